@@ -1,0 +1,19 @@
+/* Called as s3d_io.x, iokernel takes S3D-IO's nine arguments and prints its summary.
+ *
+ * What differs from S3D-IO 1.2.1: values are a function of their place instead of random; grids need
+ * not be divisible by the process grid; defining dimensions and variables counts as open, not as
+ * write; amounts are payload without headers. A restart file is read but not verified, because
+ * S3D-IO's own files hold random numbers: `iokernel s3d --read-only` verifies. */
+#ifndef IOGAUGE_S3D_IO_H
+#define IOGAUGE_S3D_IO_H
+
+#include "../core/options.h"
+#include "../core/run.h"
+
+#define IO_S3D_IO_NAME "s3d_io.x"
+
+int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error);
+/* Reads the restart file if asked, writes the dumps, prints the summary; the exit status. */
+int io_s3d_io_run(io_run *run, io_world *world);
+
+#endif

@@ -1,0 +1,278 @@
+#include "driver.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "evidence.h"
+
+const io_phase_name io_phases[IO_PHASES] = {
+    [IO_CREATE] = {"create", IO_WRITING}, [IO_WRITE] = {"write", IO_WRITING},
+    [IO_FLUSH] = {"flush", IO_WRITING},   [IO_CLOSE] = {"close", IO_WRITING},
+    [IO_OPEN] = {"open", IO_READING},     [IO_READ] = {"read", IO_READING},
+    [IO_READ_CLOSE] = {"close", IO_READING},
+};
+
+/* One step of one direction, in flight. */
+typedef struct {
+    io_session *session;
+    io_ctx ctx;
+    io_schema schema;
+    io_file *file;
+    io_part *parts;
+    uint64_t owner, step;
+    char path[IO_MAX_PATH];
+    double began, phase[IO_PHASES]; /* seconds of this process */
+    uint64_t calls;                 /* to the library, with the closing one */
+} flight;
+
+static void begin(flight *f) {
+    MPI_Barrier(f->session->world->comm);
+    f->began = MPI_Wtime();
+}
+
+static int end(flight *f, io_phase phase) {
+    f->phase[phase] = MPI_Wtime() - f->began;
+    return io_agree(f->session->world);
+}
+
+static bool own_file(const flight *f) {
+    return (f->session->what->method->traits & IO_FILE_PER_PROCESS) || f->schema.file_per_process;
+}
+
+static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
+    const io_case *c = s->what;
+    char name[IO_MAX_PATH / 2];
+    *f = (flight){.session = s, .owner = owner, .step = step};
+    c->pattern->schema(c->state, step, &f->schema);
+    c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
+    int n = snprintf(f->path, sizeof f->path, "%s/%s", c->dir, name);
+    if (own_file(f)) n += snprintf(f->path + n, sizeof f->path - (size_t)n, ".%08" PRIu64, owner);
+    if (n >= (int)sizeof f->path) return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
+    f->ctx = (io_ctx){.comm = s->world->comm, .mode = c->mode, .hints = c->hints, .info = c->info,
+                      .prefix = c->prefix, .error = &s->world->error};
+    f->parts = malloc((size_t)c->pattern->max_parts * sizeof *f->parts);
+    if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", c->pattern->max_parts);
+    return 0;
+}
+
+/* The communicator's rank is the owner whose parts this process moves; with a file for each process
+ * there is nobody else. */
+static int set_communicator(flight *f) {
+    int code = f->schema.file_per_process
+                   ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
+                   : MPI_Comm_split(f->session->world->comm, 0, (int)f->owner, &f->ctx.comm);
+    if (code) return io_fail_mpi(f->ctx.error, "MPI_Comm_split", f->path, code);
+    MPI_Comm_set_errhandler(f->ctx.comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(f->ctx.comm, &f->ctx.rank);
+    MPI_Comm_size(f->ctx.comm, &f->ctx.size);
+    return 0;
+}
+
+static void finish(flight *f) {
+    if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL) MPI_Comm_free(&f->ctx.comm);
+    free(f->parts);
+}
+
+/* The parts of one call, pointing into the buffer. */
+static int parts_of(flight *f, uint64_t call) {
+    const io_case *c = f->session->what;
+    int n = c->pattern->parts(c->state, f->owner, call, f->parts);
+    for (int i = 0; i < n; i++) f->parts[i].data = f->session->buffer + f->parts[i].offset;
+    return n;
+}
+
+static void fill(flight *f) {
+    const io_case *c = f->session->what;
+    uint64_t calls = c->pattern->calls(c->state);
+    for (uint64_t k = 0; k < calls; k++)
+        for (int i = parts_of(f, k) - 1; i >= 0; i--) io_fill(&f->schema, &f->parts[i], c->seed, f->step);
+}
+
+static int move_all(flight *f, bool writing) {
+    const io_case *c = f->session->what;
+    uint64_t calls = c->pattern->calls(c->state);
+    for (uint64_t k = 0; k < calls; k++) {
+        int n = parts_of(f, k);
+        if (writing ? c->method->write(f->file, f->parts, n) : c->method->read(f->file, f->parts, n)) return -1;
+    }
+    return 0;
+}
+
+static void verify(flight *f) {
+    const io_case *c = f->session->what;
+    uint64_t calls = c->pattern->calls(c->state);
+    for (uint64_t k = 0; k < calls; k++) {
+        int n = parts_of(f, k);
+        for (int i = 0; i < n; i++) io_verify_part(f->session->found, &f->parts[i], f->file, c->seed, f->step);
+    }
+}
+
+static int close_phase(flight *f, io_phase phase) {
+    io_file *file = f->file;
+    f->calls = file->calls + 1;
+    f->file = NULL;
+    begin(f);
+    f->session->what->method->close(file);
+    return end(f, phase);
+}
+
+/* What the library made of the file, asked once, between two phases. */
+static int note(flight *f) {
+    io_found *found = f->session->found;
+    return found ? io_note_file(found, f->session->world, f->file) : 0;
+}
+
+static int write_phases(flight *f) {
+    io_session *s = f->session;
+    const io_method *m = s->what->method;
+    begin(f);
+    m->create(&f->ctx, f->path, &f->schema, &f->file);
+    if (end(f, IO_CREATE)) return -1;
+    if (note(f)) return -1;
+    begin(f);
+    move_all(f, true);
+    if (end(f, IO_WRITE)) return -1;
+    if (s->what->fsync) {
+        begin(f);
+        m->sync(f->file);
+        if (end(f, IO_FLUSH)) return -1;
+    }
+    return close_phase(f, IO_CLOSE);
+}
+
+static int read_phases(flight *f) {
+    io_session *s = f->session;
+    const io_method *m = s->what->method;
+    begin(f);
+    m->open(&f->ctx, f->path, &f->schema, &f->file);
+    if (end(f, IO_OPEN) || note(f)) return -1;
+    begin(f);
+    move_all(f, false);
+    if (end(f, IO_READ)) return -1;
+    if (s->found && s->verify && !(m->traits & IO_MOVES_NOTHING)) verify(f);
+    return close_phase(f, IO_READ_CLOSE);
+}
+
+static void reduce(flight *f, io_sample *sample, int direction) {
+    io_session *s = f->session;
+    double max[IO_PHASES], min[IO_PHASES], sum[IO_PHASES];
+    uint64_t most;
+    MPI_Allreduce(f->phase, max, IO_PHASES, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    MPI_Allreduce(f->phase, min, IO_PHASES, MPI_DOUBLE, MPI_MIN, s->world->comm);
+    MPI_Allreduce(f->phase, sum, IO_PHASES, MPI_DOUBLE, MPI_SUM, s->world->comm);
+    MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    sample->calls[direction] += most;
+    for (int p = 0; p < IO_PHASES; p++) {
+        if (io_phases[p].direction != direction) continue;
+        sample->phase[p].max += max[p];
+        sample->phase[p].min += min[p];
+        sample->phase[p].mean += sum[p] / s->world->size;
+        sample->seconds[direction] += max[p];
+    }
+}
+
+/* One file, written or read. */
+static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction, io_sample *sample) {
+    flight f;
+    int status = prepare(&f, s, step, owner);
+    if (!status) status = set_communicator(&f);
+    if (io_agree(s->world)) {
+        finish(&f);
+        return -1;
+    }
+    uint64_t bytes = s->what->pattern->bytes(s->what->state, owner);
+    if (direction == IO_READING) memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
+    else if (s->found) fill(&f);
+    status = direction == IO_WRITING ? write_phases(&f) : read_phases(&f);
+    /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
+    if (!status) reduce(&f, sample, direction);
+    finish(&f);
+    return status;
+}
+
+static uint64_t owner_to_read(const io_session *s) {
+    const io_world *w = s->world;
+    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes, s->repeat};
+    if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
+    /* Another node's data where there is one, another process's anyway. */
+    return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
+}
+
+/* Visits the files that this process wrote: its own ones; a shared one by process 0, or by a process
+ * of each node, for what each node holds of it. */
+static void each_file(io_session *s, bool on_each_node, void (*visit)(io_session *, const char *path)) {
+    bool shared = on_each_node ? s->world->first_on_node : s->world->rank == 0;
+    for (uint64_t step = 0; step < s->what->steps; step++) {
+        flight f;
+        if (!prepare(&f, s, step, (uint64_t)s->world->rank) && (own_file(&f) || shared)) visit(s, f.path);
+        finish(&f);
+    }
+}
+
+static void remove_file(io_session *s, const char *path) {
+    (void)s;
+    unlink(path);
+}
+static void drop_file(io_session *s, const char *path) {
+    (void)s;
+    io_drop_file_cache(path);
+}
+static void look_at_cache(io_session *s, const char *path) {
+    uint64_t resident, bytes;
+    io_file_residency(path, &resident, &bytes);
+    s->found->resident += resident;
+    s->found->cached_bytes += bytes;
+}
+static void look_at_file(io_session *s, const char *path) {
+    struct stat st;
+    if (!stat(path, &st)) io_note_size(s->found, path, (uint64_t)st.st_size);
+}
+
+/* A cold read, as far as this user may ask for one; what came of it is looked up, not assumed. */
+static void cool(io_session *s) {
+    if (s->what->drop_caches) {
+        MPI_Barrier(s->world->comm);
+        if (s->world->first_on_node) io_drop_node_caches();
+        each_file(s, true, drop_file);
+    }
+    MPI_Barrier(s->world->comm);
+    if (s->found) each_file(s, true, look_at_cache);
+}
+
+int io_measure(io_session *s, io_sample *sample) {
+    const io_case *c = s->what;
+    uint64_t rank = (uint64_t)s->world->rank;
+    int status = 0;
+    *sample = (io_sample){0};
+    if (s->write) each_file(s, false, remove_file); /* fresh files: overwriting is another measurement */
+    for (uint64_t step = 0; s->write && step < c->steps && !status; step++)
+        status = one_step(s, step, rank, IO_WRITING, sample);
+    if (!status && s->found && s->repeat == 0) each_file(s, false, look_at_file);
+    if (!status && s->read) {
+        cool(s);
+        uint64_t owner = owner_to_read(s);
+        for (uint64_t step = 0; step < c->steps && !status; step++)
+            status = one_step(s, step, owner, IO_READING, sample);
+    }
+    if (s->write && !s->keep) each_file(s, false, remove_file);
+    double bytes = (double)(io_total_bytes(c->pattern, c->state, (uint64_t)s->world->size) * c->steps);
+    for (int d = 0; d < IO_DIRECTIONS; d++)
+        if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;
+    return status;
+}
+
+uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state) {
+    uint64_t mine = pattern->bytes(state, (uint64_t)world->rank), largest = mine;
+    MPI_Allreduce(&mine, &largest, 1, MPI_UINT64_T, MPI_MAX, world->comm);
+    return largest;
+}
+
+uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes) {
+    uint64_t total = 0;
+    for (uint64_t owner = 0; owner < processes; owner++) total += pattern->bytes(state, owner);
+    return total;
+}

@@ -1,0 +1,69 @@
+/* The driver: it alone holds the clock, fills, verifies and decides which process reads what. */
+#ifndef IOGAUGE_DRIVER_H
+#define IOGAUGE_DRIVER_H
+
+#include "files.h"
+#include "pattern.h"
+#include "values.h"
+#include "world.h"
+
+typedef enum { IO_CREATE, IO_WRITE, IO_FLUSH, IO_CLOSE, IO_OPEN, IO_READ, IO_READ_CLOSE, IO_PHASES } io_phase;
+enum { IO_WRITING, IO_READING, IO_DIRECTIONS };
+
+typedef struct {
+    const char *name; /* within its direction */
+    int direction;
+} io_phase_name;
+extern const io_phase_name io_phases[IO_PHASES];
+
+typedef struct {
+    double min, mean, max; /* seconds, over processes */
+} io_time;
+
+/* One repeat, all steps. */
+typedef struct {
+    io_time phase[IO_PHASES];
+    uint64_t calls[IO_DIRECTIONS];   /* to the library, by the process that made most */
+    double seconds[IO_DIRECTIONS];   /* sum of the direction's phases, slowest processes */
+    double bandwidth[IO_DIRECTIONS]; /* MiB/s of the payload over that; 0 where nothing ran */
+} io_sample;
+
+/* One thing to measure: the run itself, or a ceiling beside it. */
+typedef struct {
+    const io_pattern *pattern;
+    void *state;
+    const io_method *method;
+    io_mode mode;
+    const io_hints *hints;
+    MPI_Info info;
+    const char *dir, *prefix;
+    uint64_t steps, seed;
+    bool fsync, drop_caches;
+} io_case;
+
+/* What a run leaves behind besides its samples (evidence.h). */
+typedef struct io_found io_found;
+
+typedef struct {
+    io_world *world;
+    const io_case *what;
+    char *buffer; /* this process's data of one step */
+    uint64_t repeat;
+    bool write, read, verify, keep;
+    io_found *found; /* NULL for ceilings: nothing is verified or recorded */
+} io_session;
+
+/* Runs one repeat. On failure the files are removed unless `keep`. */
+int io_measure(io_session *session, io_sample *sample);
+
+/* The most bytes that any process holds of a step. */
+uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state);
+uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);
+
+/* ceilings.c: the same bytes per process in large aligned POSIX transfers. */
+typedef struct {
+    io_sample fpp, shared;
+} io_ceilings;
+int io_measure_ceilings(const io_session *session, uint64_t bytes, io_ceilings *ceilings);
+
+#endif

@@ -1,0 +1,97 @@
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Is `path` at or below `mount`? */
+static bool below(const char *path, const char *mount) {
+    size_t n = strlen(mount);
+    if (n == 1) return true;
+    return !strncmp(path, mount, n) && (path[n] == '/' || !path[n]);
+}
+
+int io_filesystem_of(const char *dir, io_filesystem *fs, io_error *error) {
+    char path[IO_MAX_PATH];
+    *fs = (io_filesystem){.type = "unknown"};
+    if (!realpath(dir, path)) return io_fail_errno(error, "realpath", dir, errno);
+    FILE *mounts = setmntent("/proc/mounts", "r");
+    if (!mounts) return 0; /* no /proc (Blue Gene's compute node kernel): the type stays unknown */
+    struct mntent *m;
+    size_t best = 0;
+    while ((m = getmntent(mounts))) {
+        if (!below(path, m->mnt_dir) || strlen(m->mnt_dir) < best) continue;
+        best = strlen(m->mnt_dir); /* a later mount of the same place hides the earlier one */
+        snprintf(fs->type, sizeof fs->type, "%s", m->mnt_type);
+        snprintf(fs->mount, sizeof fs->mount, "%s", m->mnt_dir);
+        snprintf(fs->device, sizeof fs->device, "%s", m->mnt_fsname);
+        snprintf(fs->options, sizeof fs->options, "%s", m->mnt_opts);
+    }
+    endmntent(mounts);
+    return 0;
+}
+
+bool io_filesystem_is_memory(const io_filesystem *fs) {
+    return !strcmp(fs->type, "tmpfs") || !strcmp(fs->type, "ramfs");
+}
+
+int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
+    struct stat st;
+    struct statvfs fs;
+    if (stat(dir, &st)) return io_fail_errno(error, "--dir", dir, errno);
+    if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; give one that exists", dir);
+    if (access(dir, W_OK | X_OK)) return io_fail_errno(error, "--dir", dir, errno);
+    if (!bytes || statvfs(dir, &fs)) return 0;
+    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (bytes <= room) return 0;
+    return io_fail(error, "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
+                   "free some, ask for less data, or give another --dir",
+                   dir, (double)bytes / 1048576, (double)room / 1048576);
+}
+
+void io_drop_node_caches(void) {
+    sync(); /* only clean pages can be dropped */
+    int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return; /* not root: each file is asked for instead */
+    if (write(fd, "3", 1) < 0) errno = 0;
+    close(fd);
+}
+
+void io_drop_file_cache(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    fdatasync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+/* In windows, so that a file of any size needs little memory for the answer. */
+void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes) {
+    enum { WINDOW = 1 << 28 };
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct stat st;
+    *resident = *bytes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    unsigned char *pages = malloc(WINDOW / page);
+    if (fd >= 0 && pages && !fstat(fd, &st))
+        for (uint64_t at = 0; at < (uint64_t)st.st_size; at += WINDOW) {
+            uint64_t n = (uint64_t)st.st_size - at < WINDOW ? (uint64_t)st.st_size - at : WINDOW;
+            void *map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)at);
+            if (map == MAP_FAILED) break;
+            if (!mincore(map, n, pages)) {
+                *bytes += n;
+                for (uint64_t i = 0; i < (n + page - 1) / page; i++)
+                    if (pages[i] & 1) *resident += i * page + page <= n ? page : n - i * page;
+            }
+            munmap(map, n);
+        }
+    free(pages);
+    if (fd >= 0) close(fd);
+}

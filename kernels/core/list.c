@@ -1,0 +1,59 @@
+/* --list: what this build can do, as a table or as JSON. */
+#include <stdio.h>
+
+#include "run.h"
+
+static json_t *modes_of(const io_method *m) {
+    json_t *modes = json_array();
+    for (int i = 0; i < IO_MODES; i++)
+        if (m && m->modes >> i & 1) json_array_append_new(modes, json_string(io_mode_name((io_mode)i)));
+    return modes;
+}
+
+static json_t *list_json(void) {
+    json_t *methods = json_array(), *patterns = json_array();
+    int n;
+    const io_method_entry *entries = io_methods(&n);
+    for (int i = 0; i < n; i++) {
+        const io_method *m = entries[i].method;
+        char reason[128];
+        snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
+        json_array_append_new(methods, json_pack("{s:s,s:b,s:s,s:o,s:s?,s:s?}", "name", entries[i].name, "available",
+                                                 m != NULL, "summary", m ? m->summary : "", "modes", modes_of(m),
+                                                 "default_mode",
+                                                 m && m->modes ? io_mode_name(m->default_mode) : NULL, "reason",
+                                                 m ? NULL : reason));
+    }
+    const io_pattern *const *all = io_patterns(&n);
+    for (int i = 0; i < n; i++)
+        json_array_append_new(patterns, json_pack("{s:s,s:s}", "name", all[i]->name, "summary", all[i]->summary));
+    return json_pack("{s:s,s:o,s:o,s:o}", "schema", "iogauge.list/1", "libraries", io_libraries(), "patterns", patterns,
+                     "methods", methods);
+}
+
+static void print_list(const json_t *list) {
+    size_t i, j;
+    json_t *entry, *mode;
+    printf("patterns\n");
+    json_array_foreach(json_object_get(list, "patterns"), i, entry)
+        printf("  %-14s %s\n", json_string_value(json_object_get(entry, "name")),
+               json_string_value(json_object_get(entry, "summary")));
+    printf("methods\n");
+    json_array_foreach(json_object_get(list, "methods"), i, entry) {
+        bool there = json_is_true(json_object_get(entry, "available"));
+        printf("  %-14s %s", json_string_value(json_object_get(entry, "name")),
+               json_string_value(json_object_get(entry, there ? "summary" : "reason")));
+        json_array_foreach(json_object_get(entry, "modes"), j, mode)
+            printf("%s%s", j ? ", " : "; modes: ", json_string_value(mode));
+        putchar('\n');
+    }
+}
+
+int io_list(const io_run *run, io_error *error) {
+    json_t *list = list_json();
+    int status = 0;
+    if (run->json) status = io_write_json(list, run->json, error);
+    else print_list(list);
+    json_decref(list);
+    return status;
+}

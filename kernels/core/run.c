@@ -1,0 +1,144 @@
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hints.h"
+
+#define ALIGNMENT 4096
+
+/* Everything that a run holds, so that one place frees it. */
+typedef struct {
+    io_case what;
+    io_found found;
+    io_session session;
+    io_report report;
+    io_sample *samples;
+    io_ceilings *ceilings;
+} whole;
+
+static int check_place(const io_run *run, io_world *world, io_report *report) {
+    uint64_t need = run->write && !(run->method->traits & IO_MOVES_NOTHING) ? report->bytes : 0;
+    /* Where nodes have file systems of their own, each needs its share only. */
+    io_check_dir(run->dir, need / (uint64_t)world->nodes, &world->error);
+    if (!world->error.set) io_filesystem_of(run->dir, &report->filesystem, &world->error);
+    return io_agree(world);
+}
+
+static int prepare(const io_run *run, io_world *world, whole *w) {
+    *w = (whole){.what = {.pattern = run->pattern, .state = run->state, .method = run->method, .mode = run->mode,
+                          .hints = &run->hints, .info = MPI_INFO_NULL, .dir = run->dir, .prefix = run->prefix,
+                          .steps = run->steps, .seed = run->seed, .fsync = run->fsync, .drop_caches = run->drop_caches}};
+    io_found_start(&w->found);
+    w->report = (io_report){.run = run, .world = world, .found = &w->found};
+    w->report.bytes = io_total_bytes(run->pattern, run->state, (uint64_t)world->size) * run->steps;
+    w->report.largest_share = io_largest_share(world, run->pattern, run->state);
+    if (check_place(run, world, &w->report)) return -1;
+    w->samples = calloc(run->repeats, sizeof *w->samples);
+    w->ceilings = run->ceilings ? calloc(run->repeats, sizeof *w->ceilings) : NULL;
+    w->report.scratch = calloc(run->repeats, sizeof *w->report.scratch);
+    w->report.samples = w->samples;
+    w->report.ceilings = w->ceilings;
+    uint64_t size = (w->report.largest_share / ALIGNMENT + 1) * ALIGNMENT;
+    void *buffer = NULL;
+    if (posix_memalign(&buffer, ALIGNMENT, size) || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings))
+        io_fail(&world->error, "out of memory for %llu bytes of data per process; use more processes or less data",
+                (unsigned long long)size);
+    else memset(buffer, 0, size); /* touched, so that the first page faults are not timed */
+    w->session = (io_session){.world = world, .what = &w->what, .buffer = buffer, .write = run->write,
+                              .read = run->read, .verify = run->verify, .keep = run->keep, .found = &w->found};
+    io_hints_info(&run->hints, &w->what.info, &world->error);
+    return io_agree(world);
+}
+
+static int measure(const io_run *run, whole *w) {
+    for (uint64_t i = 0; i < run->repeats; i++) {
+        w->session.repeat = i;
+        if (io_measure(&w->session, &w->samples[i])) return -1;
+        if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i])) return -1;
+        w->report.done++;
+    }
+    return 0;
+}
+
+/* Largest resident set of any process, in bytes. */
+static int64_t peak_rss(io_world *world) {
+    struct rusage usage;
+    int64_t mine = 0, most = 0;
+    if (!getrusage(RUSAGE_SELF, &usage)) mine = (int64_t)usage.ru_maxrss * 1024;
+    MPI_Reduce(&mine, &most, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
+    return most;
+}
+
+static void release(whole *w) {
+    io_found_stop(&w->found);
+    if (w->what.info != MPI_INFO_NULL) MPI_Info_free(&w->what.info);
+    json_decref(w->report.summary.files);
+    json_decref(w->report.summary.first);
+    free(w->session.buffer);
+    free(w->samples);
+    free(w->ceilings);
+    free(w->report.scratch);
+}
+
+/* The first wrong byte, in one line. */
+static void print_mismatch(const io_report *r) {
+    char *first = json_dumps(r->summary.first, JSON_COMPACT), *index;
+    const json_t *m = r->summary.first;
+    index = json_dumps(json_object_get(m, "index"), JSON_COMPACT);
+    char *expected = json_dumps(json_object_get(m, "expected"), JSON_ENCODE_ANY);
+    char *found = json_dumps(json_object_get(m, "found"), JSON_ENCODE_ANY);
+    char *offset = json_dumps(json_object_get(m, "offset"), JSON_ENCODE_ANY);
+    fprintf(stderr, "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
+            "expected %s, found %s (read by process %lld on %s)\n",
+            (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
+            json_string_value(json_object_get(m, "dataset")), index, offset,
+            json_string_value(json_object_get(m, "file")), expected, found,
+            (long long)json_integer_value(json_object_get(m, "process")), json_string_value(json_object_get(m, "host")));
+    free(first);
+    free(index);
+    free(expected);
+    free(found);
+    free(offset);
+}
+
+/* Process 0: the document, and what was wrong. */
+static void say(const io_run *run, io_world *world, whole *w, bool failed) {
+    io_report *r = &w->report;
+    if (run->json) {
+        json_t *document = io_result(r, failed ? world->error.text : NULL);
+        io_error error = {0};
+        if (io_write_json(document, run->json, &error) && !world->error.set) world->error = error;
+        json_decref(document);
+    }
+    if (!failed && r->summary.wrong) print_mismatch(r);
+}
+
+int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
+    whole w;
+    bool failed = prepare(run, world, &w) || measure(run, &w);
+    io_schema schema;
+    run->pattern->schema(run->state, 0, &schema);
+    io_error before = world->error;
+    if (failed) world->error = (io_error){0}; /* summing up may fail anew, and is agreed on anew */
+    io_summarise(&w.found, world, &schema, &w.report.summary);
+    w.report.peak_rss = peak_rss(world);
+    if (failed) world->error = before;
+    else failed = io_agree(world) != 0;
+    if (failed) io_world_complain(world);
+    if (world->rank == 0) {
+        say(run, world, &w, failed);
+        bool stdout_taken = run->json && !strcmp(run->json, "-");
+        if (!failed && !stdout_taken) tell(&w.report, to);
+    }
+    int status = failed || w.report.summary.wrong;
+    if (!failed && world->rank == 0 && world->error.set) { /* the document could not be written */
+        io_world_complain(world);
+        status = 1;
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, world->comm);
+    release(&w);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* iokernel: which bytes go where (pattern) times how they are written (method). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compat/s3d_io.h"
+#include "core/options.h"
+#include "core/run.h"
+
+#define EXIT_USAGE 2
+/* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
+#define SECONDS_TO_END 5
+
+static void end_now(int number) {
+    (void)number;
+    _exit(EXIT_FAILURE);
+}
+
+/* Under mpiexec every process has the same words to say: let one say them, without starting MPI. */
+static bool speaks(void) {
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        const char *rank = getenv(ranks[i]);
+        if (rank) return !strcmp(rank, "0");
+    }
+    return true;
+}
+
+static int complain(const io_error *error) {
+    if (speaks()) fprintf(stderr, "iokernel: error: %s\n", error->text);
+    return error->usage ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+/* What needs no other process. */
+static int alone(io_run *run, io_action action, io_error *error) {
+    if (!speaks()) return EXIT_SUCCESS;
+    if (action == IO_DO_HELP) io_print_help(run);
+    if (action == IO_DO_LIST && io_list(run, error)) return complain(error);
+    if (action == IO_DO_VERSION) {
+        json_t *libraries = io_libraries();
+        char *text = json_dumps(libraries, 0);
+        printf("iokernel %s %s\n", IOKERNEL_VERSION, text);
+        free(text);
+        json_decref(libraries);
+    }
+    if (action == IO_DO_PLAN) {
+        run->plan = true;
+        if (!run->processes) run->processes = 1;
+        if (io_configure(run, run->processes, error) || io_plan(run, error)) return complain(error);
+    }
+    return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_it(io_run *run, io_world *world) { return io_run_all(run, world, io_print_table, NULL); }
+
+static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_world *)) {
+    io_world world;
+    int status;
+    MPI_Init(NULL, NULL);
+    io_world_start(&world);
+    if (!error->set && !world.error.set) io_configure(run, (uint64_t)world.size, error);
+    if (error->set) world.error = *error;
+    if (io_agree(&world)) {
+        io_world_complain(&world);
+        status = world.error.usage ? EXIT_USAGE : EXIT_FAILURE;
+    } else {
+        status = run_all(run, &world) ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+    if (status == EXIT_FAILURE) {
+        signal(SIGALRM, end_now);
+        alarm(SECONDS_TO_END);
+    }
+    io_world_stop(&world);
+    MPI_Finalize();
+    return status;
+}
+
+int main(int argc, char **argv) {
+    io_run run;
+    io_action action = IO_DO_RUN;
+    io_error error = {0};
+    int (*run_all)(io_run *, io_world *) = run_it;
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not the end of the process */
+    const char *slash = strrchr(argv[0], '/');
+    if (!strcmp(slash ? slash + 1 : argv[0], IO_S3D_IO_NAME)) {
+        io_s3d_io_options(argc, argv, &run, &action, &error);
+        run_all = io_s3d_io_run;
+    } else {
+        io_options(argc, argv, &run, &action, &error);
+    }
+    int status = error.set || action == IO_DO_RUN ? together(&run, &error, run_all) : alone(&run, action, &error);
+    io_options_release(&run);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* The contract of a method: how arrays are written and read.
+ *
+ * Add one: a file in methods/ that defines `const io_method io_method_NAME`, a line in
+ * methods/methods.def and, when it needs a library, one in CMakeLists.txt (docs/add-a-method.md).
+ *
+ * The driver calls create, write..., sync?, close, and then open, read..., close, always from
+ * every process of ctx->comm and always with the same number of parts. Every function returns 0,
+ * or -1 after io_fail...(ctx->error). A method never reads a clock, never prints, keeps no state
+ * outside its io_file, and holds at most one more copy of a process's data. */
+#ifndef IOGAUGE_METHOD_H
+#define IOGAUGE_METHOD_H
+
+#include "io.h"
+
+typedef struct io_method io_method;
+
+/* Every method's file begins with this. */
+typedef struct {
+    const io_method *method;
+    const io_ctx *ctx;
+    const io_schema *schema;
+    char path[IO_MAX_PATH];
+    uint64_t calls; /* to the method's library or the system, by this process */
+} io_file;
+
+enum {
+    IO_FILE_PER_PROCESS = 1, /* path names a file of this process only; its data in io_part.offset order */
+    IO_MOVES_NOTHING = 2,    /* nothing to read back or verify */
+    IO_TAKES_HINTS = 4,
+};
+
+struct io_method {
+    const char *name, *summary;
+    const char *extension; /* of file names that the pattern leaves open, with its dot */
+    unsigned modes;        /* bits 1 << io_mode; 0: has none */
+    io_mode default_mode;
+    unsigned traits;
+
+    int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
+    int (*open)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
+    int (*write)(io_file *file, const io_part *parts, int n); /* data may be changed meanwhile, not after */
+    int (*read)(io_file *file, const io_part *parts, int n);
+    int (*sync)(io_file *file); /* returns once the data is on stable storage */
+    int (*close)(io_file *file);
+
+    /* Optional. The hints that the library says it uses, as a new info; MPI_INFO_NULL for none. */
+    int (*hints)(io_file *file, MPI_Info *used);
+    /* Optional. Where a data set begins in the file, where it stands there in one piece; -1, without
+     * a message, where it does not. */
+    int (*dataset_offset)(io_file *file, int dataset, uint64_t *offset);
+    /* Optional. Where an element stands in the file, for messages: `local` counts in the part, `index`
+     * in the data set. -1, without a message, where that is not known. The default follows
+     * IO_FILE_PER_PROCESS or dataset_offset. */
+    int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
+    /* Optional. Is this hint's value right? For hints that are the method's own (hdf5_...). */
+    int (*check_hint)(const io_hint *hint, io_error *error);
+    /* Optional. Name and version of the library used. */
+    void (*version)(char *text, size_t size);
+};
+
+typedef struct {
+    const char *name;
+    const io_method *method; /* NULL: this build lacks it */
+    const char *library;     /* what it needs; NULL for none */
+} io_method_entry;
+
+const io_method_entry *io_methods(int *n);
+int io_method_find(const char *name, const io_method **method, io_error *error);
+
+/* A zeroed file of `size` bytes that begins with an io_file, filled in; NULL after io_fail. */
+void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,
+                  const io_schema *schema);
+
+#endif

@@ -1,0 +1,279 @@
+/* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
+ *
+ * collective and independent are HDF5's transfer modes; where the library has multi-data-set calls
+ * (1.14) a collective call hands over all parts at once. Hints beginning with hdf5_ are properties
+ * of the library itself: see `own_hints`. */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "method.h"
+
+extern const io_method io_method_hdf5;
+
+#define FILL_IN(h, call)                                                                           \
+    if (((h) = (call)) < 0) goto failed
+
+typedef struct {
+    io_file base;
+    hid_t file, transfer;
+    hid_t *datasets;
+} hdf5_file;
+
+static hid_t memory_type(io_type type) {
+    switch (type) {
+    case IO_BYTE: return H5T_NATIVE_UINT8;
+    case IO_INT32: return H5T_NATIVE_INT32;
+    case IO_INT64: return H5T_NATIVE_INT64;
+    case IO_FLOAT32: return H5T_NATIVE_FLOAT;
+    default: return H5T_NATIVE_DOUBLE;
+    }
+}
+
+/* The first message of HDF5's error stack that says more than "can't do it": the innermost. */
+static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *text) {
+    (void)n;
+    snprintf(text, 512, "%s: %s", entry->func_name, entry->desc);
+    return 0;
+}
+
+static int fail(const io_ctx *ctx, const char *call, const char *path) {
+    char text[512] = "no message";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
+    /* Upward ends at the API call; the system's own words are at the other end. */
+    char inner[512] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, innermost, inner);
+    return io_fail_library(ctx->error, call, path, inner[0] ? inner : text);
+}
+
+/* The library's own properties, as hints. */
+static int set_alignment(hid_t access, const char *value) {
+    return H5Pset_alignment(access, 65536, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
+}
+static int set_meta_block(hid_t access, const char *value) {
+    return H5Pset_meta_block_size(access, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
+}
+static int set_collective_metadata(hid_t access, const char *value) {
+    hbool_t on = !strcmp(value, "true");
+    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1 : 0;
+}
+static const struct {
+    const char *key, *right;
+    bool number;
+    int (*set)(hid_t access, const char *value);
+} own_hints[] = {
+    {"hdf5_alignment", "a number of bytes", true, set_alignment},
+    {"hdf5_meta_block_size", "a number of bytes", true, set_meta_block},
+    {"hdf5_coll_metadata", "true or false", false, set_collective_metadata},
+    {"hdf5_chunk", "block (one process's block)", false, NULL}, /* a property of data sets: see define */
+};
+
+static int check_hint(const io_hint *hint, io_error *error) {
+    for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
+        if (strcmp(hint->key, own_hints[i].key)) continue;
+        char *end;
+        bool right = own_hints[i].number ? strtoull(hint->value, &end, 10) > 0 && !*end && *hint->value != '-'
+                     : own_hints[i].set  ? !strcmp(hint->value, "true") || !strcmp(hint->value, "false")
+                                         : !strcmp(hint->value, "block");
+        if (right) return 0;
+        return io_fail_usage(error, "--hint %s=%s: right is %s", hint->key, hint->value, own_hints[i].right);
+    }
+    return io_fail_usage(error, "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, "
+                                "hdf5_coll_metadata or hdf5_chunk", hint->key);
+}
+
+static hid_t access_list(const io_ctx *ctx) {
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access < 0 || H5Pset_fapl_mpio(access, ctx->comm, ctx->info) < 0) return -1;
+    for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
+        const char *value = io_hint_value(ctx->hints, own_hints[i].key);
+        if (value && own_hints[i].set && own_hints[i].set(access, value)) return -1;
+    }
+    return access;
+}
+
+static int write_attributes(hid_t file, const io_schema *schema) {
+    hid_t space = H5Screate(H5S_SCALAR), attribute = -1;
+    int status = space < 0 ? -1 : 0;
+    for (int i = 0; i < schema->nattributes && !status; i++) {
+        attribute = H5Acreate2(file, schema->attributes[i].name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+        if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &schema->attributes[i].value) < 0) status = -1;
+        if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
+    }
+    if (space >= 0) H5Sclose(space);
+    return status;
+}
+
+/* One data set, without fill values: every byte of it is written by the run. */
+static hid_t define(const hdf5_file *f, int dataset) {
+    const io_schema *schema = f->base.schema;
+    const io_dataset *d = &schema->datasets[dataset];
+    hsize_t shape[IO_MAX_DIMS];
+    hid_t space = -1, create = -1, made = -1;
+    for (int i = 0; i < d->ndims; i++) shape[i] = schema->dims[d->dim[i]].length;
+    FILL_IN(space, H5Screate_simple(d->ndims, shape, NULL));
+    FILL_IN(create, H5Pcreate(H5P_DATASET_CREATE));
+    if (H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) goto failed;
+    if (io_hint_value(f->base.ctx->hints, "hdf5_chunk")) {
+        hsize_t chunk[IO_MAX_DIMS];
+        for (int i = 0; i < d->ndims; i++) chunk[i] = d->block[i];
+        if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
+    }
+    made = H5Dcreate2(f->file, d->name, memory_type(d->type), space, H5P_DEFAULT, create, H5P_DEFAULT);
+failed:
+    if (space >= 0) H5Sclose(space);
+    if (create >= 0) H5Pclose(create);
+    return made;
+}
+
+static void release(hdf5_file *f) {
+    for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
+        if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
+    if (f->transfer >= 0) H5Pclose(f->transfer);
+    free(f->datasets);
+}
+
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating, io_file **file) {
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* messages are ours to print, once */
+    char name[IO_MAX_PATH + 64];
+    snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
+    hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
+    if (!f) return -1;
+    f->file = f->transfer = -1;
+    const char *call = creating ? "H5Fcreate" : "H5Fopen";
+    hid_t access = access_list(ctx);
+    f->datasets = malloc((size_t)schema->ndatasets * sizeof *f->datasets);
+    for (int i = 0; f->datasets && i < schema->ndatasets; i++) f->datasets[i] = -1;
+    if (access < 0 || !f->datasets) goto failed;
+    f->file = creating ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5Fopen(name, H5F_ACC_RDONLY, access);
+    if (f->file < 0) goto failed;
+    for (int i = 0; i < schema->ndatasets; i++) {
+        call = creating ? "H5Dcreate2" : "H5Dopen2";
+        f->base.calls++;
+        f->datasets[i] = creating ? define(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
+        if (f->datasets[i] < 0) goto failed;
+    }
+    call = "H5Awrite";
+    if (creating && write_attributes(f->file, schema)) goto failed;
+    call = "H5Pset_dxpl_mpio";
+    f->transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (f->transfer < 0 ||
+        H5Pset_dxpl_mpio(f->transfer, ctx->mode == IO_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
+        goto failed;
+    H5Pclose(access);
+    *file = &f->base;
+    return 0;
+failed:
+    fail(ctx, call, path);
+    if (access >= 0) H5Pclose(access);
+    release(f);
+    free(f);
+    return -1;
+}
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, true, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, false, file);
+}
+
+/* Memory and file selection of a part. */
+static int select_part(const hdf5_file *f, const io_part *part, hid_t *memory, hid_t *space) {
+    const io_dataset *d = &f->base.schema->datasets[part->dataset];
+    hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS], n = io_part_elements(f->base.schema, part);
+    *memory = H5Screate_simple(1, &n, NULL);
+    *space = H5Dget_space(f->datasets[part->dataset]);
+    if (*memory < 0 || *space < 0) return -1;
+    if (!n) return H5Sselect_none(*memory) < 0 || H5Sselect_none(*space) < 0 ? -1 : 0;
+    for (int i = 0; i < d->ndims; i++) {
+        start[i] = part->start[i];
+        count[i] = part->count[i];
+    }
+    return H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ? -1 : 0;
+}
+
+static int move_one(hdf5_file *f, const io_part *part, bool writing) {
+    hid_t memory = -1, space = -1, type = memory_type(f->base.schema->datasets[part->dataset].type);
+    herr_t code = select_part(f, part, &memory, &space);
+    f->base.calls++;
+    if (code >= 0 && writing) code = H5Dwrite(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+    else if (code >= 0) code = H5Dread(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+    if (memory >= 0) H5Sclose(memory);
+    if (space >= 0) H5Sclose(space);
+    return code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++)
+        if (move_one((hdf5_file *)file, &parts[i], true)) return -1;
+    return 0;
+}
+
+static int read_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++)
+        if (move_one((hdf5_file *)file, &parts[i], false)) return -1;
+    return 0;
+}
+
+static int sync_file(io_file *file) {
+    hdf5_file *f = (hdf5_file *)file;
+    void *handle = NULL;
+    file->calls += 2;
+    if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) return fail(file->ctx, "H5Fflush", file->path);
+    /* H5Fflush hands its buffers to MPI-IO; durable is what MPI_File_sync promises. */
+    if (H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0) return fail(file->ctx, "H5Fget_vfd_handle", file->path);
+    int code = MPI_File_sync(*(MPI_File *)handle);
+    return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
+}
+
+static int close_file(io_file *file) {
+    hdf5_file *f = (hdf5_file *)file;
+    file->calls++;
+    release(f);
+    int status = H5Fclose(f->file) < 0 ? fail(file->ctx, "H5Fclose", file->path) : 0;
+    free(f);
+    return status;
+}
+
+static int hints(io_file *file, MPI_Info *used) {
+    void *handle = NULL;
+    if (H5Fget_vfd_handle(((hdf5_file *)file)->file, H5P_DEFAULT, &handle) < 0)
+        return fail(file->ctx, "H5Fget_vfd_handle", file->path);
+    int code = MPI_File_get_info(*(MPI_File *)handle, used);
+    return code ? io_fail_mpi(file->ctx->error, "MPI_File_get_info", file->path, code) : 0;
+}
+
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    haddr_t at = H5Dget_offset(((hdf5_file *)file)->datasets[dataset]);
+    if (at == HADDR_UNDEF) return -1; /* chunked: in many pieces */
+    *offset = at;
+    return 0;
+}
+
+static void version(char *text, size_t size) {
+    unsigned major = 0, minor = 0, release_ = 0;
+    H5get_libversion(&major, &minor, &release_);
+    snprintf(text, size, "%u.%u.%u", major, minor, release_);
+}
+
+const io_method io_method_hdf5 = {
+    .name = "hdf5",
+    .summary = "one HDF5 file through its MPI-IO driver",
+    .extension = ".h5",
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT,
+    .default_mode = IO_COLLECTIVE,
+    .traits = IO_TAKES_HINTS,
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = sync_file,
+    .close = close_file,
+    .hints = hints,
+    .dataset_offset = dataset_offset,
+    .check_hint = check_hint,
+    .version = version,
+};

@@ -1,0 +1,263 @@
+/* mpiio: one canonical raw file through MPI-IO.
+ *
+ * collective: one MPI_File_write_at_all for all parts of a call, through a file view;
+ * independent: the same with MPI_File_write_at; nonblocking: one MPI_File_iwrite_at_all for each
+ * part, then one wait; ordered: the shared file pointer, so the file holds the processes' data in
+ * the order of ranks, call after call. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpi_types.h"
+#include "posix_file.h"
+
+extern const io_method io_method_mpiio;
+
+/* Where an ordered call put this process's bytes, for messages. */
+typedef struct {
+    uint64_t offset, bytes, file_offset; /* in the owner's data; length; in the file */
+} placed;
+
+typedef struct {
+    io_file base;
+    MPI_File handle;
+    bool viewed;
+    uint64_t end; /* ordered: bytes of all earlier calls of all processes */
+    placed *placed;
+    uint64_t nplaced;
+} mpiio_file;
+
+typedef int (*at_call)(MPI_File, MPI_Offset, void *, int, MPI_Datatype, MPI_Status *);
+typedef int (*iat_call)(MPI_File, MPI_Offset, void *, int, MPI_Datatype, MPI_Request *);
+typedef int (*ordered_call)(MPI_File, void *, int, MPI_Datatype, MPI_Status *);
+
+static int write_at_all(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    return MPI_File_write_at_all(f, o, b, n, t, s);
+}
+static int write_at(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    return MPI_File_write_at(f, o, b, n, t, s);
+}
+static int iwrite_at_all(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Request *r) {
+    return MPI_File_iwrite_at_all(f, o, b, n, t, r);
+}
+static int write_ordered(MPI_File f, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    return MPI_File_write_ordered(f, b, n, t, s);
+}
+
+/* The two directions as one table: what differs is the call and its name. */
+typedef struct {
+    at_call all, one;
+    iat_call start;
+    ordered_call ordered;
+    const char *all_name, *one_name, *start_name, *ordered_name;
+    const char *short_text; /* when fewer bytes moved than asked */
+} direction;
+
+static const direction writing = {
+    write_at_all,           write_at,           iwrite_at_all,           write_ordered,
+    "MPI_File_write_at_all", "MPI_File_write_at", "MPI_File_iwrite_at_all", "MPI_File_write_ordered",
+    "the file system took"};
+static const direction reading = {
+    MPI_File_read_at_all,   MPI_File_read_at,   MPI_File_iread_at_all,   MPI_File_read_ordered,
+    "MPI_File_read_at_all", "MPI_File_read_at", "MPI_File_iread_at_all", "MPI_File_read_ordered",
+    "the file is cut short, or was written with other options: it gave"};
+
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, int amode, io_file **file) {
+    mpiio_file *f = io_file_new(sizeof *f, &io_method_mpiio, ctx, path, schema);
+    if (!f) return -1;
+    char name[IO_MAX_PATH + 64];
+    snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
+    f->base.calls++;
+    int code = MPI_File_open(ctx->comm, name, amode, ctx->info, &f->handle);
+    if (code) {
+        free(f);
+        return io_fail_mpi(ctx->error, "MPI_File_open", name, code);
+    }
+    *file = &f->base;
+    return 0;
+}
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, MPI_MODE_CREATE | MPI_MODE_WRONLY, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, MPI_MODE_RDONLY, file);
+}
+
+/* A contiguous piece of a one-dimensional data set needs no view; every process decides alike,
+ * because it looks at the data set, not at its own part. */
+static bool needs_view(const io_schema *schema, const io_part *parts, int n) {
+    return n > 1 || schema->datasets[parts[0].dataset].ndims > 1;
+}
+
+static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offset) {
+    io_error *error = f->base.ctx->error;
+    if (!needs_view(f->base.schema, parts, n)) {
+        io_runs runs = io_runs_of(f->base.schema, parts);
+        uint64_t size = io_type_size(f->base.schema->datasets[parts->dataset].type);
+        *offset = (MPI_Offset)(io_dataset_offset(f->base.schema, parts->dataset) + runs.first * size);
+        return 0;
+    }
+    MPI_Datatype type;
+    if (io_mpi_file_type(f->base.schema, parts, n, &type, error)) return -1;
+    f->base.calls++;
+    int code = MPI_File_set_view(f->handle, 0, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    MPI_Type_free(&type);
+    *offset = 0;
+    if (code) return io_fail_mpi(error, "MPI_File_set_view", f->base.path, code);
+    return 0;
+}
+
+static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *way, const char *call) {
+    MPI_Count moved = 0;
+    MPI_Get_elements_x(status, MPI_BYTE, &moved);
+    if ((uint64_t)moved == bytes) return 0;
+    return io_fail(f->base.ctx->error, "%s: %s only %lld of %llu bytes: %s", call, way->short_text,
+                   (long long)moved, (unsigned long long)bytes, f->base.path);
+}
+
+static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += io_part_bytes(schema, &parts[i]);
+    return bytes;
+}
+
+/* Parts of one call lie one after the other in memory (pattern.h), so one type covers them all. */
+static int move_once(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    io_error *error = f->base.ctx->error;
+    bool all = f->base.ctx->mode == IO_COLLECTIVE;
+    const char *name = all ? way->all_name : way->one_name;
+    uint64_t bytes = call_bytes(f->base.schema, parts, n);
+    MPI_Offset offset;
+    MPI_Datatype type;
+    MPI_Status status;
+    if (set_view(f, parts, n, &offset) || io_mpi_bytes(bytes, &type, error)) return -1;
+    f->base.calls++;
+    int code = (all ? way->all : way->one)(f->handle, offset, parts->data, bytes ? 1 : 0, type, &status);
+    MPI_Type_free(&type);
+    if (code) return io_fail_mpi(error, name, f->base.path, code);
+    return bytes ? check_count(f, &status, bytes, way, name) : 0;
+}
+
+static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    io_error *error = f->base.ctx->error;
+    MPI_Offset offset;
+    if (set_view(f, parts, n, &offset)) return -1;
+    MPI_Request *requests = malloc((size_t)n * sizeof *requests);
+    MPI_Status *statuses = malloc((size_t)n * sizeof *statuses);
+    int code = 0, started = 0;
+    for (; requests && statuses && !code && started < n; started++) {
+        MPI_Datatype type;
+        uint64_t bytes = io_part_bytes(f->base.schema, &parts[started]);
+        if (io_mpi_bytes(bytes, &type, error)) break;
+        f->base.calls++;
+        code = way->start(f->handle, offset, parts[started].data, bytes ? 1 : 0, type, &requests[started]);
+        MPI_Type_free(&type);
+        offset += (MPI_Offset)bytes;
+    }
+    int status = started == n && !code ? 0 : io_fail_mpi(error, way->start_name, f->base.path, code);
+    if (!status && (code = MPI_Waitall(n, requests, statuses)) != 0)
+        status = io_fail_mpi(error, way->start_name, f->base.path, code == MPI_ERR_IN_STATUS ? statuses->MPI_ERROR : code);
+    f->base.calls++;
+    free(requests);
+    free(statuses);
+    return status;
+}
+
+/* Only messages need to know where an ordered call put things, so this is kept, not asked of MPI. */
+static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
+    io_error *error = f->base.ctx->error;
+    uint64_t mine = bytes, before = 0, all = 0;
+    MPI_Exscan(&mine, &before, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    placed *more = realloc(f->placed, (f->nplaced + 1) * sizeof *more);
+    if (!more) return io_fail(error, "out of memory for the call list of %s", f->base.path);
+    f->placed = more;
+    f->placed[f->nplaced++] =
+        (placed){parts->offset, bytes, f->end + (f->base.ctx->rank ? before : 0)};
+    f->end += all;
+    return 0;
+}
+
+static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    io_error *error = f->base.ctx->error;
+    uint64_t bytes = call_bytes(f->base.schema, parts, n);
+    MPI_Datatype type;
+    MPI_Status status;
+    if (io_mpi_bytes(bytes, &type, error)) return -1;
+    f->base.calls++;
+    int code = way->ordered(f->handle, parts->data, bytes ? 1 : 0, type, &status);
+    MPI_Type_free(&type);
+    if (code) return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+    if (remember(f, parts, bytes)) return -1;
+    return bytes ? check_count(f, &status, bytes, way, way->ordered_name) : 0;
+}
+
+static int move(io_file *file, const io_part *parts, int n, const direction *way) {
+    mpiio_file *f = (mpiio_file *)file;
+    if (file->ctx->mode == IO_ORDERED) return move_ordered(f, parts, n, way);
+    if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, way);
+    return move_once(f, parts, n, way);
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, &writing); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, &reading); }
+
+static int sync_file(io_file *file) {
+    file->calls++;
+    int code = MPI_File_sync(((mpiio_file *)file)->handle);
+    return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
+}
+
+static int close_file(io_file *file) {
+    mpiio_file *f = (mpiio_file *)file;
+    file->calls++;
+    int code = MPI_File_close(&f->handle);
+    int status = code ? io_fail_mpi(file->ctx->error, "MPI_File_close", file->path, code) : 0;
+    free(f->placed);
+    free(f);
+    return status;
+}
+
+static int hints(io_file *file, MPI_Info *used) {
+    int code = MPI_File_get_info(((mpiio_file *)file)->handle, used);
+    return code ? io_fail_mpi(file->ctx->error, "MPI_File_get_info", file->path, code) : 0;
+}
+
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    return file->ctx->mode == IO_ORDERED ? -1 : io_raw_dataset_offset(file, dataset, offset);
+}
+
+static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset) {
+    mpiio_file *f = (mpiio_file *)file;
+    uint64_t size = io_type_size(file->schema->datasets[part->dataset].type);
+    if (!dataset_offset(file, part->dataset, offset)) {
+        *offset += index * size;
+        return 0;
+    }
+    uint64_t at = part->offset + local * size;
+    for (uint64_t i = 0; i < f->nplaced; i++)
+        if (at >= f->placed[i].offset && at < f->placed[i].offset + f->placed[i].bytes) {
+            *offset = f->placed[i].file_offset + at - f->placed[i].offset;
+            return 0;
+        }
+    return -1;
+}
+
+const io_method io_method_mpiio = {
+    .name = "mpiio",
+    .summary = "one shared raw file through MPI-IO",
+    .extension = ".bin",
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_NONBLOCKING | 1 << IO_ORDERED,
+    .default_mode = IO_COLLECTIVE,
+    .traits = IO_TAKES_HINTS,
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = sync_file,
+    .close = close_file,
+    .hints = hints,
+    .dataset_offset = dataset_offset,
+    .locate = locate,
+};

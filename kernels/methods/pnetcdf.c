@@ -1,0 +1,222 @@
+/* pnetcdf: one CDF-5 file, a variable for each array.
+ *
+ * collective: one ncmpi_put_vara_all for each part; independent: ncmpi_put_vara between
+ * begin_indep_data and end_indep_data; nonblocking: one iput for each part of a call and one
+ * ncmpi_wait_all, which merges them. */
+#include <pnetcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "method.h"
+
+extern const io_method io_method_pnetcdf;
+
+typedef struct {
+    io_file base;
+    int id;
+    int *variables;
+} pnetcdf_file;
+
+static const nc_type file_type[IO_TYPES] = {
+    [IO_BYTE] = NC_UBYTE,    [IO_INT32] = NC_INT,      [IO_INT64] = NC_INT64,
+    [IO_FLOAT32] = NC_FLOAT, [IO_FLOAT64] = NC_DOUBLE,
+};
+
+/* A function, because MPI's handles need not be constants. */
+static MPI_Datatype memory_type(io_type type) {
+    switch (type) {
+    case IO_BYTE: return MPI_UNSIGNED_CHAR;
+    case IO_INT32: return MPI_INT;
+    case IO_INT64: return MPI_LONG_LONG;
+    case IO_FLOAT32: return MPI_FLOAT;
+    default: return MPI_DOUBLE;
+    }
+}
+
+/* Returns from the function at the first failing call, which names itself. */
+#define CHECK(ctx, path, call, ...)                                                                \
+    do {                                                                                           \
+        int code_ = call(__VA_ARGS__);                                                             \
+        if (code_ != NC_NOERR) return io_fail_library((ctx)->error, #call, path, ncmpi_strerror(code_)); \
+    } while (0)
+
+static int define(pnetcdf_file *f) {
+    const io_schema *schema = f->base.schema;
+    const io_ctx *ctx = f->base.ctx;
+    const char *path = f->base.path;
+    int *dims = malloc((size_t)schema->ndims * sizeof *dims);
+    if (!dims) return io_fail(ctx->error, "out of memory for %d dimensions: %s", schema->ndims, path);
+    int code = NC_NOERR;
+    for (int i = 0; i < schema->nattributes && code == NC_NOERR; i++)
+        code = ncmpi_put_att_double(f->id, NC_GLOBAL, schema->attributes[i].name, NC_DOUBLE, 1,
+                                    &schema->attributes[i].value);
+    for (int i = 0; i < schema->ndims && code == NC_NOERR; i++)
+        code = ncmpi_def_dim(f->id, schema->dims[i].name, (MPI_Offset)schema->dims[i].length, &dims[i]);
+    for (int i = 0; i < schema->ndatasets && code == NC_NOERR; i++) {
+        const io_dataset *d = &schema->datasets[i];
+        int ids[IO_MAX_DIMS];
+        for (int j = 0; j < d->ndims; j++) ids[j] = dims[d->dim[j]];
+        code = ncmpi_def_var(f->id, d->name, file_type[d->type], d->ndims, ids, &f->variables[i]);
+    }
+    free(dims);
+    if (code != NC_NOERR) return io_fail_library(ctx->error, "ncmpi_def", path, ncmpi_strerror(code));
+    CHECK(ctx, path, ncmpi_enddef, f->id);
+    return 0;
+}
+
+static int find_variables(pnetcdf_file *f) {
+    for (int i = 0; i < f->base.schema->ndatasets; i++)
+        CHECK(f->base.ctx, f->base.path, ncmpi_inq_varid, f->id, f->base.schema->datasets[i].name, &f->variables[i]);
+    return 0;
+}
+
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating, io_file **file) {
+    char name[IO_MAX_PATH + 64];
+    snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
+    pnetcdf_file *f = io_file_new(sizeof *f, &io_method_pnetcdf, ctx, path, schema);
+    if (!f) return -1;
+    f->variables = calloc((size_t)schema->ndatasets, sizeof *f->variables);
+    f->base.calls++;
+    int code = creating ? ncmpi_create(ctx->comm, name, NC_CLOBBER | NC_64BIT_DATA, ctx->info, &f->id)
+                        : ncmpi_open(ctx->comm, name, NC_NOWRITE, ctx->info, &f->id);
+    int status = 0;
+    if (code != NC_NOERR)
+        status = io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
+    else if (!f->variables)
+        status = io_fail(ctx->error, "out of memory for %d variables: %s", schema->ndatasets, path);
+    else status = creating ? define(f) : find_variables(f);
+    if (!status && ctx->mode == IO_INDEPENDENT && (code = ncmpi_begin_indep_data(f->id)) != NC_NOERR)
+        status = io_fail_library(ctx->error, "ncmpi_begin_indep_data", name, ncmpi_strerror(code));
+    if (status) {
+        free(f->variables);
+        free(f);
+        return -1;
+    }
+    *file = &f->base;
+    return 0;
+}
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, true, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return start(ctx, path, schema, false, file);
+}
+
+/* The six calls differ in name only. */
+typedef int (*blocking_put)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset, MPI_Datatype);
+typedef int (*blocking_get)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset, MPI_Datatype);
+
+static int move_one(pnetcdf_file *f, const io_part *part, bool writing, int *request) {
+    const io_schema *schema = f->base.schema;
+    MPI_Offset start[IO_MAX_DIMS], count[IO_MAX_DIMS];
+    for (int i = 0; i < schema->datasets[part->dataset].ndims; i++) {
+        start[i] = (MPI_Offset)part->start[i];
+        count[i] = (MPI_Offset)part->count[i];
+    }
+    MPI_Offset n = (MPI_Offset)io_part_elements(schema, part);
+    MPI_Datatype type = memory_type(schema->datasets[part->dataset].type);
+    int variable = f->variables[part->dataset], code;
+    const char *call;
+    f->base.calls++;
+    if (request) {
+        call = writing ? "ncmpi_iput_vara" : "ncmpi_iget_vara";
+        code = writing ? ncmpi_iput_vara(f->id, variable, start, count, part->data, n, type, request)
+                       : ncmpi_iget_vara(f->id, variable, start, count, part->data, n, type, request);
+    } else if (writing) {
+        bool all = f->base.ctx->mode == IO_COLLECTIVE;
+        call = all ? "ncmpi_put_vara_all" : "ncmpi_put_vara";
+        blocking_put put = all ? ncmpi_put_vara_all : ncmpi_put_vara;
+        code = put(f->id, variable, start, count, part->data, n, type);
+    } else {
+        bool all = f->base.ctx->mode == IO_COLLECTIVE;
+        call = all ? "ncmpi_get_vara_all" : "ncmpi_get_vara";
+        blocking_get get = all ? ncmpi_get_vara_all : ncmpi_get_vara;
+        code = get(f->id, variable, start, count, part->data, n, type);
+    }
+    if (code != NC_NOERR) return io_fail_library(f->base.ctx->error, call, f->base.path, ncmpi_strerror(code));
+    return 0;
+}
+
+static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool writing) {
+    int *requests = malloc((size_t)n * sizeof *requests), *states = malloc((size_t)n * sizeof *states), status = 0;
+    if (!requests || !states) status = io_fail(f->base.ctx->error, "out of memory for %d requests", n);
+    for (int i = 0; i < n && !status; i++) status = move_one(f, &parts[i], writing, &requests[i]);
+    if (!status) {
+        f->base.calls++;
+        int code = ncmpi_wait_all(f->id, n, requests, states);
+        for (int i = 0; i < n && code == NC_NOERR; i++) code = states[i];
+        if (code != NC_NOERR)
+            status = io_fail_library(f->base.ctx->error, "ncmpi_wait_all", f->base.path, ncmpi_strerror(code));
+    }
+    free(requests);
+    free(states);
+    return status;
+}
+
+static int move(io_file *file, const io_part *parts, int n, bool writing) {
+    pnetcdf_file *f = (pnetcdf_file *)file;
+    if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
+    for (int i = 0; i < n; i++)
+        if (move_one(f, &parts[i], writing, NULL)) return -1;
+    return 0;
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
+
+static int sync_file(io_file *file) {
+    pnetcdf_file *f = (pnetcdf_file *)file;
+    file->calls++;
+    CHECK(file->ctx, file->path, ncmpi_sync, f->id);
+    return 0;
+}
+
+static int close_file(io_file *file) {
+    pnetcdf_file *f = (pnetcdf_file *)file;
+    file->calls++;
+    int code = ncmpi_close(f->id);
+    int status = code == NC_NOERR ? 0 : io_fail_library(file->ctx->error, "ncmpi_close", file->path, ncmpi_strerror(code));
+    free(f->variables);
+    free(f);
+    return status;
+}
+
+static int hints(io_file *file, MPI_Info *used) {
+    CHECK(file->ctx, file->path, ncmpi_inq_file_info, ((pnetcdf_file *)file)->id, used);
+    return 0;
+}
+
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    pnetcdf_file *f = (pnetcdf_file *)file;
+    MPI_Offset at;
+    if (ncmpi_inq_varoffset(f->id, f->variables[dataset], &at) != NC_NOERR) return -1;
+    *offset = (uint64_t)at;
+    return 0;
+}
+
+static void version(char *text, size_t size) {
+    const char *full = ncmpi_inq_libvers();
+    int length = 0;
+    while (full[length] && full[length] != ' ') length++;
+    snprintf(text, size, "%.*s", length, full);
+}
+
+const io_method io_method_pnetcdf = {
+    .name = "pnetcdf",
+    .summary = "one CDF-5 file through PnetCDF",
+    .extension = ".nc",
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_NONBLOCKING,
+    .default_mode = IO_COLLECTIVE,
+    .traits = IO_TAKES_HINTS,
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = sync_file,
+    .close = close_file,
+    .hints = hints,
+    .dataset_offset = dataset_offset,
+    .version = version,
+};

@@ -1,0 +1,43 @@
+/* posix: a file for each process, its parts one after the other. */
+#include <fcntl.h>
+
+#include "posix_file.h"
+
+extern const io_method io_method_posix;
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return io_posix_start(&io_method_posix, ctx, path, schema, O_CREAT | O_TRUNC | O_WRONLY, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return io_posix_start(&io_method_posix, ctx, path, schema, O_RDONLY, file);
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++)
+        if (io_posix_write_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
+                              parts[i].offset))
+            return -1;
+    return 0;
+}
+
+static int read_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++)
+        if (io_posix_read_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
+                             parts[i].offset))
+            return -1;
+    return 0;
+}
+
+const io_method io_method_posix = {
+    .name = "posix",
+    .summary = "a file for each process, written with pwrite",
+    .extension = ".bin",
+    .traits = IO_FILE_PER_PROCESS,
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = io_posix_sync,
+    .close = io_posix_close,
+};

@@ -1,0 +1,76 @@
+#include "posix_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Linux moves at most 0x7ffff000 bytes in one call. */
+#define MOST 0x40000000u
+
+int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                   int flags, io_file **file) {
+    io_posix_file *f = io_file_new(sizeof *f, method, ctx, path, schema);
+    if (!f) return -1;
+    f->base.calls++;
+    f->fd = open(path, flags | O_CLOEXEC, 0666);
+    if (f->fd < 0) {
+        int code = errno;
+        free(f);
+        return io_fail_errno(ctx->error, "open", path, code);
+    }
+    *file = &f->base;
+    return 0;
+}
+
+int io_posix_write_at(io_posix_file *file, const void *data, uint64_t bytes, uint64_t offset) {
+    const char *from = data;
+    while (bytes) {
+        file->base.calls++;
+        ssize_t n = pwrite(file->fd, from, bytes < MOST ? bytes : MOST, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return io_fail_errno(file->base.ctx->error, "pwrite", file->base.path, errno);
+        from += n;
+        offset += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+int io_posix_read_at(io_posix_file *file, void *data, uint64_t bytes, uint64_t offset) {
+    char *to = data;
+    while (bytes) {
+        file->base.calls++;
+        ssize_t n = pread(file->fd, to, bytes < MOST ? bytes : MOST, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return io_fail_errno(file->base.ctx->error, "pread", file->base.path, errno);
+        if (!n)
+            return io_fail(file->base.ctx->error,
+                           "pread: the file ends at byte %llu, %llu bytes before its data does: %s; "
+                           "it is cut short, or was written with other options",
+                           (unsigned long long)offset, (unsigned long long)bytes, file->base.path);
+        to += n;
+        offset += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+int io_posix_sync(io_file *file) {
+    file->calls++;
+    if (fsync(((io_posix_file *)file)->fd)) return io_fail_errno(file->ctx->error, "fsync", file->path, errno);
+    return 0;
+}
+
+int io_posix_close(io_file *file) {
+    int status = 0;
+    file->calls++;
+    if (close(((io_posix_file *)file)->fd)) status = io_fail_errno(file->ctx->error, "close", file->path, errno);
+    free(file);
+    return status;
+}
+
+int io_raw_dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    *offset = io_dataset_offset(file->schema, dataset);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* A POSIX file whose every call is checked, counted and repeated until all bytes have moved. */
+#ifndef IOGAUGE_POSIX_FILE_H
+#define IOGAUGE_POSIX_FILE_H
+
+#include "method.h"
+
+typedef struct {
+    io_file base;
+    int fd;
+} io_posix_file;
+
+/* Opens with `flags` and mode 0666; *file is set only on success. */
+int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                   int flags, io_file **file);
+int io_posix_write_at(io_posix_file *file, const void *data, uint64_t bytes, uint64_t offset);
+int io_posix_read_at(io_posix_file *file, void *data, uint64_t bytes, uint64_t offset);
+int io_posix_sync(io_file *file);
+int io_posix_close(io_file *file);
+
+/* Of a canonical raw file: data sets back to back. */
+int io_raw_dataset_offset(io_file *file, int dataset, uint64_t *offset);
+
+#endif

@@ -1,0 +1,58 @@
+/* posix-shared: one canonical raw file, every process its own contiguous runs, one pwrite each. */
+#include <fcntl.h>
+
+#include "posix_file.h"
+
+extern const io_method io_method_posix_shared;
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    /* One process makes the file, so that none can cut what another has begun to write. */
+    int status = 0;
+    if (ctx->rank == 0)
+        status = io_posix_start(&io_method_posix_shared, ctx, path, schema, O_CREAT | O_TRUNC | O_WRONLY, file);
+    int code = MPI_Bcast(&status, 1, MPI_INT, 0, ctx->comm);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Bcast", path, code);
+    if (ctx->rank == 0 || status) return status;
+    return io_posix_start(&io_method_posix_shared, ctx, path, schema, O_WRONLY, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return io_posix_start(&io_method_posix_shared, ctx, path, schema, O_RDONLY, file);
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++) {
+        uint64_t base = io_dataset_offset(file->schema, parts[i].dataset);
+        uint64_t size = io_type_size(file->schema->datasets[parts[i].dataset].type);
+        for (io_runs r = io_runs_of(file->schema, &parts[i]); io_runs_next(&r);)
+            if (io_posix_write_at((io_posix_file *)file, (const char *)parts[i].data + r.local * size,
+                                  r.length * size, base + r.global * size))
+                return -1;
+    }
+    return 0;
+}
+
+static int read_parts(io_file *file, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++) {
+        uint64_t base = io_dataset_offset(file->schema, parts[i].dataset);
+        uint64_t size = io_type_size(file->schema->datasets[parts[i].dataset].type);
+        for (io_runs r = io_runs_of(file->schema, &parts[i]); io_runs_next(&r);)
+            if (io_posix_read_at((io_posix_file *)file, (char *)parts[i].data + r.local * size, r.length * size,
+                                 base + r.global * size))
+                return -1;
+    }
+    return 0;
+}
+
+const io_method io_method_posix_shared = {
+    .name = "posix-shared",
+    .summary = "one shared file, each process its own contiguous runs with pwrite",
+    .extension = ".bin",
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = io_posix_sync,
+    .close = io_posix_close,
+    .dataset_offset = io_raw_dataset_offset,
+};

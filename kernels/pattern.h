@@ -1,0 +1,77 @@
+/* The contract of a pattern: which data exists and which process owns which part.
+ *
+ * Add one: a file in patterns/ that defines `const io_pattern io_pattern_NAME` and a line in
+ * patterns/patterns.def (docs/add-a-pattern.md). Everything here is a pure function of the options
+ * and of (process count, owner), so that --plan can ask for any process of any size of machine. */
+#ifndef IOGAUGE_PATTERN_H
+#define IOGAUGE_PATTERN_H
+
+#include <jansson.h>
+
+#include "io.h"
+#include "method.h"
+
+typedef struct {
+    const char *name;  /* long name, or NULL */
+    int letter;        /* short name, or a number above 255 */
+    const char *value; /* what it takes, or NULL for a flag */
+    const char *help;
+} io_option;
+
+typedef struct io_pattern io_pattern;
+
+/* What was asked for; patterns whose options have a common meaning (IOR's letters) set these. */
+typedef struct {
+    const io_pattern *pattern;
+    void *state; /* the pattern's */
+    const io_method *method;
+    io_mode mode;
+    bool mode_given;
+    char dir[IO_MAX_PATH];
+    io_hints hints;
+    const char *prefix;
+    uint64_t steps, repeats, seed, processes; /* processes: with plan */
+    bool fsync, write, read, verify, keep, ceilings, drop_caches, phases, plan;
+    const char *json;
+    int argc;
+    char **argv;
+} io_run;
+
+/* Who reads what back: the process and what it may depend on. */
+typedef struct {
+    uint64_t rank, size, per_node, nodes, repeat;
+} io_reader;
+
+struct io_pattern {
+    const char *name, *summary;
+    const io_option *options; /* ends with one whose letter is 0 */
+    size_t state_size;
+    int max_parts; /* of one call */
+
+    void (*defaults)(void *state);
+    int (*option)(void *state, io_run *run, int letter, const char *value, io_error *error);
+    /* Checks the options against the process count and builds the schema. */
+    int (*configure)(void *state, io_run *run, uint64_t processes, io_error *error);
+    void (*release)(void *state);
+    json_t *(*describe)(const void *state); /* the options in force, for the result */
+
+    void (*schema)(const void *state, uint64_t step, io_schema *schema);
+    void (*file_name)(const void *state, uint64_t step, const char *extension, char *name, size_t size);
+    uint64_t (*calls)(const void *state); /* per process and step, the same for all */
+    /* The parts of a call, in file order and one after the other in memory; returns how many, the
+     * same for every owner, and the same data sets. */
+    int (*parts)(const void *state, uint64_t owner, uint64_t call, io_part *parts);
+    uint64_t (*bytes)(const void *state, uint64_t owner); /* of one step */
+    /* Optional. Whose parts a process reads back; default: shifted by one node. */
+    uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
+};
+
+/* core/parse.c: what option values look like; all of them usage errors that name the option. */
+int io_parse_count(const char *option, const char *text, uint64_t *value, io_error *error); /* > 0 */
+int io_parse_size(const char *option, const char *text, uint64_t *bytes, io_error *error);  /* 4k, 2m, 1g */
+int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_error *error); /* 4x5x6 */
+
+const io_pattern *const *io_patterns(int *n);
+const io_pattern *io_pattern_find(const char *name);
+
+#endif

@@ -1,0 +1,183 @@
+/* s3d: the checkpoint of the S3D combustion code, as in S3D-IO (Northwestern University).
+ *
+ * At each dump four float64 arrays go to a new file in canonical order: yspecies(11,z,y,x),
+ * u(3,z,y,x), pressure(z,y,x) and temp(z,y,x). x, y and z are cut block-block-block over the
+ * process grid, x fastest; the fourth dimension is whole. A grid that the process grid does not
+ * divide gives one more point to the first processes along that axis. */
+#include <stdio.h>
+#include <string.h>
+
+#include "pattern.h"
+
+extern const io_pattern io_pattern_s3d;
+
+enum { X, Y, Z, SPECIES, THREE, DIMS };
+enum { YSPECIES, U, PRESSURE, TEMP, ARRAYS };
+
+typedef struct {
+    uint64_t grid[3], procs[3]; /* x, y, z */
+    bool procs_given;
+    io_dim dims[DIMS];
+    io_dataset arrays[ARRAYS];
+} s3d;
+
+static const io_option options[] = {
+    {"grid", 256, "NXxNYxNZ", "global grid points (default 100x100x100)"},
+    {"procs-grid", 257, "PXxPYxPZ", "process grid (default: near-cubic for the processes that run)"},
+    {0},
+};
+
+/* S3D-IO's time step and the reference time that it scales by. */
+static const double TIME_STEP = 1e-6, TIME_REFERENCE = 1.29889001100892417E-005, TIME_SAVE = 1.0e5;
+
+static void defaults(void *state) {
+    s3d *s = state;
+    for (int i = 0; i < 3; i++) s->grid[i] = 100;
+}
+
+static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+    s3d *s = state;
+    (void)run;
+    if (letter == 256) return io_parse_grid("--grid", value, s->grid, error);
+    s->procs_given = true;
+    return io_parse_grid("--procs-grid", value, s->procs, error);
+}
+
+/* Near-cubic: each prime factor, largest first, goes to the axis that has least so far. */
+static void choose_procs(uint64_t processes, uint64_t procs[3]) {
+    uint64_t factors[64];
+    int n = 0;
+    for (uint64_t f = 2; processes > 1; f++) {
+        if (f * f > processes) f = processes;
+        for (; processes % f == 0; processes /= f) factors[n++] = f;
+    }
+    for (int i = 0; i < 3; i++) procs[i] = 1;
+    while (n--) {
+        int least = 0;
+        for (int i = 1; i < 3; i++)
+            if (procs[i] < procs[least]) least = i;
+        procs[least] *= factors[n];
+    }
+}
+
+/* Names, shapes and the largest block, which belongs to process 0. */
+static void build_schema(s3d *s) {
+    static const char *const dim_names[DIMS] = {"x", "y", "z", "nsc", "three"};
+    static const struct {
+        const char *name;
+        int ndims, dim[4];
+    } layout[ARRAYS] = {
+        [YSPECIES] = {"yspecies", 4, {SPECIES, Z, Y, X}},
+        [U] = {"u", 4, {THREE, Z, Y, X}},
+        [PRESSURE] = {"pressure", 3, {Z, Y, X}},
+        [TEMP] = {"temp", 3, {Z, Y, X}},
+    };
+    uint64_t length[DIMS] = {s->grid[0], s->grid[1], s->grid[2], 11, 3};
+    for (int i = 0; i < DIMS; i++) s->dims[i] = (io_dim){dim_names[i], length[i]};
+    for (int a = 0; a < ARRAYS; a++) {
+        io_dataset *d = &s->arrays[a];
+        *d = (io_dataset){.name = layout[a].name, .type = IO_FLOAT64, .role = IO_FIELD, .ndims = layout[a].ndims};
+        memcpy(d->dim, layout[a].dim, sizeof layout[a].dim);
+        for (int i = 0; i < d->ndims; i++) {
+            uint64_t parts = d->dim[i] <= Z ? s->procs[d->dim[i]] : 1, start;
+            io_split(length[d->dim[i]], parts, 0, &start, &d->block[i]);
+        }
+    }
+}
+
+static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+    s3d *s = state;
+    (void)run;
+    if (!s->procs_given) choose_procs(processes, s->procs);
+    unsigned long long p[3] = {s->procs[0], s->procs[1], s->procs[2]};
+    uint64_t product, points;
+    if (__builtin_mul_overflow(p[0], p[1], &product) || __builtin_mul_overflow(product, p[2], &product) ||
+        product != processes)
+        return io_fail_usage(error, "--procs-grid %llux%llux%llu does not make the %llu processes that run; "
+                             "start %llu with mpiexec -n, or give a grid whose product is %llu",
+                             p[0], p[1], p[2], (unsigned long long)processes, p[0] * p[1] * p[2],
+                             (unsigned long long)processes);
+    for (int i = 0; i < 3; i++)
+        if (s->grid[i] < s->procs[i])
+            return io_fail_usage(error, "--grid has %llu points along %c for %llu processes; right is at least one each",
+                                 (unsigned long long)s->grid[i], "xyz"[i], p[i]);
+    if (__builtin_mul_overflow(s->grid[0], s->grid[1], &points) ||
+        __builtin_mul_overflow(points, s->grid[2], &points) || points > INT64_MAX / 128)
+        return io_fail_usage(error, "--grid: more than 2^63 bytes for a dump; right is at most 2^56 points");
+    build_schema(s);
+    return 0;
+}
+
+static json_t *describe(const void *state) {
+    const s3d *s = state;
+    return json_pack("{s:[I,I,I],s:[I,I,I]}", "grid", (json_int_t)s->grid[0], (json_int_t)s->grid[1],
+                     (json_int_t)s->grid[2], "procs_grid", (json_int_t)s->procs[0], (json_int_t)s->procs[1],
+                     (json_int_t)s->procs[2]);
+}
+
+static void schema(const void *state, uint64_t step, io_schema *out) {
+    const s3d *s = state;
+    double interval = TIME_STEP / TIME_REFERENCE;
+    *out = (io_schema){.ndims = DIMS, .dims = s->dims, .ndatasets = ARRAYS, .datasets = s->arrays,
+                       .nattributes = 3,
+                       .attributes = {{"time", (double)step * interval}, {"tstep", step ? interval : 0.0},
+                                      {"time_save", TIME_SAVE}}};
+}
+
+static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
+    (void)state;
+    snprintf(name, size, "pressure_wave_test.%.3E.field%s", (double)step * TIME_STEP, extension);
+}
+
+static uint64_t calls(const void *state) {
+    (void)state;
+    return 1; /* the whole dump at once; a blocking method makes a call for each array of it */
+}
+
+static void own_box(const s3d *s, uint64_t owner, uint64_t start[3], uint64_t count[3]) {
+    uint64_t at[3] = {owner % s->procs[0], owner / s->procs[0] % s->procs[1], owner / (s->procs[0] * s->procs[1])};
+    for (int i = 0; i < 3; i++) io_split(s->grid[i], s->procs[i], at[i], &start[i], &count[i]);
+}
+
+static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+    const s3d *s = state;
+    uint64_t start[3], count[3], offset = 0;
+    (void)call;
+    own_box(s, owner, start, count);
+    for (int a = 0; a < ARRAYS; a++) {
+        const io_dataset *d = &s->arrays[a];
+        uint64_t bytes = 8;
+        out[a] = (io_part){.dataset = a, .offset = offset};
+        for (int i = 0; i < d->ndims; i++) {
+            bool cut = d->dim[i] <= Z;
+            out[a].start[i] = cut ? start[d->dim[i]] : 0;
+            out[a].count[i] = cut ? count[d->dim[i]] : s->dims[d->dim[i]].length;
+            bytes *= out[a].count[i];
+        }
+        offset += bytes;
+    }
+    return ARRAYS;
+}
+
+static uint64_t bytes(const void *state, uint64_t owner) {
+    uint64_t start[3], count[3];
+    own_box(state, owner, start, count);
+    return 128 * count[0] * count[1] * count[2]; /* 11 + 3 + 1 + 1 values of 8 bytes a point */
+}
+
+const io_pattern io_pattern_s3d = {
+    .name = "s3d",
+    .summary = "S3D checkpoint: four float64 arrays, block-block-block",
+    .options = options,
+    .state_size = sizeof(s3d),
+    .max_parts = ARRAYS,
+    .defaults = defaults,
+    .option = option,
+    .configure = configure,
+    .describe = describe,
+    .schema = schema,
+    .file_name = file_name,
+    .calls = calls,
+    .parts = parts,
+    .bytes = bytes,
+};
