@@ -31,7 +31,7 @@ typedef struct {
     io_hints hints;
     const char *prefix;
     uint64_t steps, repeats, seed, processes; /* processes: with plan */
-    bool fsync, write, read, verify, keep, ceilings, drop_caches, phases, plan;
+    bool fsync, write, read, verify, keep, ceilings, drop_caches, space_check, phases, plan;
     const char *json;
     int argc;
     char **argv;

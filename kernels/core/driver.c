@@ -29,7 +29,9 @@ typedef struct {
     uint64_t calls;                 /* to the library, with the closing one */
 } flight;
 
-static void begin(flight *f) {
+static void begin(flight *f, io_phase phase) {
+    const io_phase_name *name = &io_phases[phase];
+    io_world_doing(f->session->world, name->name, f->session->what->method->name, f->path);
     MPI_Barrier(f->session->world->comm);
     f->began = MPI_Wtime();
 }
@@ -115,7 +117,7 @@ static int close_phase(flight *f, io_phase phase) {
     io_file *file = f->file;
     f->calls = file->calls + 1;
     f->file = NULL;
-    begin(f);
+    begin(f, phase);
     f->session->what->method->close(file);
     return end(f, phase);
 }
@@ -129,15 +131,15 @@ static int note(flight *f) {
 static int write_phases(flight *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
-    begin(f);
+    begin(f, IO_CREATE);
     m->create(&f->ctx, f->path, &f->schema, &f->file);
     if (end(f, IO_CREATE)) return -1;
     if (note(f)) return -1;
-    begin(f);
+    begin(f, IO_WRITE);
     move_all(f, true);
     if (end(f, IO_WRITE)) return -1;
     if (s->what->fsync) {
-        begin(f);
+        begin(f, IO_FLUSH);
         m->sync(f->file);
         if (end(f, IO_FLUSH)) return -1;
     }
@@ -147,10 +149,10 @@ static int write_phases(flight *f) {
 static int read_phases(flight *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
-    begin(f);
+    begin(f, IO_OPEN);
     m->open(&f->ctx, f->path, &f->schema, &f->file);
     if (end(f, IO_OPEN) || note(f)) return -1;
-    begin(f);
+    begin(f, IO_READ);
     move_all(f, false);
     if (end(f, IO_READ)) return -1;
     if (s->found && s->verify && !(m->traits & IO_MOVES_NOTHING)) verify(f);
@@ -242,6 +244,8 @@ static void cool(io_session *s) {
     MPI_Barrier(s->world->comm);
     if (s->found) each_file(s, true, look_at_cache);
 }
+
+void io_remove_files(io_session *s) { each_file(s, true, remove_file); }
 
 int io_measure(io_session *s, io_sample *sample) {
     const io_case *c = s->what;

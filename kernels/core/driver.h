@@ -56,6 +56,9 @@ typedef struct {
 /* Runs one repeat. On failure the files are removed unless `keep`. */
 int io_measure(io_session *session, io_sample *sample);
 
+/* Removes what this process can of the run's files, asking nobody: for a process that ends the job. */
+void io_remove_files(io_session *session);
+
 /* The most bytes that any process holds of a step. */
 uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state);
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);

@@ -17,8 +17,8 @@ static const struct {
     {EROFS, MPI_ERR_READ_ONLY, "give a --dir on a file system that is not read-only"},
     {ENOSPC, MPI_ERR_NO_SPACE, "free space there, ask for less data, or give another --dir"},
     {EDQUOT, MPI_ERR_QUOTA, "free some of the quota, ask for less data, or give another --dir"},
-    {EFBIG, MPI_ERR_IO, "check the file size limit (ulimit -f) and the free space, or ask for less data"},
-    {EIO, MPI_ERR_IO, "check the file system (df, dmesg)"},
+    {EFBIG, MPI_ERR_UNKNOWN, "raise the file size limit (ulimit -f), or ask for less data"},
+    {EIO, MPI_ERR_IO, "check the free space, the quota and the health of the file system (df, dmesg)"},
 };
 
 static const char *advice_for(int code, int class) {

@@ -48,11 +48,11 @@ int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
     if (stat(dir, &st)) return io_fail_errno(error, "--dir", dir, errno);
     if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; give one that exists", dir);
     if (access(dir, W_OK | X_OK)) return io_fail_errno(error, "--dir", dir, errno);
-    if (!bytes || statvfs(dir, &fs)) return 0;
+    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems do not say */
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (bytes <= room) return 0;
     return io_fail(error, "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
-                   "free some, ask for less data, or give another --dir",
+                   "free some, ask for less data, give another --dir, or --no-space-check where that figure is wrong",
                    dir, (double)bytes / 1048576, (double)room / 1048576);
 }
 

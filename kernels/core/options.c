@@ -9,7 +9,7 @@
 
 enum {
     METHOD = 1000, MODE, DIR, HINT, PREFIX, FSYNC, STEPS, REPEAT, WRITE_ONLY, READ_ONLY, KEEP, CEILINGS,
-    DROP_CACHES, SEED, PHASES, JSON, PROCS, PLAN, LIST, HELP, VERSION
+    DROP_CACHES, NO_SPACE_CHECK, SEED, PHASES, JSON, PROCS, PLAN, LIST, HELP, VERSION
 };
 
 static const io_option common[] = {
@@ -26,6 +26,7 @@ static const io_option common[] = {
     {"keep", KEEP, NULL, "leave the files"},
     {"ceilings", CEILINGS, NULL, "measure what the file system gives to plain POSIX, between repeats"},
     {"drop-caches", DROP_CACHES, NULL, "empty the page cache before reading"},
+    {"no-space-check", NO_SPACE_CHECK, NULL, "do not ask the file system for its free space first"},
     {"seed", SEED, "N", "of the values (default 1)"},
     {"phases", PHASES, NULL, "print minimum, mean and maximum of each phase"},
     {"json", JSON, "FILE", "the result document; - for stdout"},
@@ -80,6 +81,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case KEEP: run->keep = true; return 0;
     case CEILINGS: run->ceilings = true; return 0;
     case DROP_CACHES: run->drop_caches = true; return 0;
+    case NO_SPACE_CHECK: run->space_check = false; return 0;
     case SEED: return io_parse_count("--seed", value, &run->seed, error);
     case PHASES: run->phases = true; return 0;
     case JSON: run->json = value; return 0;
@@ -121,7 +123,8 @@ int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *
     struct option longs[MOST_OPTIONS] = {{0}};
     char shorts[2 * MOST_OPTIONS] = ":";
     int n = 0, c;
-    *run = (io_run){.prefix = "", .steps = 1, .repeats = 1, .seed = 1, .write = true, .read = true, .verify = true,
+    *run = (io_run){.prefix = "", .steps = 1, .repeats = 1, .seed = 1, .write = true, .read = true, .verify = true, .space_check = true,
+                   
                     .argc = argc, .argv = argv};
     *action = IO_DO_RUN;
     bool named = argc > 1 && argv[1][0] != '-';

@@ -20,7 +20,8 @@ typedef struct {
 } whole;
 
 static int check_place(const io_run *run, io_world *world, io_report *report) {
-    uint64_t need = run->write && !(run->method->traits & IO_MOVES_NOTHING) ? report->bytes : 0;
+    bool asked = run->space_check && run->write && !(run->method->traits & IO_MOVES_NOTHING);
+    uint64_t need = asked ? report->bytes : 0;
     /* Where nodes have file systems of their own, each needs its share only. */
     io_check_dir(run->dir, need / (uint64_t)world->nodes, &world->error);
     if (!world->error.set) io_filesystem_of(run->dir, &report->filesystem, &world->error);
@@ -116,9 +117,24 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
+/* A process that ends the job alone leaves no partial file, and the document if it can. */
+static void abandon(void *data) {
+    whole *w = data;
+    const io_run *run = w->report.run;
+    io_error ignored = {0};
+    if (run->write && !run->keep) io_remove_files(&w->session);
+    if (!run->json) return;
+    w->report.summary = (io_summary){.files = json_array()};
+    json_t *document = w->report.world->rank ? NULL : io_result(&w->report, w->report.world->error.text);
+    if (document) io_write_json(document, run->json, &ignored);
+}
+
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     whole w;
+    world->abandon = abandon;
+    world->abandon_data = &w;
     bool failed = prepare(run, world, &w) || measure(run, &w);
+    world->abandon = NULL;
     io_schema schema;
     run->pattern->schema(run->state, 0, &schema);
     io_error before = world->error;

@@ -55,6 +55,7 @@ static double now(void) {
 static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
+    if (w->abandon) w->abandon(w->abandon_data);
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
@@ -78,6 +79,16 @@ int io_agree(io_world *w) {
     w->error.set = true;
     MPI_Bcast(&w->error, sizeof w->error, MPI_BYTE, first[1], w->comm);
     return -1;
+}
+
+void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
+    char host[IO_HOST_NAME] = "?";
+    gethostname(host, sizeof host - 1);
+    snprintf(w->doing, sizeof w->doing,
+             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s: %s; "
+             "report it to the library, with its version (iokernel --version) and this command\n",
+             w->rank, host, phase, method, path);
+    snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
 }
 
 void io_world_complain(const io_world *w) {

@@ -14,6 +14,11 @@ typedef struct {
     char *hosts;              /* on process 0: `nodes` names of IO_HOST_NAME characters */
     io_error error;           /* this process's, and after io_agree everybody's */
     int failed;               /* how many processes failed */
+    /* For a process that ends the job alone: what it was doing, in one line, and what it must do
+     * before it goes (remove its files, write the document). */
+    char doing[IO_MAX_PATH + 256], doing_path[IO_MAX_PATH];
+    void (*abandon)(void *data);
+    void *abandon_data;
 } io_world;
 
 int io_world_start(io_world *world);
@@ -24,7 +29,10 @@ void io_world_stop(io_world *world);
  * failed and whose peers do not come (they wait in a library for it) prints its message after
  * IO_PATIENCE seconds and ends the job. */
 int io_agree(io_world *world);
-#define IO_PATIENCE 10.0
+#define IO_PATIENCE 5.0
+
+/* Notes what comes next, for the one line that a crash inside a library leaves (main.c). */
+void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
 
 /* Prints the agreed error, once, on stderr. */
 void io_world_complain(const io_world *world);

@@ -201,9 +201,10 @@ static int move_one(hdf5_file *f, const io_part *part, bool writing) {
     f->base.calls++;
     if (code >= 0 && writing) code = H5Dwrite(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
     else if (code >= 0) code = H5Dread(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
-    if (memory >= 0) H5Sclose(memory);
+    int status = code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
+    if (memory >= 0) H5Sclose(memory); /* after fail: these empty HDF5's error stack */
     if (space >= 0) H5Sclose(space);
-    return code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
+    return status;
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) {

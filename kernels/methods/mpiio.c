@@ -49,17 +49,17 @@ typedef struct {
     iat_call start;
     ordered_call ordered;
     const char *all_name, *one_name, *start_name, *ordered_name;
-    const char *short_text; /* when fewer bytes moved than asked */
+    const char *when_short; /* what to look at when fewer bytes moved than asked */
 } direction;
 
 static const direction writing = {
     write_at_all,           write_at,           iwrite_at_all,           write_ordered,
     "MPI_File_write_at_all", "MPI_File_write_at", "MPI_File_iwrite_at_all", "MPI_File_write_ordered",
-    "the file system took"};
+    "check the free space and the quota there (df), or ask for less data"};
 static const direction reading = {
     MPI_File_read_at_all,   MPI_File_read_at,   MPI_File_iread_at_all,   MPI_File_read_ordered,
     "MPI_File_read_at_all", "MPI_File_read_at", "MPI_File_iread_at_all", "MPI_File_read_ordered",
-    "the file is cut short, or was written with other options: it gave"};
+    "the file is cut short, or was written with other options"};
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, int amode, io_file **file) {
     mpiio_file *f = io_file_new(sizeof *f, &io_method_mpiio, ctx, path, schema);
@@ -112,8 +112,8 @@ static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const 
     MPI_Count moved = 0;
     MPI_Get_elements_x(status, MPI_BYTE, &moved);
     if ((uint64_t)moved == bytes) return 0;
-    return io_fail(f->base.ctx->error, "%s: %s only %lld of %llu bytes: %s", call, way->short_text,
-                   (long long)moved, (unsigned long long)bytes, f->base.path);
+    return io_fail(f->base.ctx->error, "%s: moved only %lld of %llu bytes: %s; %s", call, (long long)moved,
+                   (unsigned long long)bytes, f->base.path, way->when_short);
 }
 
 static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n) {
@@ -139,28 +139,43 @@ static int move_once(mpiio_file *f, const io_part *parts, int n, const direction
     return bytes ? check_count(f, &status, bytes, way, name) : 0;
 }
 
-static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+/* What the requests of one call need until they are done: ROMIO goes on reading the data types. */
+typedef struct {
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    MPI_Datatype *types;
+} pending;
+
+static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const direction *way, pending *p) {
     io_error *error = f->base.ctx->error;
     MPI_Offset offset;
     if (set_view(f, parts, n, &offset)) return -1;
-    MPI_Request *requests = malloc((size_t)n * sizeof *requests);
-    MPI_Status *statuses = malloc((size_t)n * sizeof *statuses);
-    int code = 0, started = 0;
-    for (; requests && statuses && !code && started < n; started++) {
-        MPI_Datatype type;
-        uint64_t bytes = io_part_bytes(f->base.schema, &parts[started]);
-        if (io_mpi_bytes(bytes, &type, error)) break;
+    int code = 0;
+    for (int i = 0; i < n && !code; i++) {
+        uint64_t bytes = io_part_bytes(f->base.schema, &parts[i]);
+        if (io_mpi_bytes(bytes, &p->types[i], error)) return -1;
         f->base.calls++;
-        code = way->start(f->handle, offset, parts[started].data, bytes ? 1 : 0, type, &requests[started]);
-        MPI_Type_free(&type);
+        code = way->start(f->handle, offset, parts[i].data, bytes ? 1 : 0, p->types[i], &p->requests[i]);
         offset += (MPI_Offset)bytes;
     }
-    int status = started == n && !code ? 0 : io_fail_mpi(error, way->start_name, f->base.path, code);
-    if (!status && (code = MPI_Waitall(n, requests, statuses)) != 0)
-        status = io_fail_mpi(error, way->start_name, f->base.path, code == MPI_ERR_IN_STATUS ? statuses->MPI_ERROR : code);
+    if (code) return io_fail_mpi(error, way->start_name, f->base.path, code);
     f->base.calls++;
-    free(requests);
-    free(statuses);
+    code = MPI_Waitall(n, p->requests, p->statuses);
+    for (int i = 0; code == MPI_ERR_IN_STATUS && i < n; i++)
+        if (p->statuses[i].MPI_ERROR != MPI_SUCCESS) code = p->statuses[i].MPI_ERROR;
+    if (code) return io_fail_mpi(error, way->start_name, f->base.path, code);
+    for (int i = 0; i < n; i++) MPI_Type_free(&p->types[i]);
+    return 0;
+}
+
+static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    pending p = {malloc((size_t)n * sizeof *p.requests), malloc((size_t)n * sizeof *p.statuses),
+                 malloc((size_t)n * sizeof *p.types)};
+    int status = p.requests && p.statuses && p.types ? start_and_wait(f, parts, n, way, &p)
+                                                     : io_fail(f->base.ctx->error, "out of memory for %d requests", n);
+    free(p.requests);
+    free(p.statuses);
+    free(p.types);
     return status;
 }
 

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# Shared by setup.sh and source_package.sh: where things go, and how a long
+# command is run without flooding the console. To be sourced.
+
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
+readonly root
+readonly local_dir="$root/.local"
+readonly log_dir="$local_dir/log"
+
+say() { printf '%s\n' "$*"; }
+
+# fail STATUS LINE...
+fail() {
+    local status=$1
+    shift
+    printf '%s\n' "$@" >&2
+    exit "$status"
+}
+
+# run_logged LOG COMMAND...: all output goes to LOG. Only a failure shows
+# anything: the tail, and where the rest is. COMMAND must be a program: the
+# shell would ignore `set -e` inside a function that is run as a condition.
+run_logged() {
+    local log=$1 status=0
+    shift
+    printf '+ %s\n' "$*" >>"$log"
+    "$@" >>"$log" 2>&1 </dev/null || status=$?
+    ((status == 0)) && return 0
+    fail 1 "FAILED (status $status): $*" "--- the last lines of $log:" \
+        "$(tail -n 20 -- "$log")" "--- all of it: $log"
+}
+
+# new_log NAME: prints the path of a new, empty log. Not truncated in place: an
+# interrupted set-up's child may still be writing to the old one.
+new_log() {
+    mkdir -p -- "$log_dir"
+    rm -f -- "$log_dir/$1.log"
+    : >"$log_dir/$1.log"
+    printf '%s\n' "$log_dir/$1.log"
+}
+
+# wait_for_lock FD WHAT: two at once would undo each other's work. Children hold
+# the lock too, so what a killed run left behind is waited for. FD is open.
+wait_for_lock() {
+    # Without flock (not Linux) there is no protection, but all else works.
+    command -v flock >/dev/null || return 0
+    flock -n "$1" && return 0
+    say "waiting for another $2 in this checkout to end"
+    flock "$1"
+}

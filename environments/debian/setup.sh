@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# Sets this checkout up on Debian: system packages where they are missing, and
+# all else inside the checkout (.venv, .local).
+#
+#   setup.sh [--test] [--python-only]
+#
+# --test adds what `make test` needs; --python-only makes .venv alone, for the
+# ways in which the libraries come from Spack or from modules.
+# Run it as often as you like: what is in place is checked and left alone, and
+# what an interrupted run left half done is done again.
+# Exit status: 3 where something is missing that it cannot install.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+
+here="$root/environments/debian"
+venv="$root/.venv"
+stamp="$venv/.iogauge-setup"
+
+other_ways='Other ways to get the libraries:
+  a Spack environment:  spack env activate environments/<variant>
+  existing modules:     a site file under site_configs/
+With either, this makes the Python part:  environments/debian/setup.sh --python-only'
+
+# Prints the packages of the groups given.
+packages_of() {
+    local group
+    for group in "$@"; do
+        awk -v group="$group" '$1 !~ /^#/ && $2 == group { print $1 }' \
+            "$here/packages.txt"
+    done
+}
+
+# Prints those of the packages given that are not installed.
+missing_of() {
+    local present=''
+    if command -v dpkg-query >/dev/null; then
+        # Its status is not zero as soon as one package is unknown.
+        present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" \
+            2>/dev/null || true)
+    fi
+    printf '%s\n' "$@" | awk -v present="$present" '
+        BEGIN { n = split(present, lines, "\n")
+                for (i = 1; i <= n; i++) have[lines[i]] = 1 }
+        !(("installed " $1) in have)'
+}
+
+# Sets `become` to what makes a command run as root, or fails.
+find_root() {
+    become=()
+    ((EUID == 0)) && return 0
+    become=(sudo -n)
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null
+}
+
+install_packages() {
+    local log why='' missing=("$@")
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        why='this is not Debian: it has no apt-get'
+    elif ! find_root; then
+        why='this user is not root, and sudo -n does not work'
+    fi
+    [[ -z $why ]] || fail 3 \
+        "set-up: these Debian packages are missing, and cannot be installed here ($why):" \
+        "  ${missing[*]}" "$other_ways"
+    say "system packages: installing ${#missing[@]} (a few minutes): ${missing[*]}"
+    log=$(new_log apt)
+    become+=(env DEBIAN_FRONTEND=noninteractive)
+    # The first two may fail, the install decides: another apt may hold dpkg's
+    # lock (the install waits for it), and one dead third-party entry makes
+    # `update` fail. After an interrupted dpkg the install needs --configure.
+    # 9>&-: a service that a package starts must not keep our lock (9).
+    printf '+ dpkg --configure -a; apt-get update\n' >>"$log"
+    "${become[@]}" dpkg --configure -a --force-confdef --force-confold \
+        >>"$log" 2>&1 9>&- || true
+    "${become[@]}" apt-get -q update >>"$log" 2>&1 9>&- || true
+    run_logged "$log" "${become[@]}" apt-get -q -y --no-install-recommends \
+        -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef \
+        -o Dpkg::Options::=--force-confold install "${missing[@]}" 9>&-
+    mapfile -t missing < <(missing_of "$@")
+    ((${#missing[@]} == 0)) ||
+        fail 1 "apt-get succeeded, yet these are missing: ${missing[*]}; see $log"
+}
+
+# set_up_system GROUP...
+set_up_system() {
+    local wanted missing
+    mapfile -t wanted < <(packages_of "$@")
+    ((${#wanted[@]} > 0)) || fail 1 "no packages for $* in $here/packages.txt"
+    mapfile -t missing < <(missing_of "${wanted[@]}")
+    if ((${#missing[@]} == 0)); then
+        say "system packages: already there (${#wanted[@]})"
+    else
+        install_packages "${missing[@]}"
+    fi
+}
+
+# source_package [--check] NAME STACK
+source_package() {
+    bash "$here/source_package.sh" "$@"
+}
+
+set_up_stack() {
+    if source_package --check pnetcdf mpich; then
+        say 'PnetCDF for MPICH: already there'
+        return 0
+    fi
+    command -v apt-get >/dev/null || fail 3 \
+        'set-up: PnetCDF for MPICH is missing, and comes through apt-get, which is not here.' \
+        "$other_ways"
+    say "PnetCDF for MPICH: building Debian's source (about a minute)"
+    source_package pnetcdf mpich
+}
+
+# Prints the first Python that will do: $PYTHON if set, else the machine's.
+find_python() {
+    local python candidates=(python3 /usr/bin/python3)
+    [[ -z ${PYTHON-} ]] || candidates=("$PYTHON")
+    for python in "${candidates[@]}"; do
+        if "$python" -c 'import ensurepip, sys, venv
+sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            printf '%s\n' "$python"
+            return 0
+        fi
+    done
+    fail 3 "set-up: none of these is a Python >= 3.10 with venv and ensurepip: ${candidates[*]}" \
+        'Name one that is:  PYTHON=/path/to/python3 environments/debian/setup.sh'
+}
+
+# One stamp line per level: `run` or `test`. With the path of the checkout: the
+# scripts of .venv hold it, so a checkout that was moved needs a new .venv.
+stamp_line() {
+    printf '%s %s\n' "$1" "$(
+        { printf '%s\n' "$root"; cat -- "$root"/requirements/{run,"$1"}.lock; } |
+            sha256sum | cut -d' ' -f1)"
+}
+
+# The stamp alone proves little: Python may have been upgraded under .venv.
+python_in_place() {
+    [[ -f $stamp ]] && grep -qxF -- "$(stamp_line "$1")" "$stamp" &&
+        "$venv/bin/python" -c 'import importlib.util as u, sys
+sys.exit(u.find_spec("reframe") is None)' 2>/dev/null
+}
+
+# set_up_python LEVEL, which is `run` or `test`
+set_up_python() {
+    local level=$1 log python modules='altair, jinja2, numpy, rich, vl_convert'
+    if python_in_place "$level"; then
+        say "Python environment ($level): already there"
+        return 0
+    fi
+    python=$(find_python)
+    log=$(new_log python)
+    say "Python environment ($level): installing into .venv (about a minute)"
+    # Of a package that pip was killed in, pip may think that it is installed.
+    # So only a .venv that is complete for `run` is added to, and while it is,
+    # it has no stamp.
+    if [[ $level == test ]] && python_in_place run; then
+        rm -f -- "$stamp"
+    else
+        rm -f -- "$stamp"
+        run_logged "$log" "$python" -m venv --clear "$venv"
+    fi
+    run_logged "$log" "$venv/bin/python" -m pip install --no-input \
+        --disable-pip-version-check --require-hashes --only-binary :all: \
+        -r "$root/requirements/$level.lock"
+    run_logged "$log" "$venv/bin/python" -m pip check
+    [[ $level == run ]] || modules+=', h5py, hypothesis, jsonschema, netCDF4, pytest'
+    run_logged "$log" "$venv/bin/python" -c "import $modules"
+    run_logged "$log" "$venv/bin/reframe" --version
+    { stamp_line run; [[ $level == run ]] || stamp_line "$level"; } >"$stamp.new"
+    mv -- "$stamp.new" "$stamp"
+}
+
+main() {
+    local argument level=run system=yes groups=(common openmpi mpich)
+    for argument in "$@"; do
+        case $argument in
+            --test) level='test' ;;
+            --python-only) system=no ;;
+            *) fail 2 'usage: setup.sh [--test] [--python-only]' ;;
+        esac
+    done
+    [[ $root != *[[:space:]]* ]] ||
+        fail 2 "the path of the checkout has a space in it, which Autotools do not allow: $root"
+    # Nothing asks, and what a module or a login set must not reach .venv.
+    exec </dev/null
+    unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
+    mkdir -p -- "$local_dir"
+    exec 9>"$local_dir/setup.lock"
+    wait_for_lock 9 set-up
+    if [[ $system == yes ]]; then
+        source_package --check pnetcdf mpich || groups+=(source-build)
+        [[ $level == run ]] || groups+=(test)
+        set_up_system "${groups[@]}"
+        set_up_stack
+    fi
+    set_up_python "$level"
+    say 'set-up: ready'
+}
+
+main "$@"
