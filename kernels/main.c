@@ -111,7 +111,8 @@ int main(int argc, char **argv) {
     } else {
         io_options(argc, argv, &run, &action, &error);
     }
-    int status = error.set || action == IO_DO_RUN ? together(&run, &error, run_all) : alone(&run, action, &error);
+    int status =
+        error.set || action == IO_DO_RUN ? together(&run, &error, run_all) : alone(&run, action, &error);
     io_options_release(&run);
     return status;
 }

@@ -62,8 +62,9 @@ int io_method_find(const char *name, const io_method **method, io_error *error) 
         if (!strcmp(methods[i].name, name)) {
             *method = methods[i].method;
             if (*method) return 0;
-            return io_fail_usage(error, "method %s: this build lacks %s; build with it, or choose from iokernel --list",
-                                 name, methods[i].library);
+            return io_fail_usage(
+                error, "method %s: this build lacks %s; build with it, or choose from iokernel --list", name,
+                methods[i].library);
         }
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);

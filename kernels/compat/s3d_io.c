@@ -39,9 +39,27 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
         return io_fail_usage(error, "restart '%s': right is T or F. %s", argv[8], usage);
     }
     /* The hints that S3D-IO sets itself. */
-    char *words[] = {argv[0], "s3d", "--grid", grid, "--procs-grid", procs, "--method", "pnetcdf", "--mode",
-                     blocking ? "collective" : "nonblocking", "--dir", argv[9], "--steps", steps, "--keep",
-                     "--write-only", "--hint", "nc_var_align_size=1", "--hint", "nc_in_place_swap=enable", NULL};
+    char *words[] = {argv[0],
+                     "s3d",
+                     "--grid",
+                     grid,
+                     "--procs-grid",
+                     procs,
+                     "--method",
+                     "pnetcdf",
+                     "--mode",
+                     blocking ? "collective" : "nonblocking",
+                     "--dir",
+                     argv[9],
+                     "--steps",
+                     steps,
+                     "--keep",
+                     "--write-only",
+                     "--hint",
+                     "nc_var_align_size=1",
+                     "--hint",
+                     "nc_in_place_swap=enable",
+                     NULL};
     int status = io_options((int)(sizeof words / sizeof *words) - 1, words, run, action, error);
     run->argc = argc;
     run->argv = argv;
@@ -61,8 +79,10 @@ static void add(const io_report *r, void *to) {
     t->write += phase(r, IO_WRITE);
     t->read += phase(r, IO_READ);
     t->close += phase(r, IO_CLOSE) + phase(r, IO_READ_CLOSE);
-    if (r->run->write) t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->steps;
-    else t->read_bytes += (double)r->bytes, t->reads += ARRAYS;
+    if (r->run->write)
+        t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->steps;
+    else
+        t->read_bytes += (double)r->bytes, t->reads += ARRAYS;
     char value[MPI_MAX_INFO_VAL + 1];
     int there = 0;
     if (r->found->hints == MPI_INFO_NULL) return;

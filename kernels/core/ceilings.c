@@ -25,7 +25,8 @@ static void schema(const void *state, uint64_t step, io_schema *out) {
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
     (void)step;
-    snprintf(name, size, "iogauge-ceiling%s%s", ((const range *)state)->per_process ? "-fpp" : "-shared", extension);
+    snprintf(name, size, "iogauge-ceiling%s%s", ((const range *)state)->per_process ? "-fpp" : "-shared",
+             extension);
 }
 
 static uint64_t calls(const void *state) { return (((const range *)state)->bytes + TRANSFER - 1) / TRANSFER; }
@@ -33,7 +34,8 @@ static uint64_t calls(const void *state) { return (((const range *)state)->bytes
 static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
     const range *s = state;
     uint64_t offset = call * TRANSFER, left = s->bytes - offset;
-    *out = (io_part){.offset = offset, .start = {owner * s->bytes + offset}, .count = {left < TRANSFER ? left : TRANSFER}};
+    *out = (io_part){
+        .offset = offset, .start = {owner * s->bytes + offset}, .count = {left < TRANSFER ? left : TRANSFER}};
     return 1;
 }
 
@@ -52,10 +54,13 @@ static const io_pattern contiguous = {
     .bytes = bytes,
 };
 
-static int measure_one(const io_session *session, uint64_t share, const io_method *method, io_sample *sample) {
+static int measure_one(const io_session *session, uint64_t share, const io_method *method,
+                       io_sample *sample) {
     bool per_process = method->traits & IO_FILE_PER_PROCESS;
     uint64_t n = (uint64_t)session->world->size;
-    range state = {.bytes = share, .processes = n, .per_process = per_process, .dim = {"bytes", share * n}};
+    range state = {
+        .bytes = share, .processes = n, .per_process = per_process, .dim = {"bytes", share * n}
+    };
     state.data = (io_dataset){.name = "data", .type = IO_BYTE, .ndims = 1, .block = {TRANSFER}};
     io_case what = *session->what;
     what.pattern = &contiguous;

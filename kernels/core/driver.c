@@ -10,10 +10,13 @@
 #include "evidence.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
-    [IO_CREATE] = {"create", IO_WRITING}, [IO_WRITE] = {"write", IO_WRITING},
-    [IO_FLUSH] = {"flush", IO_WRITING},   [IO_CLOSE] = {"close", IO_WRITING},
-    [IO_OPEN] = {"open", IO_READING},     [IO_READ] = {"read", IO_READING},
-    [IO_READ_CLOSE] = {"close", IO_READING},
+    [IO_CREATE] = {"create", IO_WRITING},
+      [IO_WRITE] = {"write",  IO_WRITING},
+    [IO_FLUSH] = {"flush",  IO_WRITING},
+      [IO_CLOSE] = {"close",  IO_WRITING},
+    [IO_OPEN] = {"open",   IO_READING},
+      [IO_READ] = {"read",   IO_READING},
+    [IO_READ_CLOSE] = {"close",  IO_READING},
 };
 
 /* One step of one direction, in flight. */
@@ -53,9 +56,14 @@ static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
     c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
     int n = snprintf(f->path, sizeof f->path, "%s/%s", c->dir, name);
     if (own_file(f)) n += snprintf(f->path + n, sizeof f->path - (size_t)n, ".%08" PRIu64, owner);
-    if (n >= (int)sizeof f->path) return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
-    f->ctx = (io_ctx){.comm = s->world->comm, .mode = c->mode, .hints = c->hints, .info = c->info,
-                      .prefix = c->prefix, .error = &s->world->error};
+    if (n >= (int)sizeof f->path)
+        return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
+    f->ctx = (io_ctx){.comm = s->world->comm,
+                      .mode = c->mode,
+                      .hints = c->hints,
+                      .info = c->info,
+                      .prefix = c->prefix,
+                      .error = &s->world->error};
     f->parts = malloc((size_t)c->pattern->max_parts * sizeof *f->parts);
     if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", c->pattern->max_parts);
     return 0;
@@ -99,7 +107,8 @@ static int move_all(flight *f, bool writing) {
     uint64_t calls = c->pattern->calls(c->state);
     for (uint64_t k = 0; k < calls; k++) {
         int n = parts_of(f, k);
-        if (writing ? c->method->write(f->file, f->parts, n) : c->method->read(f->file, f->parts, n)) return -1;
+        if (writing ? c->method->write(f->file, f->parts, n) : c->method->read(f->file, f->parts, n))
+            return -1;
     }
     return 0;
 }
@@ -109,7 +118,8 @@ static void verify(flight *f) {
     uint64_t calls = c->pattern->calls(c->state);
     for (uint64_t k = 0; k < calls; k++) {
         int n = parts_of(f, k);
-        for (int i = 0; i < n; i++) io_verify_part(f->session->found, &f->parts[i], f->file, c->seed, f->step);
+        for (int i = 0; i < n; i++)
+            io_verify_part(f->session->found, &f->parts[i], f->file, c->seed, f->step);
     }
 }
 
@@ -187,8 +197,10 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         return -1;
     }
     uint64_t bytes = s->what->pattern->bytes(s->what->state, owner);
-    if (direction == IO_READING) memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
-    else if (s->found) fill(&f);
+    if (direction == IO_READING)
+        memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
+    else if (s->found)
+        fill(&f);
     status = direction == IO_WRITING ? write_phases(&f) : read_phases(&f);
     /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
     if (!status) reduce(&f, sample, direction);
@@ -198,7 +210,8 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
 
 static uint64_t owner_to_read(const io_session *s) {
     const io_world *w = s->world;
-    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes, s->repeat};
+    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
+                        s->repeat};
     if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
     /* Another node's data where there is one, another process's anyway. */
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;

@@ -12,19 +12,18 @@ static const struct {
     int code, class;
     const char *right;
 } advice[] = {
-    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or give another --dir"},
-    {EACCES, MPI_ERR_ACCESS, "give a --dir that this user may write"},
-    {EROFS, MPI_ERR_READ_ONLY, "give a --dir on a file system that is not read-only"},
-    {ENOSPC, MPI_ERR_NO_SPACE, "free space there, ask for less data, or give another --dir"},
-    {EDQUOT, MPI_ERR_QUOTA, "free some of the quota, ask for less data, or give another --dir"},
-    {EFBIG, MPI_ERR_UNKNOWN, "raise the file size limit (ulimit -f), or ask for less data"},
-    {EIO, MPI_ERR_IO, "check the free space, the quota and the health of the file system (df, dmesg)"},
+    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or give another --dir"                              },
+    {EACCES, MPI_ERR_ACCESS,       "give a --dir that this user may write"                                        },
+    {EROFS,  MPI_ERR_READ_ONLY,    "give a --dir on a file system that is not read-only"                          },
+    {ENOSPC, MPI_ERR_NO_SPACE,     "free space there, ask for less data, or give another --dir"                   },
+    {EDQUOT, MPI_ERR_QUOTA,        "free some of the quota, ask for less data, or give another --dir"             },
+    {EFBIG,  MPI_ERR_UNKNOWN,      "raise the file size limit (ulimit -f), or ask for less data"                  },
+    {EIO,    MPI_ERR_IO,           "check the free space, the quota and the health of the file system (df, dmesg)"},
 };
 
 static const char *advice_for(int code, int class) {
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
-        if ((code && advice[i].code == code) || (class && advice[i].class == class))
-            return advice[i].right;
+        if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].right;
     return "check the directory, its free space and its permissions";
 }
 

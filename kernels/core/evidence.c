@@ -23,7 +23,8 @@ int io_note_file(io_found *found, io_world *world, io_file *file) {
     found->offsets = malloc((size_t)n * sizeof *found->offsets);
     if (!found->offsets) io_fail(&world->error, "out of memory for %d offsets", n);
     for (int i = 0; found->offsets && i < n; i++)
-        if (!m->dataset_offset || m->dataset_offset(file, i, &found->offsets[i])) found->offsets[i] = UINT64_MAX;
+        if (!m->dataset_offset || m->dataset_offset(file, i, &found->offsets[i]))
+            found->offsets[i] = UINT64_MAX;
     return io_agree(world);
 }
 
@@ -86,7 +87,8 @@ static json_t *mismatch(const io_found *found, const io_world *world, const io_s
     char host[256] = "?";
     gethostname(host, sizeof host - 1);
     json_t *index = json_array();
-    for (int i = 0; i < d->ndims; i++) json_array_append_new(index, json_integer((json_int_t)found->wrong_index[i]));
+    for (int i = 0; i < d->ndims; i++)
+        json_array_append_new(index, json_integer((json_int_t)found->wrong_index[i]));
     return json_pack("{s:s,s:o,s:s,s:o,s:o,s:o,s:i,s:s}", "dataset", d->name, "index", index, "file",
                      found->wrong_file, "offset",
                      found->located ? json_integer((json_int_t)found->wrong_offset) : json_null(), "expected",
@@ -115,7 +117,8 @@ static int gather_json(const io_world *w, const json_t *mine, json_t *all) {
 
 int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io_summary *summary) {
     uint64_t mine[] = {found->check.elements, found->check.bytes, found->check.wrong, found->resident,
-                       found->cached_bytes, found->file_bytes, found->file_count}, all[7] = {0};
+                       found->cached_bytes,   found->file_bytes,  found->file_count},
+             all[7] = {0};
     int code = MPI_Reduce(mine, all, 7, MPI_UINT64_T, MPI_SUM, 0, w->comm);
     *summary = (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], json_array(), NULL};
     json_t *first = found->check.wrong ? mismatch(found, w, schema) : NULL, *firsts = json_array();

@@ -51,9 +51,11 @@ int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
     if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems do not say */
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (bytes <= room) return 0;
-    return io_fail(error, "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
-                   "free some, ask for less data, give another --dir, or --no-space-check where that figure is wrong",
-                   dir, (double)bytes / 1048576, (double)room / 1048576);
+    return io_fail(
+        error,
+        "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
+        "free some, ask for less data, give another --dir, or --no-space-check where that figure is wrong",
+        dir, (double)bytes / 1048576, (double)room / 1048576);
 }
 
 void io_drop_node_caches(void) {

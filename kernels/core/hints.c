@@ -13,12 +13,23 @@ static const struct {
     const char *key;
     hint_kind kind;
 } known[] = {
-    {"cb_nodes", NUMBER},           {"cb_buffer_size", NUMBER},     {"ind_rd_buffer_size", NUMBER},
-    {"ind_wr_buffer_size", NUMBER}, {"striping_factor", NUMBER},    {"striping_unit", NUMBER},
-    {"romio_cb_read", SWITCH},      {"romio_cb_write", SWITCH},     {"romio_ds_read", SWITCH},
-    {"romio_ds_write", SWITCH},     {"romio_no_indep_rw", TRUTH},   {"direct_read", TRUTH},
-    {"direct_write", TRUTH},        {"nc_header_align_size", NUMBER}, {"nc_var_align_size", NUMBER},
-    {"romio_min_fdomain_size", NUMBER}, {"num_io_nodes", NUMBER},
+    {"cb_nodes",               NUMBER},
+    {"cb_buffer_size",         NUMBER},
+    {"ind_rd_buffer_size",     NUMBER},
+    {"ind_wr_buffer_size",     NUMBER},
+    {"striping_factor",        NUMBER},
+    {"striping_unit",          NUMBER},
+    {"romio_cb_read",          SWITCH},
+    {"romio_cb_write",         SWITCH},
+    {"romio_ds_read",          SWITCH},
+    {"romio_ds_write",         SWITCH},
+    {"romio_no_indep_rw",      TRUTH },
+    {"direct_read",            TRUTH },
+    {"direct_write",           TRUTH },
+    {"nc_header_align_size",   NUMBER},
+    {"nc_var_align_size",      NUMBER},
+    {"romio_min_fdomain_size", NUMBER},
+    {"num_io_nodes",           NUMBER},
 };
 
 static int check_number(const char *key, const char *value, io_error *error) {
@@ -35,7 +46,8 @@ static int check_value(const char *key, const char *value, io_error *error) {
         if (strcmp(known[i].key, key)) continue;
         if (known[i].kind == NUMBER) return check_number(key, value, error);
         if (known[i].kind == SWITCH) {
-            if (!strcmp(value, "enable") || !strcmp(value, "disable") || !strcmp(value, "automatic")) return 0;
+            if (!strcmp(value, "enable") || !strcmp(value, "disable") || !strcmp(value, "automatic"))
+                return 0;
             return io_fail_usage(error, "--hint %s=%s: right is enable, disable or automatic", key, value);
         }
         if (!strcmp(value, "true") || !strcmp(value, "false")) return 0;
@@ -47,8 +59,8 @@ static int check_value(const char *key, const char *value, io_error *error) {
 int io_hints_add(io_hints *hints, const char *text, io_error *error) {
     const char *equal = strchr(text, '=');
     if (!equal || equal == text || !equal[1])
-        return io_fail_usage(error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable",
-                             text);
+        return io_fail_usage(
+            error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable", text);
     io_hint hint = {0};
     size_t key = (size_t)(equal - text), value = strlen(equal + 1);
     if (key >= sizeof hint.key || value >= sizeof hint.value)

@@ -18,17 +18,18 @@ static json_t *list_json(void) {
         const io_method *m = entries[i].method;
         char reason[128];
         snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
-        json_array_append_new(methods, json_pack("{s:s,s:b,s:s,s:o,s:s?,s:s?}", "name", entries[i].name, "available",
-                                                 m != NULL, "summary", m ? m->summary : "", "modes", modes_of(m),
-                                                 "default_mode",
-                                                 m && m->modes ? io_mode_name(m->default_mode) : NULL, "reason",
-                                                 m ? NULL : reason));
+        json_array_append_new(methods,
+                              json_pack("{s:s,s:b,s:s,s:o,s:s?,s:s?}", "name", entries[i].name, "available",
+                                        m != NULL, "summary", m ? m->summary : "", "modes", modes_of(m),
+                                        "default_mode", m && m->modes ? io_mode_name(m->default_mode) : NULL,
+                                        "reason", m ? NULL : reason));
     }
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++)
-        json_array_append_new(patterns, json_pack("{s:s,s:s}", "name", all[i]->name, "summary", all[i]->summary));
-    return json_pack("{s:s,s:o,s:o,s:o}", "schema", "iogauge.list/1", "libraries", io_libraries(), "patterns", patterns,
-                     "methods", methods);
+        json_array_append_new(patterns,
+                              json_pack("{s:s,s:s}", "name", all[i]->name, "summary", all[i]->summary));
+    return json_pack("{s:s,s:o,s:o,s:o}", "schema", "iogauge.list/1", "libraries", io_libraries(), "patterns",
+                     patterns, "methods", methods);
 }
 
 static void print_list(const json_t *list) {
@@ -52,8 +53,10 @@ static void print_list(const json_t *list) {
 int io_list(const io_run *run, io_error *error) {
     json_t *list = list_json();
     int status = 0;
-    if (run->json) status = io_write_json(list, run->json, error);
-    else print_list(list);
+    if (run->json)
+        status = io_write_json(list, run->json, error);
+    else
+        print_list(list);
     json_decref(list);
     return status;
 }

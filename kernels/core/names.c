@@ -7,8 +7,11 @@ static const struct {
     const char *name;
     uint64_t size;
 } types[IO_TYPES] = {
-    [IO_BYTE] = {"byte", 1},       [IO_INT32] = {"int32", 4},     [IO_INT64] = {"int64", 8},
-    [IO_FLOAT32] = {"float32", 4}, [IO_FLOAT64] = {"float64", 8},
+    [IO_BYTE] = {"byte",    1},
+      [IO_INT32] = {"int32",   4},
+      [IO_INT64] = {"int64",   8},
+    [IO_FLOAT32] = {"float32", 4},
+      [IO_FLOAT64] = {"float64", 8},
 };
 
 static const char *const modes[IO_MODES] = {

@@ -8,8 +8,28 @@
 #include "hints.h"
 
 enum {
-    METHOD = 1000, MODE, DIR, HINT, PREFIX, FSYNC, STEPS, REPEAT, WRITE_ONLY, READ_ONLY, KEEP, CEILINGS,
-    DROP_CACHES, NO_SPACE_CHECK, SEED, PHASES, JSON, PROCS, PLAN, LIST, HELP, VERSION
+    METHOD = 1000,
+    MODE,
+    DIR,
+    HINT,
+    PREFIX,
+    FSYNC,
+    STEPS,
+    REPEAT,
+    WRITE_ONLY,
+    READ_ONLY,
+    KEEP,
+    CEILINGS,
+    DROP_CACHES,
+    NO_SPACE_CHECK,
+    SEED,
+    PHASES,
+    JSON,
+    PROCS,
+    PLAN,
+    LIST,
+    HELP,
+    VERSION
 };
 
 static const io_option common[] = {
@@ -56,7 +76,8 @@ static void add_options(const io_option *from, struct option *longs, int *n, cha
 static int set_mode(io_run *run, const char *value, io_error *error) {
     run->mode_given = true;
     if (!io_mode_find(value, &run->mode)) return 0;
-    return io_fail_usage(error, "--mode %s is unknown; right is collective, independent, nonblocking or ordered", value);
+    return io_fail_usage(
+        error, "--mode %s is unknown; right is collective, independent, nonblocking or ordered", value);
 }
 
 static int set_dir(io_run *run, const char *value, io_error *error) {
@@ -102,10 +123,12 @@ static int choose_pattern(const char *name, io_run *run, io_error *error) {
         snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", all[i]->name);
     }
     if (!name)
-        return io_fail_usage(error, "no pattern given; right is iokernel PATTERN --method M --dir D, with PATTERN one of %s",
-                             names);
+        return io_fail_usage(
+            error, "no pattern given; right is iokernel PATTERN --method M --dir D, with PATTERN one of %s",
+            names);
     run->pattern = io_pattern_find(name);
-    if (!run->pattern) return io_fail_usage(error, "pattern '%s' is unknown; right is one of %s", name, names);
+    if (!run->pattern)
+        return io_fail_usage(error, "pattern '%s' is unknown; right is one of %s", name, names);
     run->state = calloc(1, run->pattern->state_size);
     if (!run->state) return io_fail(error, "out of memory for pattern %s", name);
     run->pattern->defaults(run->state);
@@ -123,9 +146,17 @@ int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *
     struct option longs[MOST_OPTIONS] = {{0}};
     char shorts[2 * MOST_OPTIONS] = ":";
     int n = 0, c;
-    *run = (io_run){.prefix = "", .steps = 1, .repeats = 1, .seed = 1, .write = true, .read = true, .verify = true, .space_check = true,
-                   
-                    .argc = argc, .argv = argv};
+    *run = (io_run){.prefix = "",
+                    .steps = 1,
+                    .repeats = 1,
+                    .seed = 1,
+                    .write = true,
+                    .read = true,
+                    .verify = true,
+                    .space_check = true,
+
+                    .argc = argc,
+                    .argv = argv};
     *action = IO_DO_RUN;
     bool named = argc > 1 && argv[1][0] != '-';
     if (named && choose_pattern(argv[1], run, error)) return -1;
@@ -139,7 +170,8 @@ int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *
                                  : run->pattern->option(run->state, run, c, optarg, error);
         if (status) return -1;
     }
-    if (optind < argc) return io_fail_usage(error, "'%s' is not an option; see iokernel --help", argv[optind]);
+    if (optind < argc)
+        return io_fail_usage(error, "'%s' is not an option; see iokernel --help", argv[optind]);
     if (!run->write && !run->read)
         return io_fail_usage(error, "--write-only and --read-only exclude each other; give at most one");
     if (!named && (*action == IO_DO_RUN || *action == IO_DO_PLAN)) return choose_pattern(NULL, run, error);
@@ -159,11 +191,14 @@ static int check_mode(io_run *run, io_error *error) {
     if (!run->mode_given || m->modes >> run->mode & 1) return 0;
     for (int i = 0; i < IO_MODES; i++) {
         size_t used = strlen(names);
-        if (m->modes >> i & 1) snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", io_mode_name((io_mode)i));
+        if (m->modes >> i & 1)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", io_mode_name((io_mode)i));
     }
     if (!m->modes)
-        return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name, io_mode_name(run->mode));
-    return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, io_mode_name(run->mode), names);
+        return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name,
+                             io_mode_name(run->mode));
+    return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, io_mode_name(run->mode),
+                         names);
 }
 
 static int check_own_hints(io_run *run, io_error *error) {
@@ -171,8 +206,8 @@ static int check_own_hints(io_run *run, io_error *error) {
         const io_hint *hint = &run->hints.items[i];
         if (strncmp(hint->key, "hdf5_", 5)) continue; /* MPI passes over hints that it does not know */
         if (!run->method->check_hint)
-            return io_fail_usage(error, "--hint %s is the hdf5 method's; leave it out for method %s", hint->key,
-                                 run->method->name);
+            return io_fail_usage(error, "--hint %s is the hdf5 method's; leave it out for method %s",
+                                 hint->key, run->method->name);
         if (run->method->check_hint(hint, error)) return -1;
     }
     return 0;
@@ -180,20 +215,24 @@ static int check_own_hints(io_run *run, io_error *error) {
 
 int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (run->pattern->configure(run->state, run, processes, error)) return -1;
-    if (!run->method) return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
+    if (!run->method)
+        return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
     if (check_mode(run, error) || check_own_hints(run, error)) return -1;
     if (!run->plan && !run->dir[0])
         return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
     if (run->ceilings && !(run->write && run->read))
-        return io_fail_usage(error, "--ceilings measures both directions; leave --write-only and --read-only out");
+        return io_fail_usage(error,
+                             "--ceilings measures both directions; leave --write-only and --read-only out");
     return 0;
 }
 
 static void print_options(const io_option *o) {
     for (; o && o->letter; o++) {
         char left[64];
-        if (o->name) snprintf(left, sizeof left, "--%s %s", o->name, o->value ? o->value : "");
-        else snprintf(left, sizeof left, "-%c %s", o->letter, o->value ? o->value : "");
+        if (o->name)
+            snprintf(left, sizeof left, "--%s %s", o->name, o->value ? o->value : "");
+        else
+            snprintf(left, sizeof left, "-%c %s", o->letter, o->value ? o->value : "");
         printf("  %-26s %s\n", left, o->help);
     }
 }

@@ -29,11 +29,13 @@ int io_parse_size(const char *option, const char *text, uint64_t *bytes, io_erro
         const char *unit = strchr(units, tolower((unsigned char)*end));
         if (unit && !end[1])
             for (const char *u = units; u <= unit; u++) factor *= 1024;
-        else n = 0;
+        else
+            n = 0;
     }
     if (n && !__builtin_mul_overflow(n, factor, bytes) && *bytes <= INT64_MAX) return 0;
-    return io_fail_usage(error, "%s %s: right is a size above 0 in bytes or with k, m, g or t (2^10...), such as %s 4m",
-                         option, text, option);
+    return io_fail_usage(
+        error, "%s %s: right is a size above 0 in bytes or with k, m, g or t (2^10...), such as %s 4m",
+        option, text, option);
 }
 
 int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_error *error) {
@@ -42,7 +44,8 @@ int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_err
         char *end;
         grid[i] = number(at, &end);
         if (!grid[i] || *end != (i < 2 ? 'x' : '\0'))
-            return io_fail_usage(error, "%s %s: right is three whole numbers above 0, XxYxZ, such as %s 4x2x2",
+            return io_fail_usage(error,
+                                 "%s %s: right is three whole numbers above 0, XxYxZ, such as %s 4x2x2",
                                  option, text, option);
         at = end + 1;
     }

@@ -5,7 +5,8 @@
 #include "run.h"
 
 typedef struct {
-    uint64_t files, bytes, calls, memory; /* of a repeat: bytes of all, calls per process, memory per process */
+    uint64_t files, bytes, calls,
+        memory; /* of a repeat: bytes of all, calls per process, memory per process */
 } plan;
 
 static int make_plan(const io_run *run, plan *p) {
@@ -26,21 +27,22 @@ static int make_plan(const io_run *run, plan *p) {
 
 int io_plan(const io_run *run, io_error *error) {
     plan p = {0};
-    if (make_plan(run, &p)) return io_fail_usage(error, "--plan: more than 2^64 bytes; right is less data or fewer steps");
+    if (make_plan(run, &p))
+        return io_fail_usage(error, "--plan: more than 2^64 bytes; right is less data or fewer steps");
     if (run->json) {
-        json_t *document = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:o}", "schema", "iogauge.plan/1", "pattern",
-                                     run->pattern->name, "method", run->method->name, "processes",
-                                     (json_int_t)run->processes, "files", (json_int_t)p.files, "bytes",
-                                     (json_int_t)p.bytes, "calls_per_process", (json_int_t)p.calls,
-                                     "memory_per_process", (json_int_t)p.memory, "pattern_options",
-                                     run->pattern->describe(run->state));
+        json_t *document =
+            json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:o}", "schema", "iogauge.plan/1", "pattern",
+                      run->pattern->name, "method", run->method->name, "processes",
+                      (json_int_t)run->processes, "files", (json_int_t)p.files, "bytes", (json_int_t)p.bytes,
+                      "calls_per_process", (json_int_t)p.calls, "memory_per_process", (json_int_t)p.memory,
+                      "pattern_options", run->pattern->describe(run->state));
         int status = io_write_json(document, run->json, error);
         json_decref(document);
         return status;
     }
     char *options = json_dumps(run->pattern->describe(run->state), 0);
-    printf(" plan: %s by %s, %" PRIu64 " processes, %" PRIu64 " dump%s\n", run->pattern->name, run->method->name,
-           run->processes, run->steps, run->steps > 1 ? "s" : "");
+    printf(" plan: %s by %s, %" PRIu64 " processes, %" PRIu64 " dump%s\n", run->pattern->name,
+           run->method->name, run->processes, run->steps, run->steps > 1 ? "s" : "");
     printf(" %-20s: %s\n", "options", options);
     printf(" %-20s: %" PRIu64 "\n", "files", p.files);
     printf(" %-20s: %" PRIu64 " bytes, %.3f GiB\n", "payload", p.bytes, (double)p.bytes / 1073741824);

@@ -58,12 +58,12 @@ static json_t *asked_json(const io_report *r) {
     const io_run *run = r->run;
     json_t *argv = json_array();
     for (int i = 0; i < run->argc; i++) json_array_append_new(argv, json_string(run->argv[i]));
-    return json_pack("{s:o,s:s,s:o,s:s,s:o,s:s,s:o,s:s,s:I,s:I,s:b,s:I}", "argv", argv, "pattern",
-                     run->pattern->name, "pattern_options", run->pattern->describe(run->state), "method",
-                     run->method->name, "mode",
-                     run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(), "directory", run->dir,
-                     "hints", hints_json(&run->hints), "prefix", run->prefix, "steps", (json_int_t)run->steps,
-                     "repeats", (json_int_t)run->repeats, "fsync", run->fsync, "seed", (json_int_t)run->seed);
+    return json_pack(
+        "{s:o,s:s,s:o,s:s,s:o,s:s,s:o,s:s,s:I,s:I,s:b,s:I}", "argv", argv, "pattern", run->pattern->name,
+        "pattern_options", run->pattern->describe(run->state), "method", run->method->name, "mode",
+        run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(), "directory", run->dir,
+        "hints", hints_json(&run->hints), "prefix", run->prefix, "steps", (json_int_t)run->steps, "repeats",
+        (json_int_t)run->repeats, "fsync", run->fsync, "seed", (json_int_t)run->seed);
 }
 
 static json_t *system_json(const io_report *r) {
@@ -79,8 +79,8 @@ static json_t *system_json(const io_report *r) {
     return json_pack("{s:s,s:i,s:i,s:o,s:i,s:i,s:s++,s:{s:s,s:s,s:s,s:s}}", "time", when, "processes",
                      r->world->size, "nodes", r->world->nodes, "hosts", hosts, "processes_per_node",
                      r->world->per_node, "cores_per_node", (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
-                     name.sysname, " ", name.release, "filesystem", "type", fs->type, "mount", fs->mount, "device",
-                     fs->device, "options", fs->options);
+                     name.sysname, " ", name.release, "filesystem", "type", fs->type, "mount", fs->mount,
+                     "device", fs->device, "options", fs->options);
 }
 
 /* ROMIO shows its romio_ hints in a file's info, OMPIO none of them. */
@@ -90,7 +90,8 @@ static json_t *mpi_io_name(const io_report *r, const json_t *hints) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     if (!(r->run->method->traits & IO_TAKES_HINTS)) return json_null();
-    json_object_foreach((json_t *)(uintptr_t)hints, key, value) if (!strncmp(key, "romio_", 6)) return json_string("ROMIO");
+    json_object_foreach((json_t *)(uintptr_t)hints, key,
+                        value) if (!strncmp(key, "romio_", 6)) return json_string("ROMIO");
     MPI_Get_library_version(version, &length);
     return strstr(version, "Open MPI") ? json_string("OMPIO") : json_null();
 }
@@ -106,11 +107,16 @@ static json_t *used_json(const io_report *r) {
         const io_hint *asked = &r->run->hints.items[i];
         const char *used = json_string_value(json_object_get(hints, asked->key));
         bool own = !strncmp(asked->key, "hdf5_", 5); /* set in HDF5 itself, which would have refused */
-        if (!own && (!used || strcmp(used, asked->value))) json_array_append_new(ignored, json_string(asked->key));
+        if (!own && (!used || strcmp(used, asked->value)))
+            json_array_append_new(ignored, json_string(asked->key));
     }
-    double fraction = r->summary.cached_bytes ? (double)r->summary.resident / (double)r->summary.cached_bytes : 0;
-    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "mpi_io", mpi_io_name(r, hints), "hints", hints, "hints_ignored", ignored,
-                     "caches", r->run->read && !(r->run->method->traits & IO_MOVES_NOTHING) ? json_string(caches_word(r)) : json_null(),
+    double fraction =
+        r->summary.cached_bytes ? (double)r->summary.resident / (double)r->summary.cached_bytes : 0;
+    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "mpi_io", mpi_io_name(r, hints), "hints", hints,
+                     "hints_ignored", ignored, "caches",
+                     r->run->read && !(r->run->method->traits & IO_MOVES_NOTHING)
+                         ? json_string(caches_word(r))
+                         : json_null(),
                      "resident_fraction", json_real(fraction));
 }
 
@@ -125,9 +131,10 @@ static json_t *payload_json(const io_report *r) {
         for (int j = 0; j < d->ndims; j++)
             json_array_append_new(shape, json_integer((json_int_t)schema.dims[d->dim[j]].length));
         bool placed = r->found->offsets && r->found->offsets[i] != UINT64_MAX;
-        json_array_append_new(datasets, json_pack("{s:s,s:s,s:o,s:I,s:o}", "name", d->name, "type", io_type_name(d->type),
-                                                  "shape", shape, "bytes", (json_int_t)io_dataset_bytes(&schema, i), "offset",
-                                                  placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null()));
+        json_array_append_new(
+            datasets, json_pack("{s:s,s:s,s:o,s:I,s:o}", "name", d->name, "type", io_type_name(d->type),
+                                "shape", shape, "bytes", (json_int_t)io_dataset_bytes(&schema, i), "offset",
+                                placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null()));
     }
     return json_pack("{s:I,s:I,s:o}", "bytes", (json_int_t)r->bytes, "calls",
                      (json_int_t)run->pattern->calls(run->state), "datasets", datasets);
@@ -139,10 +146,11 @@ static json_t *direction_json(const io_sample *s, int direction, bool ran) {
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction)
             json_object_set_new(phases, io_phases[p].name,
-                                json_pack("{s:f,s:f,s:f}", "min", s->phase[p].min, "mean", s->phase[p].mean, "max",
-                                          s->phase[p].max));
-    return json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
-                     "library_calls", (json_int_t)s->calls[direction], "phases", phases);
+                                json_pack("{s:f,s:f,s:f}", "min", s->phase[p].min, "mean", s->phase[p].mean,
+                                          "max", s->phase[p].max));
+    return json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth",
+                     s->bandwidth[direction], "library_calls", (json_int_t)s->calls[direction], "phases",
+                     phases);
 }
 
 static json_t *ceiling_json(const io_sample *s) {
@@ -153,12 +161,13 @@ static json_t *samples_json(const io_report *r) {
     json_t *samples = json_array();
     for (uint64_t i = 0; i < r->done; i++) {
         const io_sample *s = &r->samples[i];
-        json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp), "shared",
-                                                   ceiling_json(&r->ceilings[i].shared))
+        json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
+                                                   "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
-                                                 direction_json(s, IO_WRITING, r->run->write), "read",
-                                                 direction_json(s, IO_READING, r->run->read), "ceilings", ceilings));
+        json_array_append_new(samples,
+                              json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
+                                        direction_json(s, IO_WRITING, r->run->write), "read",
+                                        direction_json(s, IO_READING, r->run->read), "ceilings", ceilings));
     }
     return samples;
 }
@@ -167,7 +176,9 @@ static json_t *samples_json(const io_report *r) {
 double io_figure_write(const io_report *r, uint64_t i) {
     return r->run->write ? r->samples[i].bandwidth[IO_WRITING] : -1;
 }
-double io_figure_read(const io_report *r, uint64_t i) { return r->run->read ? r->samples[i].bandwidth[IO_READING] : -1; }
+double io_figure_read(const io_report *r, uint64_t i) {
+    return r->run->read ? r->samples[i].bandwidth[IO_READING] : -1;
+}
 static double open_time(const io_report *r, uint64_t i) {
     return r->run->write ? r->samples[i].phase[IO_CREATE].max : -1;
 }
@@ -180,7 +191,9 @@ static double read_open_time(const io_report *r, uint64_t i) {
 static double fraction(const io_report *r, uint64_t i, int direction, bool shared) {
     if (!r->ceilings || r->run->method->traits & IO_MOVES_NOTHING) return -1;
     const io_sample *ceiling = shared ? &r->ceilings[i].shared : &r->ceilings[i].fpp;
-    return ceiling->bandwidth[direction] > 0 ? r->samples[i].bandwidth[direction] / ceiling->bandwidth[direction] : -1;
+    return ceiling->bandwidth[direction] > 0
+               ? r->samples[i].bandwidth[direction] / ceiling->bandwidth[direction]
+               : -1;
 }
 static double write_fpp(const io_report *r, uint64_t i) { return fraction(r, i, IO_WRITING, false); }
 static double read_fpp(const io_report *r, uint64_t i) { return fraction(r, i, IO_READING, false); }
@@ -191,11 +204,15 @@ static const struct {
     const char *name;
     double (*figure)(const io_report *, uint64_t);
 } figures[] = {
-    {"write_bw", io_figure_write},          {"read_bw", io_figure_read},
-    {"open_time", open_time},               {"close_time", close_time},
-    {"read_open_time", read_open_time},     {"write_fraction_fpp", write_fpp},
-    {"read_fraction_fpp", read_fpp},        {"write_fraction_shared", write_shared},
-    {"read_fraction_shared", read_shared},
+    {"write_bw",              io_figure_write},
+    {"read_bw",               io_figure_read },
+    {"open_time",             open_time      },
+    {"close_time",            close_time     },
+    {"read_open_time",        read_open_time },
+    {"write_fraction_fpp",    write_fpp      },
+    {"read_fraction_fpp",     read_fpp       },
+    {"write_fraction_shared", write_shared   },
+    {"read_fraction_shared",  read_shared    },
 };
 
 static int by_value(const void *a, const void *b) {
@@ -228,17 +245,19 @@ const char *io_verdict(const io_report *r) {
 
 json_t *io_result(const io_report *r, const char *error) {
     const char *status = error ? "error" : r->summary.wrong ? "failed" : "ok";
-    json_t *verification = json_pack(
-        "{s:s,s:I,s:I,s:I,s:O?}", "verdict", io_verdict(r), "bytes", (json_int_t)r->summary.bytes, "elements",
-        (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong, "first", r->summary.first);
-    return json_pack("{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I}}",
-                     "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
-                     "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
-                     io_libraries(), "asked", asked_json(r), "system", system_json(r), "used", used_json(r),
-                     "payload", payload_json(r), "files", r->summary.files, "file_count",
-                     (json_int_t)r->summary.file_count, "file_bytes", (json_int_t)r->summary.file_bytes, "samples",
-                     samples_json(r), "summary", summary_json(r), "verification", verification, "memory", "peak_rss",
-                     (json_int_t)r->peak_rss, "data", (json_int_t)r->largest_share);
+    json_t *verification =
+        json_pack("{s:s,s:I,s:I,s:I,s:O?}", "verdict", io_verdict(r), "bytes", (json_int_t)r->summary.bytes,
+                  "elements", (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong,
+                  "first", r->summary.first);
+    return json_pack(
+        "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I}}",
+        "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
+        "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
+        io_libraries(), "asked", asked_json(r), "system", system_json(r), "used", used_json(r), "payload",
+        payload_json(r), "files", r->summary.files, "file_count", (json_int_t)r->summary.file_count,
+        "file_bytes", (json_int_t)r->summary.file_bytes, "samples", samples_json(r), "summary",
+        summary_json(r), "verification", verification, "memory", "peak_rss", (json_int_t)r->peak_rss, "data",
+        (json_int_t)r->largest_share);
 }
 
 int io_write_json(const json_t *document, const char *path, io_error *error) {

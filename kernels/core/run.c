@@ -29,9 +29,20 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
 }
 
 static int prepare(const io_run *run, io_world *world, whole *w) {
-    *w = (whole){.what = {.pattern = run->pattern, .state = run->state, .method = run->method, .mode = run->mode,
-                          .hints = &run->hints, .info = MPI_INFO_NULL, .dir = run->dir, .prefix = run->prefix,
-                          .steps = run->steps, .seed = run->seed, .fsync = run->fsync, .drop_caches = run->drop_caches}};
+    *w = (whole){
+        .what = {.pattern = run->pattern,
+                 .state = run->state,
+                 .method = run->method,
+                 .mode = run->mode,
+                 .hints = &run->hints,
+                 .info = MPI_INFO_NULL,
+                 .dir = run->dir,
+                 .prefix = run->prefix,
+                 .steps = run->steps,
+                 .seed = run->seed,
+                 .fsync = run->fsync,
+                 .drop_caches = run->drop_caches}
+    };
     io_found_start(&w->found);
     w->report = (io_report){.run = run, .world = world, .found = &w->found};
     w->report.bytes = io_total_bytes(run->pattern, run->state, (uint64_t)world->size) * run->steps;
@@ -44,12 +55,21 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     w->report.ceilings = w->ceilings;
     uint64_t size = (w->report.largest_share / ALIGNMENT + 1) * ALIGNMENT;
     void *buffer = NULL;
-    if (posix_memalign(&buffer, ALIGNMENT, size) || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings))
-        io_fail(&world->error, "out of memory for %llu bytes of data per process; use more processes or less data",
+    if (posix_memalign(&buffer, ALIGNMENT, size) || !w->samples || !w->report.scratch ||
+        (run->ceilings && !w->ceilings))
+        io_fail(&world->error,
+                "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)size);
-    else memset(buffer, 0, size); /* touched, so that the first page faults are not timed */
-    w->session = (io_session){.world = world, .what = &w->what, .buffer = buffer, .write = run->write,
-                              .read = run->read, .verify = run->verify, .keep = run->keep, .found = &w->found};
+    else
+        memset(buffer, 0, size); /* touched, so that the first page faults are not timed */
+    w->session = (io_session){.world = world,
+                              .what = &w->what,
+                              .buffer = buffer,
+                              .write = run->write,
+                              .read = run->read,
+                              .verify = run->verify,
+                              .keep = run->keep,
+                              .found = &w->found};
     io_hints_info(&run->hints, &w->what.info, &world->error);
     return io_agree(world);
 }
@@ -58,7 +78,8 @@ static int measure(const io_run *run, whole *w) {
     for (uint64_t i = 0; i < run->repeats; i++) {
         w->session.repeat = i;
         if (io_measure(&w->session, &w->samples[i])) return -1;
-        if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i])) return -1;
+        if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i]))
+            return -1;
         w->report.done++;
     }
     return 0;
@@ -92,12 +113,14 @@ static void print_mismatch(const io_report *r) {
     char *expected = json_dumps(json_object_get(m, "expected"), JSON_ENCODE_ANY);
     char *found = json_dumps(json_object_get(m, "found"), JSON_ENCODE_ANY);
     char *offset = json_dumps(json_object_get(m, "offset"), JSON_ENCODE_ANY);
-    fprintf(stderr, "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
+    fprintf(stderr,
+            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
             "expected %s, found %s (read by process %lld on %s)\n",
             (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
             json_string_value(json_object_get(m, "dataset")), index, offset,
             json_string_value(json_object_get(m, "file")), expected, found,
-            (long long)json_integer_value(json_object_get(m, "process")), json_string_value(json_object_get(m, "host")));
+            (long long)json_integer_value(json_object_get(m, "process")),
+            json_string_value(json_object_get(m, "host")));
     free(first);
     free(index);
     free(expected);
@@ -141,8 +164,10 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     if (failed) world->error = (io_error){0}; /* summing up may fail anew, and is agreed on anew */
     io_summarise(&w.found, world, &schema, &w.report.summary);
     w.report.peak_rss = peak_rss(world);
-    if (failed) world->error = before;
-    else failed = io_agree(world) != 0;
+    if (failed)
+        world->error = before;
+    else
+        failed = io_agree(world) != 0;
     if (failed) io_world_complain(world);
     if (world->rank == 0) {
         say(run, world, &w, failed);

@@ -19,7 +19,8 @@ static void spread(const io_report *r, const char *label, double (*figure)(const
 
 static void phases(const io_report *r) {
     printf(" -----------------------------------------------\n");
-    printf(" %-20s  %10s %10s %10s   seconds over processes, mean of repeats\n", "phase", "min", "mean", "max");
+    printf(" %-20s  %10s %10s %10s   seconds over processes, mean of repeats\n", "phase", "min", "mean",
+           "max");
     for (int p = 0; p < IO_PHASES; p++) {
         bool writing = io_phases[p].direction == IO_WRITING;
         io_time sum = {0};
@@ -36,15 +37,20 @@ static void phases(const io_report *r) {
 
 static double fpp_write(const io_report *r, uint64_t i) { return r->ceilings[i].fpp.bandwidth[IO_WRITING]; }
 static double fpp_read(const io_report *r, uint64_t i) { return r->ceilings[i].fpp.bandwidth[IO_READING]; }
-static double shared_write(const io_report *r, uint64_t i) { return r->ceilings[i].shared.bandwidth[IO_WRITING]; }
-static double shared_read(const io_report *r, uint64_t i) { return r->ceilings[i].shared.bandwidth[IO_READING]; }
+static double shared_write(const io_report *r, uint64_t i) {
+    return r->ceilings[i].shared.bandwidth[IO_WRITING];
+}
+static double shared_read(const io_report *r, uint64_t i) {
+    return r->ceilings[i].shared.bandwidth[IO_READING];
+}
 
 void io_print_table(const io_report *r, void *unused) {
     (void)unused;
     const io_run *run = r->run;
     printf(" ++++ iokernel %s, method %s%s%s ++++\n", run->pattern->name, run->method->name,
            run->method->modes ? ", " : "", run->method->modes ? io_mode_name(run->mode) : "");
-    printf(" %-20s: %d on %d node%s\n", "processes", r->world->size, r->world->nodes, r->world->nodes > 1 ? "s" : "");
+    printf(" %-20s: %d on %d node%s\n", "processes", r->world->size, r->world->nodes,
+           r->world->nodes > 1 ? "s" : "");
     printf(" %-20s: %s (%s)\n", "directory", run->dir, r->filesystem.type);
     printf(" %-20s: %.2f MiB in %" PRIu64 " dump%s\n", "payload", (double)r->bytes / 1048576, run->steps,
            run->steps > 1 ? "s" : "");

@@ -33,9 +33,7 @@ static inline uint64_t int64_at(uint64_t key, uint64_t i) { return mix(key + i) 
 static inline uint32_t int32_at(uint64_t key, uint64_t i) { return (uint32_t)(mix(key + i) >> 33); }
 /* Bytes are cut from words, eight at a time. */
 static inline uint64_t word_at(uint64_t key, uint64_t i) { return mix(key + i); }
-static inline uint8_t byte_at(uint64_t key, uint64_t i) {
-    return WORD_BYTE(word_at(key, i / 8), i % 8);
-}
+static inline uint8_t byte_at(uint64_t key, uint64_t i) { return WORD_BYTE(word_at(key, i / 8), i % 8); }
 
 uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
     switch (type) {
@@ -47,10 +45,10 @@ uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
     }
 }
 
-#define FILL(type, at)                                                                             \
-    do {                                                                                           \
-        type *restrict out = data;                                                                 \
-        for (uint64_t i = 0; i < n; i++) out[i] = at(key, index + i);                              \
+#define FILL(type, at)                                                                                       \
+    do {                                                                                                     \
+        type *restrict out = data;                                                                           \
+        for (uint64_t i = 0; i < n; i++) out[i] = at(key, index + i);                                        \
     } while (0)
 
 static void fill_bytes(uint8_t *restrict out, uint64_t key, uint64_t index, uint64_t n) {
@@ -73,12 +71,12 @@ static void fill_run(void *data, io_type type, uint64_t key, uint64_t index, uin
 }
 
 /* Is anything of the run wrong? A sum of differences, so that the loop has no branch. */
-#define DIFFERS(type, at)                                                                          \
-    do {                                                                                           \
-        const type *in = data;                                                                     \
-        type sum = 0;                                                                              \
-        for (uint64_t i = 0; i < n; i++) sum |= in[i] ^ at(key, index + i);                        \
-        return sum != 0;                                                                           \
+#define DIFFERS(type, at)                                                                                    \
+    do {                                                                                                     \
+        const type *in = data;                                                                               \
+        type sum = 0;                                                                                        \
+        for (uint64_t i = 0; i < n; i++) sum |= in[i] ^ at(key, index + i);                                  \
+        return sum != 0;                                                                                     \
     } while (0)
 
 static bool bytes_differ(const uint8_t *in, uint64_t key, uint64_t index, uint64_t n) {
@@ -139,7 +137,8 @@ void io_verify(const io_schema *schema, const io_part *part, uint64_t seed, uint
     for (io_runs r = io_runs_of(schema, part); io_runs_next(&r);) {
         check->elements += r.length;
         check->bytes += r.length * size;
-        if (run_differs((const char *)part->data + r.local * size, type, key, part->index0 + r.global, r.length))
+        if (run_differs((const char *)part->data + r.local * size, type, key, part->index0 + r.global,
+                        r.length))
             count_wrong(part, &r, type, key, check);
     }
 }

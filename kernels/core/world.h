@@ -9,11 +9,11 @@
 typedef struct {
     MPI_Comm comm;
     int rank, size;
-    int nodes, per_node;      /* per_node: the most processes on one node */
+    int nodes, per_node; /* per_node: the most processes on one node */
     bool first_on_node;
-    char *hosts;              /* on process 0: `nodes` names of IO_HOST_NAME characters */
-    io_error error;           /* this process's, and after io_agree everybody's */
-    int failed;               /* how many processes failed */
+    char *hosts;    /* on process 0: `nodes` names of IO_HOST_NAME characters */
+    io_error error; /* this process's, and after io_agree everybody's */
+    int failed;     /* how many processes failed */
     /* For a process that ends the job alone: what it was doing, in one line, and what it must do
      * before it goes (remove its files, write the document). */
     char doing[IO_MAX_PATH + 256], doing_path[IO_MAX_PATH];

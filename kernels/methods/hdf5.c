@@ -12,7 +12,7 @@
 
 extern const io_method io_method_hdf5;
 
-#define FILL_IN(h, call)                                                                           \
+#define FILL_IN(h, call)                                                                                     \
     if (((h) = (call)) < 0) goto failed
 
 typedef struct {
@@ -56,17 +56,18 @@ static int set_meta_block(hid_t access, const char *value) {
 }
 static int set_collective_metadata(hid_t access, const char *value) {
     hbool_t on = !strcmp(value, "true");
-    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1 : 0;
+    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1
+                                                                                                      : 0;
 }
 static const struct {
     const char *key, *right;
     bool number;
     int (*set)(hid_t access, const char *value);
 } own_hints[] = {
-    {"hdf5_alignment", "a number of bytes", true, set_alignment},
-    {"hdf5_meta_block_size", "a number of bytes", true, set_meta_block},
-    {"hdf5_coll_metadata", "true or false", false, set_collective_metadata},
-    {"hdf5_chunk", "block (one process's block)", false, NULL}, /* a property of data sets: see define */
+    {"hdf5_alignment",       "a number of bytes",           true,  set_alignment          },
+    {"hdf5_meta_block_size", "a number of bytes",           true,  set_meta_block         },
+    {"hdf5_coll_metadata",   "true or false",               false, set_collective_metadata},
+    {"hdf5_chunk",           "block (one process's block)", false, NULL                   }, /* a property of data sets: see define */
 };
 
 static int check_hint(const io_hint *hint, io_error *error) {
@@ -79,8 +80,10 @@ static int check_hint(const io_hint *hint, io_error *error) {
         if (right) return 0;
         return io_fail_usage(error, "--hint %s=%s: right is %s", hint->key, hint->value, own_hints[i].right);
     }
-    return io_fail_usage(error, "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, "
-                                "hdf5_coll_metadata or hdf5_chunk", hint->key);
+    return io_fail_usage(error,
+                         "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, "
+                         "hdf5_coll_metadata or hdf5_chunk",
+                         hint->key);
 }
 
 static hid_t access_list(const io_ctx *ctx) {
@@ -97,8 +100,10 @@ static int write_attributes(hid_t file, const io_schema *schema) {
     hid_t space = H5Screate(H5S_SCALAR), attribute = -1;
     int status = space < 0 ? -1 : 0;
     for (int i = 0; i < schema->nattributes && !status; i++) {
-        attribute = H5Acreate2(file, schema->attributes[i].name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
-        if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &schema->attributes[i].value) < 0) status = -1;
+        attribute =
+            H5Acreate2(file, schema->attributes[i].name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+        if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &schema->attributes[i].value) < 0)
+            status = -1;
         if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
     }
     if (space >= 0) H5Sclose(space);
@@ -134,7 +139,8 @@ static void release(hdf5_file *f) {
     free(f->datasets);
 }
 
-static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating, io_file **file) {
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,
+                 io_file **file) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* messages are ours to print, once */
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
@@ -146,7 +152,8 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     f->datasets = malloc((size_t)schema->ndatasets * sizeof *f->datasets);
     for (int i = 0; f->datasets && i < schema->ndatasets; i++) f->datasets[i] = -1;
     if (access < 0 || !f->datasets) goto failed;
-    f->file = creating ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5Fopen(name, H5F_ACC_RDONLY, access);
+    f->file = creating ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                       : H5Fopen(name, H5F_ACC_RDONLY, access);
     if (f->file < 0) goto failed;
     for (int i = 0; i < schema->ndatasets; i++) {
         call = creating ? "H5Dcreate2" : "H5Dopen2";
@@ -159,7 +166,8 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     call = "H5Pset_dxpl_mpio";
     f->transfer = H5Pcreate(H5P_DATASET_XFER);
     if (f->transfer < 0 ||
-        H5Pset_dxpl_mpio(f->transfer, ctx->mode == IO_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
+        H5Pset_dxpl_mpio(f->transfer,
+                         ctx->mode == IO_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
         goto failed;
     H5Pclose(access);
     *file = &f->base;
@@ -199,8 +207,10 @@ static int move_one(hdf5_file *f, const io_part *part, bool writing) {
     hid_t memory = -1, space = -1, type = memory_type(f->base.schema->datasets[part->dataset].type);
     herr_t code = select_part(f, part, &memory, &space);
     f->base.calls++;
-    if (code >= 0 && writing) code = H5Dwrite(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
-    else if (code >= 0) code = H5Dread(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+    if (code >= 0 && writing)
+        code = H5Dwrite(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+    else if (code >= 0)
+        code = H5Dread(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
     int status = code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
     if (memory >= 0) H5Sclose(memory); /* after fail: these empty HDF5's error stack */
     if (space >= 0) H5Sclose(space);
@@ -225,7 +235,8 @@ static int sync_file(io_file *file) {
     file->calls += 2;
     if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) return fail(file->ctx, "H5Fflush", file->path);
     /* H5Fflush hands its buffers to MPI-IO; durable is what MPI_File_sync promises. */
-    if (H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0) return fail(file->ctx, "H5Fget_vfd_handle", file->path);
+    if (H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
+        return fail(file->ctx, "H5Fget_vfd_handle", file->path);
     int code = MPI_File_sync(*(MPI_File *)handle);
     return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
 }

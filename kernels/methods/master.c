@@ -103,8 +103,10 @@ static int place(master_file *f, cursor *c, bool writing, bool whole, char *shar
     int status = 0;
     while (take(c, hi, &global, &local, &length)) {
         char *in_slab = f->slab + (global - lo) * size;
-        if (!whole) status |= raw_at(f, writing, share, length * size, base + global * size);
-        else memcpy(writing ? in_slab : share, writing ? share : in_slab, length * size);
+        if (!whole)
+            status |= raw_at(f, writing, share, length * size, base + global * size);
+        else
+            memcpy(writing ? in_slab : share, writing ? share : in_slab, length * size);
         share += length * size;
     }
     return status;
@@ -124,7 +126,8 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
         uint64_t n = remaining(f->cursors[r], hi, &first);
         if (!n) continue;
         char *share = r ? f->share : (char *)part->data + first * size;
-        if (r && writing) code |= MPI_Recv(share, (int)(n * size), MPI_BYTE, r, 0, ctx->comm, MPI_STATUS_IGNORE);
+        if (r && writing)
+            code |= MPI_Recv(share, (int)(n * size), MPI_BYTE, r, 0, ctx->comm, MPI_STATUS_IGNORE);
         status |= place(f, &f->cursors[r], writing, whole, share, lo, hi, size, base);
         if (r && !writing) code |= MPI_Send(share, (int)(n * size), MPI_BYTE, r, 0, ctx->comm);
     }
@@ -143,8 +146,10 @@ static int slab_of_other(io_file *file, cursor *c, const io_part *part, bool wri
     while (take(c, hi, &global, &local, &length)) continue;
     if (!n) return 0;
     file->calls++;
-    if (writing) code = MPI_Send(data, (int)(n * size), MPI_BYTE, 0, 0, file->ctx->comm);
-    else code = MPI_Recv(data, (int)(n * size), MPI_BYTE, 0, 0, file->ctx->comm, MPI_STATUS_IGNORE);
+    if (writing)
+        code = MPI_Send(data, (int)(n * size), MPI_BYTE, 0, 0, file->ctx->comm);
+    else
+        code = MPI_Recv(data, (int)(n * size), MPI_BYTE, 0, 0, file->ctx->comm, MPI_STATUS_IGNORE);
     return code ? io_fail_mpi(file->ctx->error, writing ? "MPI_Send" : "MPI_Recv", file->path, code) : 0;
 }
 
@@ -179,13 +184,16 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
     master_file *f = (master_file *)file;
     int status = 0;
     for (int i = 0; i < n; i++) {
-        uint64_t lo = 0, end = 0, step = SLAB_BYTES / io_type_size(file->schema->datasets[parts[i].dataset].type);
+        uint64_t lo = 0, end = 0,
+                 step = SLAB_BYTES / io_type_size(file->schema->datasets[parts[i].dataset].type);
         if (agree(f, &parts[i], &lo, &end)) return -1;
         cursor mine = cursor_of(file->schema, &parts[i]);
         for (; lo < end; lo += step) {
             uint64_t hi = lo + step < end ? lo + step : end;
-            if (file->ctx->rank == 0) status |= slab_of_master(f, &parts[i], writing, lo, hi);
-            else status |= slab_of_other(file, &mine, &parts[i], writing, hi);
+            if (file->ctx->rank == 0)
+                status |= slab_of_master(f, &parts[i], writing, lo, hi);
+            else
+                status |= slab_of_other(file, &mine, &parts[i], writing, hi);
         }
     }
     return status ? -1 : 0;

@@ -5,10 +5,10 @@
 #define PIECE (1u << 30)
 
 /* Each call is checked; the first that fails names itself. */
-#define CHECK(call, name)                                                                          \
-    do {                                                                                           \
-        int code_ = (call);                                                                        \
-        if (code_) return io_fail_mpi(error, name, "building a data type", code_);                 \
+#define CHECK(call, name)                                                                                    \
+    do {                                                                                                     \
+        int code_ = (call);                                                                                  \
+        if (code_) return io_fail_mpi(error, name, "building a data type", code_);                           \
     } while (0)
 
 /* Uncommitted, so that it can be built upon. */
@@ -46,7 +46,8 @@ static int part_type(const io_schema *schema, const io_part *part, MPI_Datatype 
     for (int i = runs.outer - 1; i >= 0; i--) {
         MPI_Datatype inner = *type;
         if (runs.count[i] > INT32_MAX)
-            return io_fail(error, "MPI_Type_create_hvector: %llu rows are more than MPI counts; use more processes",
+            return io_fail(error,
+                           "MPI_Type_create_hvector: %llu rows are more than MPI counts; use more processes",
                            (unsigned long long)runs.count[i]);
         CHECK(MPI_Type_create_hvector((int)runs.count[i], 1, (MPI_Aint)(runs.stride[i] * size), inner, type),
               "MPI_Type_create_hvector");
@@ -64,14 +65,18 @@ static int combine(const io_schema *schema, const io_part *parts, int n, int *on
         if (part_type(schema, &parts[i], &types[used], &at[used], error)) return -1;
         used++;
     }
-    if (!used) CHECK(MPI_Type_contiguous(1, MPI_BYTE, type), "MPI_Type_contiguous"); /* an empty view is not allowed */
-    else CHECK(MPI_Type_create_struct(used, ones, at, types, type), "MPI_Type_create_struct");
+    if (!used)
+        CHECK(MPI_Type_contiguous(1, MPI_BYTE, type),
+              "MPI_Type_contiguous"); /* an empty view is not allowed */
+    else
+        CHECK(MPI_Type_create_struct(used, ones, at, types, type), "MPI_Type_create_struct");
     CHECK(MPI_Type_commit(type), "MPI_Type_commit");
     for (int i = 0; i < used; i++) CHECK(MPI_Type_free(&types[i]), "MPI_Type_free");
     return 0;
 }
 
-int io_mpi_file_type(const io_schema *schema, const io_part *parts, int n, MPI_Datatype *type, io_error *error) {
+int io_mpi_file_type(const io_schema *schema, const io_part *parts, int n, MPI_Datatype *type,
+                     io_error *error) {
     int *ones = calloc((size_t)n, sizeof *ones);
     MPI_Aint *at = calloc((size_t)n, sizeof *at);
     MPI_Datatype *types = calloc((size_t)n, sizeof *types);

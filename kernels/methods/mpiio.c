@@ -52,14 +52,24 @@ typedef struct {
     const char *when_short; /* what to look at when fewer bytes moved than asked */
 } direction;
 
-static const direction writing = {
-    write_at_all,           write_at,           iwrite_at_all,           write_ordered,
-    "MPI_File_write_at_all", "MPI_File_write_at", "MPI_File_iwrite_at_all", "MPI_File_write_ordered",
-    "check the free space and the quota there (df), or ask for less data"};
-static const direction reading = {
-    MPI_File_read_at_all,   MPI_File_read_at,   MPI_File_iread_at_all,   MPI_File_read_ordered,
-    "MPI_File_read_at_all", "MPI_File_read_at", "MPI_File_iread_at_all", "MPI_File_read_ordered",
-    "the file is cut short, or was written with other options"};
+static const direction writing = {write_at_all,
+                                  write_at,
+                                  iwrite_at_all,
+                                  write_ordered,
+                                  "MPI_File_write_at_all",
+                                  "MPI_File_write_at",
+                                  "MPI_File_iwrite_at_all",
+                                  "MPI_File_write_ordered",
+                                  "check the free space and the quota there (df), or ask for less data"};
+static const direction reading = {MPI_File_read_at_all,
+                                  MPI_File_read_at,
+                                  MPI_File_iread_at_all,
+                                  MPI_File_read_ordered,
+                                  "MPI_File_read_at_all",
+                                  "MPI_File_read_at",
+                                  "MPI_File_iread_at_all",
+                                  "MPI_File_read_ordered",
+                                  "the file is cut short, or was written with other options"};
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, int amode, io_file **file) {
     mpiio_file *f = io_file_new(sizeof *f, &io_method_mpiio, ctx, path, schema);
@@ -108,7 +118,8 @@ static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offs
     return 0;
 }
 
-static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *way, const char *call) {
+static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *way,
+                       const char *call) {
     MPI_Count moved = 0;
     MPI_Get_elements_x(status, MPI_BYTE, &moved);
     if ((uint64_t)moved == bytes) return 0;
@@ -171,8 +182,9 @@ static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const dire
 static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *way) {
     pending p = {malloc((size_t)n * sizeof *p.requests), malloc((size_t)n * sizeof *p.statuses),
                  malloc((size_t)n * sizeof *p.types)};
-    int status = p.requests && p.statuses && p.types ? start_and_wait(f, parts, n, way, &p)
-                                                     : io_fail(f->base.ctx->error, "out of memory for %d requests", n);
+    int status = p.requests && p.statuses && p.types
+                     ? start_and_wait(f, parts, n, way, &p)
+                     : io_fail(f->base.ctx->error, "out of memory for %d requests", n);
     free(p.requests);
     free(p.statuses);
     free(p.types);
@@ -188,8 +200,7 @@ static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     placed *more = realloc(f->placed, (f->nplaced + 1) * sizeof *more);
     if (!more) return io_fail(error, "out of memory for the call list of %s", f->base.path);
     f->placed = more;
-    f->placed[f->nplaced++] =
-        (placed){parts->offset, bytes, f->end + (f->base.ctx->rank ? before : 0)};
+    f->placed[f->nplaced++] = (placed){parts->offset, bytes, f->end + (f->base.ctx->rank ? before : 0)};
     f->end += all;
     return 0;
 }

@@ -34,10 +34,10 @@ static MPI_Datatype memory_type(io_type type) {
 }
 
 /* Returns from the function at the first failing call, which names itself. */
-#define CHECK(ctx, path, call, ...)                                                                \
-    do {                                                                                           \
-        int code_ = call(__VA_ARGS__);                                                             \
-        if (code_ != NC_NOERR) return io_fail_library((ctx)->error, #call, path, ncmpi_strerror(code_)); \
+#define CHECK(ctx, path, call, ...)                                                                          \
+    do {                                                                                                     \
+        int code_ = call(__VA_ARGS__);                                                                       \
+        if (code_ != NC_NOERR) return io_fail_library((ctx)->error, #call, path, ncmpi_strerror(code_));     \
     } while (0)
 
 static int define(pnetcdf_file *f) {
@@ -66,11 +66,13 @@ static int define(pnetcdf_file *f) {
 
 static int find_variables(pnetcdf_file *f) {
     for (int i = 0; i < f->base.schema->ndatasets; i++)
-        CHECK(f->base.ctx, f->base.path, ncmpi_inq_varid, f->id, f->base.schema->datasets[i].name, &f->variables[i]);
+        CHECK(f->base.ctx, f->base.path, ncmpi_inq_varid, f->id, f->base.schema->datasets[i].name,
+              &f->variables[i]);
     return 0;
 }
 
-static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating, io_file **file) {
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,
+                 io_file **file) {
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     pnetcdf_file *f = io_file_new(sizeof *f, &io_method_pnetcdf, ctx, path, schema);
@@ -81,10 +83,12 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
                         : ncmpi_open(ctx->comm, name, NC_NOWRITE, ctx->info, &f->id);
     int status = 0;
     if (code != NC_NOERR)
-        status = io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
+        status =
+            io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
     else if (!f->variables)
         status = io_fail(ctx->error, "out of memory for %d variables: %s", schema->ndatasets, path);
-    else status = creating ? define(f) : find_variables(f);
+    else
+        status = creating ? define(f) : find_variables(f);
     if (!status && ctx->mode == IO_INDEPENDENT && (code = ncmpi_begin_indep_data(f->id)) != NC_NOERR)
         status = io_fail_library(ctx->error, "ncmpi_begin_indep_data", name, ncmpi_strerror(code));
     if (status) {
@@ -105,8 +109,10 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
 }
 
 /* The six calls differ in name only. */
-typedef int (*blocking_put)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset, MPI_Datatype);
-typedef int (*blocking_get)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset, MPI_Datatype);
+typedef int (*blocking_put)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset,
+                            MPI_Datatype);
+typedef int (*blocking_get)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset,
+                            MPI_Datatype);
 
 static int move_one(pnetcdf_file *f, const io_part *part, bool writing, int *request) {
     const io_schema *schema = f->base.schema;
@@ -135,12 +141,14 @@ static int move_one(pnetcdf_file *f, const io_part *part, bool writing, int *req
         blocking_get get = all ? ncmpi_get_vara_all : ncmpi_get_vara;
         code = get(f->id, variable, start, count, part->data, n, type);
     }
-    if (code != NC_NOERR) return io_fail_library(f->base.ctx->error, call, f->base.path, ncmpi_strerror(code));
+    if (code != NC_NOERR)
+        return io_fail_library(f->base.ctx->error, call, f->base.path, ncmpi_strerror(code));
     return 0;
 }
 
 static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool writing) {
-    int *requests = malloc((size_t)n * sizeof *requests), *states = malloc((size_t)n * sizeof *states), status = 0;
+    int *requests = malloc((size_t)n * sizeof *requests), *states = malloc((size_t)n * sizeof *states),
+        status = 0;
     if (!requests || !states) status = io_fail(f->base.ctx->error, "out of memory for %d requests", n);
     for (int i = 0; i < n && !status; i++) status = move_one(f, &parts[i], writing, &requests[i]);
     if (!status) {
@@ -148,7 +156,8 @@ static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool w
         int code = ncmpi_wait_all(f->id, n, requests, states);
         for (int i = 0; i < n && code == NC_NOERR; i++) code = states[i];
         if (code != NC_NOERR)
-            status = io_fail_library(f->base.ctx->error, "ncmpi_wait_all", f->base.path, ncmpi_strerror(code));
+            status =
+                io_fail_library(f->base.ctx->error, "ncmpi_wait_all", f->base.path, ncmpi_strerror(code));
     }
     free(requests);
     free(states);
@@ -177,7 +186,9 @@ static int close_file(io_file *file) {
     pnetcdf_file *f = (pnetcdf_file *)file;
     file->calls++;
     int code = ncmpi_close(f->id);
-    int status = code == NC_NOERR ? 0 : io_fail_library(file->ctx->error, "ncmpi_close", file->path, ncmpi_strerror(code));
+    int status = code == NC_NOERR
+                     ? 0
+                     : io_fail_library(file->ctx->error, "ncmpi_close", file->path, ncmpi_strerror(code));
     free(f->variables);
     free(f);
     return status;

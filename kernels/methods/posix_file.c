@@ -58,14 +58,16 @@ int io_posix_read_at(io_posix_file *file, void *data, uint64_t bytes, uint64_t o
 
 int io_posix_sync(io_file *file) {
     file->calls++;
-    if (fsync(((io_posix_file *)file)->fd)) return io_fail_errno(file->ctx->error, "fsync", file->path, errno);
+    if (fsync(((io_posix_file *)file)->fd))
+        return io_fail_errno(file->ctx->error, "fsync", file->path, errno);
     return 0;
 }
 
 int io_posix_close(io_file *file) {
     int status = 0;
     file->calls++;
-    if (close(((io_posix_file *)file)->fd)) status = io_fail_errno(file->ctx->error, "close", file->path, errno);
+    if (close(((io_posix_file *)file)->fd))
+        status = io_fail_errno(file->ctx->error, "close", file->path, errno);
     free(file);
     return status;
 }

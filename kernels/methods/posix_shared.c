@@ -9,7 +9,8 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     /* One process makes the file, so that none can cut what another has begun to write. */
     int status = 0;
     if (ctx->rank == 0)
-        status = io_posix_start(&io_method_posix_shared, ctx, path, schema, O_CREAT | O_TRUNC | O_WRONLY, file);
+        status =
+            io_posix_start(&io_method_posix_shared, ctx, path, schema, O_CREAT | O_TRUNC | O_WRONLY, file);
     int code = MPI_Bcast(&status, 1, MPI_INT, 0, ctx->comm);
     if (code) return io_fail_mpi(ctx->error, "MPI_Bcast", path, code);
     if (ctx->rank == 0 || status) return status;
@@ -37,8 +38,8 @@ static int read_parts(io_file *file, const io_part *parts, int n) {
         uint64_t base = io_dataset_offset(file->schema, parts[i].dataset);
         uint64_t size = io_type_size(file->schema->datasets[parts[i].dataset].type);
         for (io_runs r = io_runs_of(file->schema, &parts[i]); io_runs_next(&r);)
-            if (io_posix_read_at((io_posix_file *)file, (char *)parts[i].data + r.local * size, r.length * size,
-                                 base + r.global * size))
+            if (io_posix_read_at((io_posix_file *)file, (char *)parts[i].data + r.local * size,
+                                 r.length * size, base + r.global * size))
                 return -1;
     }
     return 0;

@@ -44,10 +44,10 @@ static const io_option options[] = {
 static const struct {
     const char *api, *method, *with_f;
 } apis[] = {
-    {"POSIX", "posix-shared", "posix"},
-    {"MPIIO", "mpiio", "mpiio"},
-    {"HDF5", "hdf5", "hdf5"},
-    {"NCMPI", "pnetcdf", "pnetcdf"},
+    {"POSIX", "posix-shared", "posix"  },
+    {"MPIIO", "mpiio",        "mpiio"  },
+    {"HDF5",  "hdf5",         "hdf5"   },
+    {"NCMPI", "pnetcdf",      "pnetcdf"},
 };
 
 static void defaults(void *state) {
@@ -58,8 +58,10 @@ static void defaults(void *state) {
 }
 
 static void choose_direction(io_run *run, bool write) {
-    if (run->write && run->read) run->write = write, run->read = !write;
-    else run->write = run->read = true;
+    if (run->write && run->read)
+        run->write = write, run->read = !write;
+    else
+        run->write = run->read = true;
 }
 
 static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
@@ -87,10 +89,11 @@ static int choose_method(ior *s, io_run *run, io_error *error) {
     const char *api = s->api ? s->api : run->method ? NULL : "POSIX", *name = NULL;
     for (size_t i = 0; api && i < sizeof apis / sizeof *apis; i++)
         if (!strcmp(apis[i].api, api)) name = s->per_process ? apis[i].with_f : apis[i].method;
-    if (api && !name) return io_fail_usage(error, "-a %s is unknown; right is POSIX, MPIIO, HDF5 or NCMPI", api);
+    if (api && !name)
+        return io_fail_usage(error, "-a %s is unknown; right is POSIX, MPIIO, HDF5 or NCMPI", api);
     if (name && run->method && strcmp(run->method->name, name))
-        return io_fail_usage(error, "-a %s means --method %s, but --method %s was given; give one of them", api, name,
-                             run->method->name);
+        return io_fail_usage(error, "-a %s means --method %s, but --method %s was given; give one of them",
+                             api, name, run->method->name);
     if (name && io_method_find(name, &run->method, error)) return -1;
     if (run->method->traits & IO_FILE_PER_PROCESS) s->per_process = true;
     if (!run->mode_given && run->method->modes) {
@@ -98,20 +101,24 @@ static int choose_method(ior *s, io_run *run, io_error *error) {
         run->mode_given = true;
     }
     if (s->collective && (!run->method->modes || run->mode != IO_COLLECTIVE))
-        return io_fail_usage(error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
-                             run->method->modes ? "mode " : "method ",
-                             run->method->modes ? io_mode_name(run->mode) : run->method->name);
+        return io_fail_usage(
+            error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
+            run->method->modes ? "mode " : "method ",
+            run->method->modes ? io_mode_name(run->mode) : run->method->name);
     return 0;
 }
 
 /* -o may name a directory too, as in IOR. */
 static int choose_file(ior *s, io_run *run, io_error *error) {
     const char *file = s->file ? s->file : "testFile", *slash = strrchr(file, '/');
-    if (slash && !slash[1]) return io_fail_usage(error, "-o %s names a directory; right is a file name", file);
+    if (slash && !slash[1])
+        return io_fail_usage(error, "-o %s names a directory; right is a file name", file);
     if (slash && run->dir[0] && file[0] != '/')
         return io_fail_usage(error, "-o %s has a directory and --dir is given too; give one of them", file);
-    if (slash) snprintf(run->dir, sizeof run->dir, "%.*s", slash == file ? 1 : (int)(slash - file), file);
-    else if (s->file && !run->dir[0]) strcpy(run->dir, ".");
+    if (slash)
+        snprintf(run->dir, sizeof run->dir, "%.*s", slash == file ? 1 : (int)(slash - file), file);
+    else if (s->file && !run->dir[0])
+        strcpy(run->dir, ".");
     snprintf(s->name, sizeof s->name, "%s", slash ? slash + 1 : file);
     return 0;
 }
@@ -121,7 +128,8 @@ static int configure(void *state, io_run *run, uint64_t processes, io_error *err
     uint64_t own, all;
     if (choose_method(s, run, error) || choose_file(s, run, error)) return -1;
     if (s->block % s->transfer)
-        return io_fail_usage(error, "-b %llu is not a multiple of -t %llu; right is a block of whole transfers",
+        return io_fail_usage(error,
+                             "-b %llu is not a multiple of -t %llu; right is a block of whole transfers",
                              (unsigned long long)s->block, (unsigned long long)s->transfer);
     if (__builtin_mul_overflow(s->block, s->segments, &own) || __builtin_mul_overflow(own, processes, &all) ||
         all > INT64_MAX)
@@ -129,28 +137,34 @@ static int configure(void *state, io_run *run, uint64_t processes, io_error *err
     s->processes = processes;
     s->seed = run->seed;
     s->dim = (io_dim){"bytes", s->per_process ? own : all};
-    s->data = (io_dataset){.name = "data", .type = IO_BYTE, .role = IO_FIELD, .ndims = 1, .block = {s->transfer}};
+    s->data =
+        (io_dataset){.name = "data", .type = IO_BYTE, .role = IO_FIELD, .ndims = 1, .block = {s->transfer}};
     return 0;
 }
 
 static json_t *describe(const void *state) {
     const ior *s = state;
-    return json_pack("{s:I,s:I,s:I,s:b,s:b,s:b}", "block", (json_int_t)s->block, "transfer", (json_int_t)s->transfer,
-                     "segments", (json_int_t)s->segments, "file_per_process", s->per_process, "reorder", s->shift,
-                     "shuffle", s->shuffle);
+    return json_pack("{s:I,s:I,s:I,s:b,s:b,s:b}", "block", (json_int_t)s->block, "transfer",
+                     (json_int_t)s->transfer, "segments", (json_int_t)s->segments, "file_per_process",
+                     s->per_process, "reorder", s->shift, "shuffle", s->shuffle);
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {
     const ior *s = state;
     (void)step;
-    *out = (io_schema){.ndims = 1, .dims = &s->dim, .ndatasets = 1, .datasets = &s->data,
+    *out = (io_schema){.ndims = 1,
+                       .dims = &s->dim,
+                       .ndatasets = 1,
+                       .datasets = &s->data,
                        .file_per_process = s->per_process};
 }
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
     (void)extension; /* IOR's names have none */
-    if (step) snprintf(name, size, "%s.%llu", ((const ior *)state)->name, (unsigned long long)step);
-    else snprintf(name, size, "%s", ((const ior *)state)->name);
+    if (step)
+        snprintf(name, size, "%s.%llu", ((const ior *)state)->name, (unsigned long long)step);
+    else
+        snprintf(name, size, "%s", ((const ior *)state)->name);
 }
 
 static uint64_t calls(const void *state) {
@@ -185,8 +199,10 @@ static uint64_t shuffled(uint64_t seed, uint64_t size, uint64_t rank) {
     for (uint64_t i = size - 1; i > 0; i--) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         uint64_t j = (state >> 33) % (i + 1);
-        if (place == i) place = j;
-        else if (place == j) place = i;
+        if (place == i)
+            place = j;
+        else if (place == j)
+            place = i;
     }
     return place;
 }

@@ -68,15 +68,16 @@ static void build_schema(s3d *s) {
         int ndims, dim[4];
     } layout[ARRAYS] = {
         [YSPECIES] = {"yspecies", 4, {SPECIES, Z, Y, X}},
-        [U] = {"u", 4, {THREE, Z, Y, X}},
-        [PRESSURE] = {"pressure", 3, {Z, Y, X}},
-        [TEMP] = {"temp", 3, {Z, Y, X}},
+        [U] = {"u",        4, {THREE, Z, Y, X}  },
+        [PRESSURE] = {"pressure", 3, {Z, Y, X}         },
+        [TEMP] = {"temp",     3, {Z, Y, X}         },
     };
     uint64_t length[DIMS] = {s->grid[0], s->grid[1], s->grid[2], 11, 3};
     for (int i = 0; i < DIMS; i++) s->dims[i] = (io_dim){dim_names[i], length[i]};
     for (int a = 0; a < ARRAYS; a++) {
         io_dataset *d = &s->arrays[a];
-        *d = (io_dataset){.name = layout[a].name, .type = IO_FLOAT64, .role = IO_FIELD, .ndims = layout[a].ndims};
+        *d = (io_dataset){
+            .name = layout[a].name, .type = IO_FLOAT64, .role = IO_FIELD, .ndims = layout[a].ndims};
         memcpy(d->dim, layout[a].dim, sizeof layout[a].dim);
         for (int i = 0; i < d->ndims; i++) {
             uint64_t parts = d->dim[i] <= Z ? s->procs[d->dim[i]] : 1, start;
@@ -93,14 +94,16 @@ static int configure(void *state, io_run *run, uint64_t processes, io_error *err
     uint64_t product, points;
     if (__builtin_mul_overflow(p[0], p[1], &product) || __builtin_mul_overflow(product, p[2], &product) ||
         product != processes)
-        return io_fail_usage(error, "--procs-grid %llux%llux%llu does not make the %llu processes that run; "
+        return io_fail_usage(error,
+                             "--procs-grid %llux%llux%llu does not make the %llu processes that run; "
                              "start %llu with mpiexec -n, or give a grid whose product is %llu",
                              p[0], p[1], p[2], (unsigned long long)processes, p[0] * p[1] * p[2],
                              (unsigned long long)processes);
     for (int i = 0; i < 3; i++)
         if (s->grid[i] < s->procs[i])
-            return io_fail_usage(error, "--grid has %llu points along %c for %llu processes; right is at least one each",
-                                 (unsigned long long)s->grid[i], "xyz"[i], p[i]);
+            return io_fail_usage(
+                error, "--grid has %llu points along %c for %llu processes; right is at least one each",
+                (unsigned long long)s->grid[i], "xyz"[i], p[i]);
     if (__builtin_mul_overflow(s->grid[0], s->grid[1], &points) ||
         __builtin_mul_overflow(points, s->grid[2], &points) || points > INT64_MAX / 128)
         return io_fail_usage(error, "--grid: more than 2^63 bytes for a dump; right is at most 2^56 points");
@@ -118,10 +121,15 @@ static json_t *describe(const void *state) {
 static void schema(const void *state, uint64_t step, io_schema *out) {
     const s3d *s = state;
     double interval = TIME_STEP / TIME_REFERENCE;
-    *out = (io_schema){.ndims = DIMS, .dims = s->dims, .ndatasets = ARRAYS, .datasets = s->arrays,
-                       .nattributes = 3,
-                       .attributes = {{"time", (double)step * interval}, {"tstep", step ? interval : 0.0},
-                                      {"time_save", TIME_SAVE}}};
+    *out = (io_schema){
+        .ndims = DIMS,
+        .dims = s->dims,
+        .ndatasets = ARRAYS,
+        .datasets = s->arrays,
+        .nattributes = 3,
+        .attributes = {
+                       {"time", (double)step * interval}, {"tstep", step ? interval : 0.0}, {"time_save", TIME_SAVE}}
+    };
 }
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
@@ -135,7 +143,8 @@ static uint64_t calls(const void *state) {
 }
 
 static void own_box(const s3d *s, uint64_t owner, uint64_t start[3], uint64_t count[3]) {
-    uint64_t at[3] = {owner % s->procs[0], owner / s->procs[0] % s->procs[1], owner / (s->procs[0] * s->procs[1])};
+    uint64_t at[3] = {owner % s->procs[0], owner / s->procs[0] % s->procs[1],
+                      owner / (s->procs[0] * s->procs[1])};
     for (int i = 0; i < 3; i++) io_split(s->grid[i], s->procs[i], at[i], &start[i], &count[i]);
 }
 
