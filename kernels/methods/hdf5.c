@@ -188,18 +188,20 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return start(ctx, path, schema, false, file);
 }
 
-/* Memory and file selection of a part. */
+/* Memory and file selection of a part. Memory has the part's own shape: with another one HDF5 maps
+ * chunks element by element. */
 static int select_part(const hdf5_file *f, const io_part *part, hid_t *memory, hid_t *space) {
     const io_dataset *d = &f->base.schema->datasets[part->dataset];
-    hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS], n = io_part_elements(f->base.schema, part);
-    *memory = H5Screate_simple(1, &n, NULL);
-    *space = H5Dget_space(f->datasets[part->dataset]);
-    if (*memory < 0 || *space < 0) return -1;
-    if (!n) return H5Sselect_none(*memory) < 0 || H5Sselect_none(*space) < 0 ? -1 : 0;
+    hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS];
     for (int i = 0; i < d->ndims; i++) {
         start[i] = part->start[i];
         count[i] = part->count[i];
     }
+    *memory = H5Screate_simple(d->ndims, count, NULL);
+    *space = H5Dget_space(f->datasets[part->dataset]);
+    if (*memory < 0 || *space < 0) return -1;
+    if (!io_part_elements(f->base.schema, part))
+        return H5Sselect_none(*memory) < 0 || H5Sselect_none(*space) < 0 ? -1 : 0;
     return H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ? -1 : 0;
 }
 

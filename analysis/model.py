@@ -1,0 +1,113 @@
+"""The typed rows that everything after the loader works with.
+
+Nothing here knows where a value was recorded: the loader knows ReFrame's report, and
+`document` knows the result document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+Direction = Literal["write", "read"]
+Ceiling = Literal["fpp", "shared"]
+Status = Literal["ok", "failed", "skipped"]
+
+DIRECTIONS: tuple[Direction, ...] = ("write", "read")
+CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One repeat: bandwidths in MiB/s; None where that direction was not asked for.
+
+    `ceilings` holds what the same file system gave in the same job (MiB/s), by ceiling and
+    direction; empty where they were not measured.
+    """
+
+    repeat: int
+    write: float | None
+    read: float | None
+    ceilings: dict[tuple[Ceiling, Direction], float] = field(default_factory=dict)
+
+    def bandwidth(self, direction: Direction) -> float | None:
+        return self.write if direction == "write" else self.read
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the analysis needs of one result document (see docs/result-format.md)."""
+
+    error: str | None
+    pattern: str
+    method: str
+    mode: str | None
+    fsync: bool
+    processes: int
+    nodes: int
+    hosts: tuple[str, ...]
+    kernel: str
+    fs_type: str
+    fs_mount: str
+    caches: str
+    payload_bytes: int
+    verdict: str
+    mismatch: str | None
+    program: str
+    libraries: dict[str, str]
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One test case of a session, whether it ended well, failed or was skipped.
+
+    `case` names the test with its parameters, `variant` the parameters that no other column
+    shows. `result` is None where the run left no usable document, and then `reason` says so.
+    """
+
+    session: str
+    test: str
+    case: str
+    variant: str
+    system: str
+    partition: str
+    stack: str
+    fs: str
+    pattern: str
+    method: str
+    mode: str
+    scale: str
+    processes: int | None
+    status: Status
+    reason: str
+    is_peak: bool
+    result: Result | None
+    document: Path | None
+    job_script: Path | None
+
+    @property
+    def verdict(self) -> str:
+        """The verification's verdict; empty where nothing ran."""
+        return self.result.verdict if self.result else ""
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        return self.result.samples if self.result else ()
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session: when, where, and its runs in the order in which they were started."""
+
+    uuid: str
+    report: Path
+    output: Path
+    started: datetime
+    seconds: float
+    host: str
+    harness: str
+    command: str
+    runs: tuple[Run, ...]

@@ -1,0 +1,31 @@
+"""Medians and their spread. Bandwidths are in MiB/s (2^20 bytes) everywhere."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What several repeats of one measurement gave."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread | None:
+        """The spread of `values`; None when there are none.
+
+        Raises ValueError when one of them is not finite: a median would hide it.
+        """
+        data = list(values)
+        if not data:
+            return None
+        if not all(math.isfinite(value) for value in data):
+            raise ValueError(f"expected finite numbers, found {data}")
+        return cls(statistics.median(data), min(data), max(data), len(data))

@@ -1,0 +1,92 @@
+"""Recorded sessions for the tests of the analysis: copies that a test may change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(__file__).resolve().parent / "data"
+
+Json = dict[str, Any]
+
+
+class Recorded:
+    """A copy of the recorded session below `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(DATA / "session", folder, dirs_exist_ok=True)
+        self.output = folder / "results"
+        self.report = self.output / "reports" / "run-report-0.json"
+
+    def read(self) -> Json:
+        data: Json = json.loads(self.report.read_text())
+        return data
+
+    def cases(self) -> list[Json]:
+        """The report's entries of tests, without those of the build."""
+        return [case for case in self.read()["runs"][0]["testcases"] if not case["fixture"]]
+
+    def edit(self, change: Callable[[Json], object]) -> None:
+        """Change the report."""
+        data = self.read()
+        change(data)
+        self.report.write_text(json.dumps(data))
+
+    def edit_case(self, name: str, stack: str, change: Callable[[Json], object]) -> None:
+        """Change the report's entry of the case whose display name is `name`."""
+
+        def edit(data: Json) -> None:
+            found = [
+                case
+                for run in data["runs"]
+                for case in run["testcases"]
+                if case["display_name"] == name and case["environ"] == stack
+            ]
+            assert found, f"no case {name!r} on {stack}"
+            for case in found:
+                change(case)
+
+        self.edit(edit)
+
+    def document(self, name: str, stack: str) -> Path:
+        """Where the result document of a case is."""
+        for case in self.cases():
+            if case["display_name"] == name and case["environ"] == stack:
+                relative = Path(case["outputdir"]).relative_to("/checkout")
+                return self.folder / relative / "result.json"
+        raise AssertionError(f"no case {name!r} on {stack}")
+
+    def edit_document(self, name: str, stack: str, change: Callable[[Json], object]) -> None:
+        path = self.document(name, stack)
+        data = json.loads(path.read_text())
+        change(data)
+        path.write_text(json.dumps(data))
+
+
+def s3d(call: str, fs: str = "ram") -> str:
+    """The name of a recorded test."""
+    return f"S3d %fs={fs} %call={call} %scale=smoke"
+
+
+def documents(folder: Path = DATA) -> Iterator[Path]:
+    """All recorded result documents."""
+    yield from sorted(folder.rglob("result.json"))
+
+
+def run_analysis(
+    *arguments: object, stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    """`python -m analysis ...` as a user runs it, with its output in pipes."""
+    command = [sys.executable, "-m", "analysis", *map(str, arguments)]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE,
+        timeout=120, check=False,
+    )  # fmt: skip

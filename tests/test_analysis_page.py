@@ -1,0 +1,229 @@
+"""The page: self-contained, complete, and right in a real browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+from analysis_recorded import Recorded, s3d
+
+from analysis import chart, page
+from analysis.loader import load_session
+from analysis.rows import Table, make_table
+
+MPIIO = s3d("mpiio:collective")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+BAR_LAYER, RANGE_LAYER = 2, 4
+BARS = 14 * 2  # recorded rows that moved data and are no peak tests, write and read
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def load(recorded: Recorded) -> Table:
+    return make_table(load_session(recorded.report))
+
+
+def written(recorded: Recorded) -> Path:
+    path = recorded.output / "report.html"
+    page.write(load(recorded), [path], None)
+    return path
+
+
+class Tags(HTMLParser):
+    """All attributes of a page, and the texts of its table rows."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.tags: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.strip()
+
+
+def marks(svg: str, layer: int, element: str) -> int:
+    """The marks of one layer of all panels."""
+    root = ElementTree.fromstring(svg)
+    groups = [g for g in root.iter(f"{SVG}g") if f"layer_{layer}_marks" in g.get("class", "")]
+    return sum(len(group.findall(f"{SVG}{element}")) for group in groups)
+
+
+def test_nothing_is_loaded_from_elsewhere(recorded: Recorded) -> None:
+    text = written(recorded).read_text()
+    tags = Tags(text)
+    assert "script" not in tags.tags
+    assert "@import" not in text
+    assert re.findall(r"url\((?!data:)", text) == []
+    for tag, name, value in tags.attributes:
+        if name in ("src", "href", "srcset", "xlink:href", "data", "action"):
+            assert not re.match(r"(?!data:)[a-z][a-z0-9+.-]*:|//", value), (tag, name, value)
+
+
+def test_links_lead_to_the_files(recorded: Recorded) -> None:
+    path = written(recorded)
+    links = [
+        v for tag, name, v in Tags(path.read_text()).attributes if (tag, name) == ("a", "href")
+    ]
+    assert len(links) == 2 * 22
+    for link in links:
+        assert (path.parent / unquote(link)).is_file(), link
+
+
+def test_every_row_is_in_the_table(recorded: Recorded) -> None:
+    table = load(recorded)
+    rows = Tags(written(recorded).read_text()).rows
+    for row in table.ran:
+        spread = row.bandwidth("write")
+        assert spread is not None
+        shown = page._numbers(row, "write")
+        assert any(
+            cells[0] == row.run.pattern
+            and {row.run.method, row.run.mode, row.run.stack, row.run.fs} <= set(cells)
+            and shown["median"] in cells
+            for cells in rows
+        ), row.run.case
+
+
+def test_each_measured_direction_has_one_bar_and_one_range(recorded: Recorded) -> None:
+    svg = chart.to_svg(load(recorded))
+    assert marks(svg, BAR_LAYER, "path") == BARS
+    assert marks(svg, RANGE_LAYER, "line") == BARS
+
+
+def test_a_row_with_wrong_bytes_has_no_bar(recorded: Recorded) -> None:
+    recorded.edit_document(MPIIO, "mpich", lambda d: d["verification"].update(verdict="mismatch"))
+    table = load(recorded)
+    assert marks(chart.to_svg(table), BAR_LAYER, "path") == BARS - 2
+    assert "Not every row is verified" in page.render(table, "", recorded.output)
+
+
+def test_a_track_ends_where_the_fraction_says(recorded: Recorded) -> None:
+    table = load(recorded)
+    for bar in chart.bars(table):
+        filled = 100 * bar["median"] / bar["peak"]
+        assert bar["label"].removesuffix(" %") == f"{filled:.{0 if filled >= 1 else 1}f}"
+
+
+def test_a_session_without_numbers_has_a_page_without_plot(recorded: Recorded) -> None:
+    for path in recorded.output.rglob("result.json"):
+        path.unlink()
+    table = load(recorded)
+    assert chart.to_svg(table) == ""
+    assert chart.to_png(table) is None
+    assert "<svg" not in written(recorded).read_text()
+
+
+def test_texts_are_escaped(recorded: Recorded) -> None:
+    evil = "<script>alert(1)</script>&\"'"
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(result="fail", fail_reason=evil))
+    recorded.edit_case(s3d("posix"), "mpich", lambda c: c.update(environ=evil))
+    text = written(recorded).read_text()
+    assert "<script" not in text
+    assert html.escape("<script>alert(1)</script>") in text
+
+
+# ---------------------------------------------------------------- in a browser
+
+PROBE = """<script>
+const errors = [];
+addEventListener('error', event => errors.push(event.message));
+addEventListener('load', () => {
+  const box = element => element.getBoundingClientRect();
+  const texts = [...document.querySelectorAll('.plot svg text')].filter(t => t.textContent.trim());
+  const svg = box(document.querySelector('.plot svg'));
+  const overlaps = [], clipped = [];
+  texts.forEach((a, i) => {
+    const p = box(a);
+    if (p.left < svg.left || p.right > svg.right + 1 || p.bottom > svg.bottom)
+      clipped.push(a.textContent);
+    texts.slice(i + 1).forEach(b => {
+      const q = box(b);
+      const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+      const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+      if (across > 1 && down > Math.min(p.height, q.height) / 3)
+        overlaps.push(a.textContent + ' and ' + b.textContent);
+    });
+  });
+  const bars = [...document.querySelectorAll('[class*="layer_2_marks"] path')];
+  const seen = bars.filter(bar => box(bar).width > 0 && box(bar).height > 2);
+  const found = {
+    errors, overlaps, clipped, bars: seen.length, texts: texts.length,
+    resources: performance.getEntriesByType('resource').map(entry => entry.name),
+    too_wide: document.documentElement.scrollWidth - innerWidth,
+    paper: getComputedStyle(document.body).backgroundColor,
+    ink: getComputedStyle(texts[0]).fill,
+  };
+  const pre = document.createElement('pre');
+  pre.id = 'found';
+  pre.textContent = JSON.stringify(found);
+  document.body.append(pre);
+});
+</script>"""
+
+
+def open_in_chromium(path: Path, folder: Path, *, dark: bool = False) -> dict[str, Any]:
+    """What a probe in the page finds after it was loaded."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    probed = path.with_name("probed.html")
+    probed.write_text(path.read_text().replace("<head>", f"<head>{PROBE}", 1))
+    done = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-background-networking", f"--user-data-dir={folder / 'profile'}",
+            "--window-size=1280,1000", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+            "--dump-dom", probed.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    match = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match, f"the page did not load: {done.stderr[-500:]}"
+    found: dict[str, Any] = json.loads(html.unescape(match[1]))
+    return found
+
+
+def test_the_page_in_a_browser(recorded: Recorded, tmp_path: Path) -> None:
+    found = open_in_chromium(written(recorded), tmp_path)
+    assert found["errors"] == []
+    assert found["resources"] == []
+    assert found["bars"] == BARS
+    assert found["texts"] > BARS
+    assert found["overlaps"] == []
+    assert found["clipped"] == []
+    assert found["too_wide"] <= 0
+
+
+def test_light_and_dark(recorded: Recorded, tmp_path: Path) -> None:
+    path = written(recorded)
+    light = open_in_chromium(path, tmp_path)
+    dark = open_in_chromium(path, tmp_path, dark=True)
+
+    def brightness(colour: str) -> int:
+        return sum(int(part) for part in re.findall(r"\d+", colour)[:3])
+
+    assert brightness(light["paper"]) > brightness(light["ink"]) + 300
+    assert brightness(dark["paper"]) + 300 < brightness(dark["ink"])

@@ -1,0 +1,239 @@
+"""The rows: medians, fractions and their sources, order and verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis_recorded import DATA, Recorded, s3d
+
+from analysis.loader import load_session
+from analysis.rows import Row, Table, make_table, to_csv
+from analysis.stats import Spread
+from analysis.words import bandwidth_text, percent_text, range_text
+
+POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")
+PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
+SHARED = "Peak %fs=ram %call=posix-shared %scale=smoke %processes=2 %flush=fsync"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def keep_only(recorded: Recorded, *cases: tuple[str, str]) -> None:
+    """Leave only these (name, stack) in the report, in this order."""
+
+    def change(data: dict[str, Any]) -> None:
+        all_cases = data["runs"][0]["testcases"]
+        data["runs"][0]["testcases"] = [
+            entry
+            for name, stack in cases
+            for entry in all_cases
+            if (entry["display_name"], entry["environ"]) == (name, stack)
+        ]
+
+    recorded.edit(change)
+
+
+def set_numbers(
+    recorded: Recorded,
+    case: tuple[str, str],
+    write: Sequence[float],
+    read: Sequence[float],
+    ceilings: Mapping[str, Sequence[float]] | None = None,
+) -> None:
+    """Give a case's document these bandwidths; `ceilings` by `fpp write` and the like."""
+
+    def change(document: dict[str, Any]) -> None:
+        template = document["samples"][0]
+        document["samples"] = []
+        for i, (w, r) in enumerate(zip(write, read, strict=True)):
+            sample = json.loads(json.dumps(template)) | {"repeat": i, "ceilings": None}
+            sample["write"]["bandwidth"], sample["read"]["bandwidth"] = w, r
+            if ceilings:
+                sample["ceilings"] = {"fpp": {}, "shared": {}}
+                for key, values in ceilings.items():
+                    ceiling, direction = key.split()
+                    sample["ceilings"][ceiling][direction] = values[i]
+            document["samples"].append(sample)
+
+    recorded.edit_document(*case, change)
+    recorded.edit_case(*case, lambda entry: entry.update(perfvalues={}))
+
+
+def the_row(table: Table, name: str, stack: str) -> Row:
+    return next(r for r in table.all_rows if (r.run.case, r.run.stack) == (name, stack))
+
+
+def median(values: list[float]) -> float:
+    """Written anew here, not with the library that the analysis uses."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def test_recorded_medians_and_fractions_are_those_of_the_documents(recorded: Recorded) -> None:
+    """iokernel computes the same medians in C."""
+    table = make_table(load_session(recorded.report))
+    compared = 0
+    for row in table.rows:
+        assert row.run.document is not None
+        document = json.loads(row.run.document.read_text())
+        for direction in ("write", "read"):
+            spread = row.bandwidth(direction)
+            values = [sample[direction]["bandwidth"] for sample in document["samples"]]
+            assert spread == Spread(median(values), min(values), max(values), 3)
+            assert spread.median == pytest.approx(document["summary"][f"{direction}_bw"])
+            for ceiling in ("fpp", "shared"):
+                share = row.share(ceiling, direction)
+                expected = document["summary"][f"{direction}_fraction_{ceiling}"]
+                assert (share.value if share else None) == pytest.approx(expected)
+                compared += share is not None
+    assert compared == 14 * 4
+
+
+def test_golden_csv(recorded: Recorded) -> None:
+    """Numbers chosen so that one can check data/golden.csv in one's head."""
+    keep_only(
+        recorded, (MPIIO, "openmpi"), (POSIX, "mpich"), (PEAK, "openmpi"), (SHARED, "openmpi"),
+        (s3d("pnetcdf:collective"), "mpich"),
+    )  # fmt: skip
+    ceilings = {
+        "fpp write": [400, 400, 1000],
+        "fpp read": [1000, 1000, 1000],
+        "shared write": [200, 400, 500],
+        "shared read": [500, 800, 1000],
+    }
+    set_numbers(recorded, (MPIIO, "openmpi"), [100, 200, 400], [500, 250, 1000], ceilings)
+    set_numbers(recorded, (POSIX, "mpich"), [300, 100], [80, 160])
+    set_numbers(recorded, (PEAK, "openmpi"), [800], [1200])
+    set_numbers(recorded, (SHARED, "openmpi"), [500], [600])
+    found = to_csv(make_table(load_session(recorded.report)))
+    found = found.replace(f"{recorded.output}/20261120T174318/local/host", "HOST")
+    assert found == (DATA / "golden.csv").read_text()
+
+
+def test_csv_is_rectangular_and_complete(recorded: Recorded) -> None:
+    table = make_table(load_session(recorded.report))
+    lines = list(csv.reader(io.StringIO(to_csv(table))))
+    assert len(lines) == 1 + 24
+    assert {len(line) for line in lines} == {len(lines[0])}
+
+
+def test_a_run_without_ceilings_is_compared_with_the_peak_test(recorded: Recorded) -> None:
+    set_numbers(recorded, (MPIIO, "mpich"), [100, 300, 200], [50, 60, 70])
+    set_numbers(recorded, (PEAK, "openmpi"), [1000, 800, 400], [240, 240, 240])
+    share = the_row(make_table(load_session(recorded.report)), MPIIO, "mpich").share("fpp", "write")
+    assert share is not None
+    assert (share.value, share.source) == (200 / 800, "peak test")
+    assert percent_text(share) == "25*"
+
+
+def test_a_write_with_fsync_is_not_compared_with_one_without(recorded: Recorded) -> None:
+    set_numbers(recorded, (MPIIO, "mpich"), [100], [50])
+    recorded.edit_document(PEAK, "openmpi", lambda d: d["asked"].update(fsync=False))
+    row = the_row(make_table(load_session(recorded.report)), MPIIO, "mpich")
+    assert row.share("fpp", "write") is None
+    assert row.share("fpp", "read") is not None
+
+
+def test_a_peak_test_says_the_best_process_count(recorded: Recorded) -> None:
+    one = PEAK.replace("processes=2", "processes=1")
+
+    def add(data: dict[str, Any]) -> None:
+        cases = data["runs"][0]["testcases"]
+        entry = next(case for case in cases if case["display_name"] == PEAK)
+        folder = str(Path(entry["outputdir"]).with_name("Peak_one"))
+        copy = entry | {"display_name": one, "unique_name": "Peak_one", "outputdir": folder}
+        cases.append(copy | {"perfvalues": {}})
+
+    recorded.edit(add)
+    copied = recorded.document(one, "openmpi")
+    copied.parent.mkdir()
+    copied.write_bytes(recorded.document(PEAK, "openmpi").read_bytes())
+    recorded.edit_document(one, "openmpi", lambda d: d["system"].update(processes=1))
+    set_numbers(recorded, (one, "openmpi"), [700], [10])
+    set_numbers(recorded, (PEAK, "openmpi"), [500], [20])
+    table = make_table(load_session(recorded.report))
+    best = {
+        (peak.what.ceiling, peak.what.direction): (peak.what.processes, peak.bandwidth.median)
+        for peak in table.peaks
+        if (peak.what.source, peak.what.place.fs) == ("peak test", "ram")
+    }
+    assert best["fpp", "write"] == (1, 700)
+    assert best["fpp", "read"] == (2, 20)
+
+
+def test_repeats_of_a_test_are_one_row(recorded: Recorded) -> None:
+    set_numbers(recorded, (MPIIO, "openmpi"), [100], [50])
+    set_numbers(recorded, (MPIIO, "mpich"), [200], [50])
+
+    def repeat(data: dict[str, Any]) -> None:
+        same = [c for c in data["runs"][0]["testcases"] if c["display_name"] == MPIIO]
+        for number, case in enumerate(same):
+            case |= {"environ": "mpich", "unique_name": f"repeat {number}"}
+            case["display_name"] += f" %.repeat_no={number}"
+
+    recorded.edit(repeat)
+    row = the_row(make_table(load_session(recorded.report)), MPIIO, "mpich")
+    assert row.bandwidth("write") == Spread(150, 100, 200, 2)
+
+
+def test_rows_are_in_reading_order(recorded: Recorded) -> None:
+    table = make_table(load_session(recorded.report))
+    assert [row.run.fs for row in table.rows] == ["disk"] * 9 + ["ram"] * 9
+    assert [(row.run.method, row.run.stack) for row in table.rows[:5]] == [
+        ("null", "mpich"), ("null", "openmpi"), ("posix", "mpich"), ("posix", "openmpi"),
+        ("posix-shared", "mpich"),
+    ]  # fmt: skip
+    assert len(table.peak_rows) == 4
+    assert len(table.skipped) == 2
+
+
+def test_rows_alike_in_all_else_show_what_differs(recorded: Recorded) -> None:
+    tuned = {"display_name": f"{POSIX} %hints=tuned", "environ": "openmpi", "unique_name": "tuned"}
+    recorded.edit_case(POSIX, "mpich", lambda c: c.update(tuned))
+    table = make_table(load_session(recorded.report))
+    labels = {row.run.case: row.label for row in table.rows if row.label}
+    assert labels == {f"{POSIX} %hints=tuned": "hints=tuned"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "good"),
+    [("verified", "verified", True), ("not asked", "not asked", False),
+     ("nothing moved", "nothing moved", True), ("mismatch", "failed", False)],
+)  # fmt: skip
+def test_verdicts(recorded: Recorded, verdict: str, outcome: str, good: bool) -> None:
+    recorded.edit_document(MPIIO, "mpich", lambda d: d["verification"].update(verdict=verdict))
+    table = make_table(load_session(recorded.report))
+    assert the_row(table, MPIIO, "mpich").outcome == outcome
+    assert table.all_verified() is good
+
+
+def test_spread() -> None:
+    assert Spread.of([]) is None
+    assert Spread.of([3.0, 1.0, 2.0, 10.0]) == Spread(2.5, 1, 10, 4)
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="expected finite numbers"):
+            Spread.of([1.0, bad])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.51234, "0.51"), (9.99, "9.99"), (12.345, "12.3"), (99.94, "99.9"), (1413.7, "1414"),
+     (16384.2, "16384"), (8_938_402.0, "8.94e6"), (1.5e10, "1.50e10")],
+)  # fmt: skip
+def test_bandwidths_have_a_sensible_number_of_digits(value: float, text: str) -> None:
+    assert bandwidth_text(value) == text
+
+
+def test_a_single_repeat_has_no_range() -> None:
+    assert range_text(Spread(5, 5, 5, 1)) == "-"
+    assert range_text(Spread(50, 40, 60, 3)) == "40.0-60.0"
