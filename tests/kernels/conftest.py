@@ -46,7 +46,6 @@ def poor() -> Stack:
     if reason:
         pytest.skip(reason)
     without = ["-DIOKERNEL_HDF5=OFF", "-DIOKERNEL_PNETCDF=OFF"]
-    stack.cmake = ["-DCMAKE_C_COMPILER=mpicc.openmpi"]
     return build(stack, ROOT / ".local" / "build" / "test-poor", *without)
 
 

@@ -14,8 +14,10 @@ from typing import Any
 
 import jsonschema
 
+from site_configs import local
+from tools import kernels
+
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = ROOT / "kernels"
 SECONDS = 60  # for one run; a hang is a failure, not a wait
 
 # What each method can do; test_kernel_build.py holds it against `iokernel --list`.
@@ -94,7 +96,6 @@ class Run:
 class Stack:
     name: str
     launch: list[str]
-    cmake: list[str]
     mpi: str  # its C library's name, as ldd shows it
     build: Path = field(default_factory=Path)
 
@@ -146,29 +147,15 @@ class Stack:
 
 
 def stacks() -> dict[str, Stack]:
-    pnetcdf = ROOT / ".local" / "stacks" / "mpich"
-    return {
-        "openmpi": Stack(
-            "openmpi",
-            ["mpiexec.openmpi", "--oversubscribe", "--bind-to", "none"],
-            [
-                "-DCMAKE_C_COMPILER=mpicc.openmpi",
-                "-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi",
-                "-DIOKERNEL_PNETCDF_ROOT=/usr",
-            ],
-            "libmpi.so.40",
-        ),
-        "mpich": Stack(
-            "mpich",
-            ["mpiexec.mpich"],
-            [
-                "-DCMAKE_C_COMPILER=mpicc.mpich",
-                "-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich",
-                f"-DIOKERNEL_PNETCDF_ROOT={pnetcdf}",
-            ],
-            "libmpich.so.12",
-        ),
-    }
+    """The environs of site_configs/local.py, without the options that only root needs."""
+    found = {}
+    for environ in local.site_configuration["environments"]:
+        extras = environ["extras"]
+        launcher = extras["launcher"]
+        options = [word for option in launcher["options"] for word in option.split()]
+        launch = [launcher["command"], *(o for o in options if o != "--allow-run-as-root")]
+        found[environ["name"]] = Stack(environ["name"], launch, extras["mpi_library"])
+    return found
 
 
 def missing(stack: Stack) -> str | None:
@@ -180,16 +167,7 @@ def missing(stack: Stack) -> str | None:
 
 
 def build(stack: Stack, folder: Path, *more: str) -> Stack:
-    """Configures once, builds what changed."""
-    if not (folder / "CMakeCache.txt").exists():
-        generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-        words = ["-S", str(KERNELS), "-B", str(folder), *generator, *stack.cmake, *more]
-        _checked("cmake", *words, "-DIOKERNEL_WERROR=ON")
-    _checked("cmake", "--build", str(folder), "--target", "iokernel")
+    """Builds what changed; the same folders and arguments as `make test-kernels`."""
+    kernels.build(stack.name, folder, "-DIOKERNEL_WERROR=ON", *more)
     stack.build = folder
     return stack
-
-
-def _checked(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,8 @@ WORDS = ["s3d", "--grid", "64x64x64"]  # 32 MiB in a dump
 NOISE = re.compile(
     r"mca_fbtl_posix_pwritev: error in .*|MPI error \(MPI_File_\w+\) : .*|ADIOI_\w+\(\d+\)\.*: .*|"
 )
-# Open MPI's OMPIO crashes in the nonblocking collective write: then every process may say so.
+# Open MPI's OMPIO crashes in the nonblocking collective write, after a failed aio_write: in the main
+# thread, and then each process may say so, or in glibc's aio thread, where nothing can be said.
 CRASHES = {("openmpi", "mpiio-nonblocking")}
 
 
@@ -78,6 +80,10 @@ def test_full(full: Full, how: How) -> None:
     run, case = full.runs[how], (full.stack.name, str(how))
     assert run.status != 0, str(run)
     assert run.seconds < 15, f"{run.seconds:.1f} s: {run}"
+    if case in CRASHES and run.status == 128 + signal.SIGSEGV:
+        pytest.xfail(
+            "the crash was in glibc's aio thread, which blocks all signals: no handler ran"
+        )
     assert full.left[how] == [], f"a partial file is left: {run}"
     for line in before_error(run):
         assert NOISE.fullmatch(line), f"before the message comes {line!r}"
