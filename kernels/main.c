@@ -20,8 +20,8 @@ static const io_world *crashing;
  * in a signal handler. */
 static void crash(int number) {
     (void)number;
-    if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     if (crashing && crashing->abandon) unlink(crashing->doing_path);
+    if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
 
