@@ -108,17 +108,25 @@ void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64
         fill_run((char *)part->data + r.local * size, type, key, part->index0 + r.global, r.length);
 }
 
+static uint64_t bits_at(const char *data, uint64_t size) {
+    uint64_t bits = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(&bits, data, size);
+#else
+    memcpy((char *)&bits + 8 - size, data, size);
+#endif
+    return bits;
+}
+
 /* Slow, for runs that are known to be wrong: counts, and keeps the first. */
-static void count_wrong(const io_part *part, const io_runs *r, io_type type, uint64_t key, io_check *check) {
+static void count_wrong(const io_part *part, const io_runs *r, io_type type, uint64_t key, const char *facts,
+                        io_check *check) {
     uint64_t size = io_type_size(type);
     const char *data = (const char *)part->data + r->local * size;
     for (uint64_t i = 0; i < r->length; i++) {
-        uint64_t found = 0, expected = io_value(key, type, part->index0 + r->global + i);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        memcpy(&found, data + i * size, size);
-#else
-        memcpy((char *)&found + 8 - size, data + i * size, size);
-#endif
+        uint64_t found = bits_at(data + i * size, size);
+        uint64_t expected = facts ? bits_at(facts + i * size, size)
+                                  : io_value(key, type, part->index0 + r->global + i);
         if (found == expected) continue;
         if (!check->wrong++) {
             check->dataset = part->dataset;
@@ -131,14 +139,17 @@ static void count_wrong(const io_part *part, const io_runs *r, io_type type, uin
     }
 }
 
-void io_verify(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step, io_check *check) {
+void io_verify(const io_schema *schema, const io_part *part, const void *facts, uint64_t seed, uint64_t step,
+               io_check *check) {
     io_type type = schema->datasets[part->dataset].type;
     uint64_t key = io_value_key(seed, part->dataset, step), size = io_type_size(type);
     for (io_runs r = io_runs_of(schema, part); io_runs_next(&r);) {
         check->elements += r.length;
         check->bytes += r.length * size;
-        if (run_differs((const char *)part->data + r.local * size, type, key, part->index0 + r.global,
-                        r.length))
-            count_wrong(part, &r, type, key, check);
+        const char *data = (const char *)part->data + r.local * size;
+        const char *right = facts ? (const char *)facts + r.local * size : NULL;
+        if (right ? memcmp(data, right, r.length * size) != 0
+                  : run_differs(data, type, key, part->index0 + r.global, r.length))
+            count_wrong(part, &r, type, key, right, check);
     }
 }
