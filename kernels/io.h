@@ -32,8 +32,8 @@ typedef struct {
     int ndims;
     int dim[IO_MAX_DIMS];        /* indices into io_schema.dims, slowest first (C order) */
     uint64_t block[IO_MAX_DIMS]; /* the largest part that one process moves in a call */
-    bool small; /* moved by independent calls in every mode but ordered: headers, tables */
-    bool facts; /* its values mean something: io_pattern.facts makes them, not a hash */
+    bool small;                  /* moved by independent calls in every mode but ordered: headers, tables */
+    bool facts;                  /* its values mean something: io_pattern.facts makes them, not a hash */
 } io_dataset;
 
 typedef struct {

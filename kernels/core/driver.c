@@ -153,7 +153,8 @@ static int verify(flight *f) {
     return own_file(f) ? io_check_texts(f->session, f->step) : 0;
 }
 
-/* What the phases do. The directory and the text files beside are part of creating, as users wait for them. */
+/* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
+ */
 static int create_file(flight *f) {
     if (own_file(f) && io_write_texts(f->session, f->step)) return -1;
     return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);

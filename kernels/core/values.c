@@ -125,8 +125,8 @@ static void count_wrong(const io_part *part, const io_runs *r, io_type type, uin
     const char *data = (const char *)part->data + r->local * size;
     for (uint64_t i = 0; i < r->length; i++) {
         uint64_t found = bits_at(data + i * size, size);
-        uint64_t expected = facts ? bits_at(facts + i * size, size)
-                                  : io_value(key, type, part->index0 + r->global + i);
+        uint64_t expected =
+            facts ? bits_at(facts + i * size, size) : io_value(key, type, part->index0 + r->global + i);
         if (found == expected) continue;
         if (!check->wrong++) {
             check->dataset = part->dataset;

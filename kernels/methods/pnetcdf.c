@@ -110,11 +110,13 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
 }
 
 /* The calls differ in name only. */
-typedef int (*put_one)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset, MPI_Datatype);
+typedef int (*put_one)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset,
+                       MPI_Datatype);
 typedef int (*get_one)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset, MPI_Datatype);
 typedef int (*put_many)(int, int, int, MPI_Offset *const *, MPI_Offset *const *, const void *, MPI_Offset,
                         MPI_Datatype);
-typedef int (*get_many)(int, int, int, MPI_Offset *const *, MPI_Offset *const *, void *, MPI_Offset, MPI_Datatype);
+typedef int (*get_many)(int, int, int, MPI_Offset *const *, MPI_Offset *const *, void *, MPI_Offset,
+                        MPI_Datatype);
 typedef struct {
     put_one put;
     get_one get;

@@ -40,7 +40,8 @@ static int move_bytes(batch *b) {
         ssize_t n = b->writing ? pwritev(b->file->fd, next, left, (off_t)at)
                                : preadv(b->file->fd, next, left, (off_t)at);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_fail_errno(file->ctx->error, b->writing ? "pwritev" : "preadv", file->path, errno);
+        if (n < 0)
+            return io_fail_errno(file->ctx->error, b->writing ? "pwritev" : "preadv", file->path, errno);
         if (!n)
             return io_fail(file->ctx->error,
                            "preadv: the file ends at byte %llu, %llu bytes before its data does: %s; it is "
@@ -63,11 +64,12 @@ static int check_marks(const batch *b) {
         int32_t right = b->right[i];
         bool first = b->before[i] != right;
         if (first || b->after[i] != right)
-            return io_fail(file->ctx->error,
-                           "record mark at byte %llu of %s is %d; right is %d: it is no file of this pattern, "
-                           "or was written with other options",
-                           (unsigned long long)(first ? at : at + 4 + (uint64_t)right), file->path,
-                           first ? b->before[i] : b->after[i], right);
+            return io_fail(
+                file->ctx->error,
+                "record mark at byte %llu of %s is %d; right is %d: it is no file of this pattern, "
+                "or was written with other options",
+                (unsigned long long)(first ? at : at + 4 + (uint64_t)right), file->path,
+                first ? b->before[i] : b->after[i], right);
         at += (uint64_t)right + 2 * sizeof(int32_t);
     }
     return 0;
@@ -83,10 +85,11 @@ static int flush(batch *b) {
 static int add(batch *b, char *data, uint64_t bytes, uint64_t offset) {
     const io_file *file = &b->file->base;
     if (bytes > INT32_MAX - 8)
-        return io_fail(file->ctx->error,
-                       "a record of %llu bytes is more than a Fortran record of one piece holds (2^31 - 9): %s; "
-                       "use more processes",
-                       (unsigned long long)bytes, file->path);
+        return io_fail(
+            file->ctx->error,
+            "a record of %llu bytes is more than a Fortran record of one piece holds (2^31 - 9): %s; "
+            "use more processes",
+            (unsigned long long)bytes, file->path);
     if (b->n == RECORDS || (b->n && b->end != offset))
         if (flush(b)) return -1;
     if (!b->n) b->begin = offset;
