@@ -41,17 +41,10 @@ static void list_heads(const ramses_levels *l, uint64_t owner, ramses_source sou
 static void count_levels(const ramses_levels *l, int32_t *out) {
     memset(out, 0, NUMBTOT_LENGTH * (size_t)l->levels * sizeof *out);
     for (int level = 0; level < l->levels; level++, out += NUMBTOT_LENGTH) {
-        uint64_t all = 0, least = UINT64_MAX, most = 0;
-        for (uint64_t p = 0; p < l->processes; p++) {
-            uint64_t n = ramses_grids_of(l, level, p, p);
-            all += n;
-            if (n < least) least = n;
-            if (n > most) most = n;
-        }
-        out[0] = (int32_t)all;
-        out[1] = (int32_t)least;
-        out[2] = (int32_t)most;
-        out[3] = (int32_t)(all / l->processes);
+        out[0] = (int32_t)l->owned[level].all;
+        out[1] = (int32_t)l->owned[level].least;
+        out[2] = (int32_t)l->owned[level].most;
+        out[3] = (int32_t)(l->owned[level].all / l->processes);
     }
 }
 

@@ -90,8 +90,11 @@ void ramses_levels_set(ramses_levels *l, int base, int refined, uint64_t process
     for (uint64_t owner = 0; owner < processes; owner++) {
         uint64_t all = 0;
         for (int i = 0; i < l->levels; i++) {
-            uint64_t grids = ramses_grids(l, i, owner);
+            uint64_t grids = ramses_grids(l, i, owner), own = owned(l, i, owner, grids);
             if (grids > l->most_on_level) l->most_on_level = grids;
+            if (own > l->owned[i].most) l->owned[i].most = own;
+            if (!owner || own < l->owned[i].least) l->owned[i].least = own;
+            l->owned[i].all += own;
             all += grids;
         }
         if (all > l->most) l->most = all;

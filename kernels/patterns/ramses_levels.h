@@ -18,6 +18,9 @@ typedef struct {
     uint64_t
         each[RAMSES_LEVELS]; /* grids of a process on average; of those that have any, on refined levels */
     uint64_t most_on_level, most; /* grids of any process: on one level, and in all */
+    struct {
+        uint64_t all, least, most; /* grids that processes own, without ghosts */
+    } owned[RAMSES_LEVELS];
 } ramses_levels;
 
 void ramses_levels_set(ramses_levels *l, int base, int refined, uint64_t processes);
