@@ -1,8 +1,8 @@
-"""Reads RAMSES's own files as its readers do: record after record, without numpy or this project's code.
+"""Reads RAMSES's own files as its readers do: record after record, without any library.
 
-Followed are the record lists of backup_amr, backup_hydro and output_info in RAMSES's trunk/ramses, and
-what yt's RAMSES frontend expects of them: counts, then for each level and each cpu that has grids there
-its blocks of records.
+Followed are the record lists of backup_amr, backup_hydro and output_info in RAMSES's trunk/ramses,
+and what yt's RAMSES frontend expects of them: counts, then for each level and each cpu that has
+grids there its blocks of records.
 """
 
 from __future__ import annotations
