@@ -7,7 +7,8 @@ SHELL := bash
 .PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python clean
 
 PYTHON := .venv/bin/python
-REFRAME := .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R
+REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R \
+	--exec-policy=serial
 ARGS ?=
 JOBS := $(shell nproc)
 
@@ -37,13 +38,21 @@ lint: setup-test
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch]
 	shellcheck environments/debian/*.sh .ci/run
 
-# The kernels of each stack, with warnings as errors, and every pattern x method x mode of them.
-KERNELS_openmpi := -DCMAKE_C_COMPILER=mpicc.openmpi -DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi -DIOKERNEL_PNETCDF_ROOT=/usr
-KERNELS_mpich := -DCMAKE_C_COMPILER=mpicc.mpich -DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich \
-	-DIOKERNEL_PNETCDF_ROOT=$(CURDIR)/.local/stacks/mpich
+# Every pattern x method x mode of each stack's kernels; warnings are errors.
+test-kernels: setup-test
+	@for stack in openmpi mpich; do \
+		$(PYTHON) -m tools.kernels $$stack .local/build/test-$$stack -DIOKERNEL_WERROR=ON; \
+		ctest --test-dir .local/build/test-$$stack -j $(JOBS) --output-on-failure; \
+	done
 
-.local/build/test-%/build.ninja: kernels/CMakeLists.txt
-	cmake -S kernels -B $(@D) -G Ninja $(KERNELS_$*) -DIOKERNEL_WERROR=ON
+# The same with address and undefined behaviour sanitizers.
+test-sanitizers: setup-test
+	@$(PYTHON) -m tools.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
+		'-DIOKERNEL_TEST_PROCESSES=1;2;3'
+	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure
+
+test-python: setup-test
+	$(PYTHON) -m pytest -q
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

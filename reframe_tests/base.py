@@ -1,0 +1,280 @@
+"""What every I/O test shares: axes, launch, job script, sanity and performance."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
+from reframe.core.exceptions import SanityError
+
+from reframe_tests import filesystems, launchers, stacks
+from reframe_tests.build import BuildKernels
+from reframe_tests.calls import BY_NAME, Call
+from reframe_tests.verdict import Expected, Wrong, check_run, load
+
+# The suite that `make run` runs is the quick calls at this scale.
+QUICK_SCALE = "laptop"
+
+MAX_DEFAULT_PROCESSES = 4
+
+# Performance variables: keys of the document's `summary`, with their units. The fractions are of
+# the ceilings of the same job (docs/result-format.md).
+PERFORMANCE = {
+    "write_bw": "MiB/s",
+    "read_bw": "MiB/s",
+    "open_time": "s",
+    "close_time": "s",
+    "write_fraction_fpp": "1",
+    "read_fraction_fpp": "1",
+    "write_fraction_shared": "1",
+    "read_fraction_shared": "1",
+}
+
+
+def parse_hints(text: str) -> dict[str, str]:
+    """`K=V K=V ...` (shell quoting) as an object. `ValueError` names the part that is not `K=V`."""
+    hints = {}
+    for word in shlex.split(text):
+        match = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", word)
+        if not match:
+            raise ValueError(f"hints: {word!r} is not K=V")
+        hints[match[1]] = match[2]
+    return hints
+
+
+class IoBenchmark(rfm.RunOnlyRegressionTest):
+    """A pattern, run by `iokernel` (or by a program whose results are made the same document).
+
+    A child must define
+
+    - `pattern`: its name, as `iokernel` takes it;
+    - `call`: a parameter over names in `reframe_tests.calls`, by default
+      `parameter(calls.names(without=[...]))`;
+    - `scale`: a parameter over the keys of a table of its own with the entry `QUICK_SCALE`;
+    - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
+    - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed
+      from its own parameters and never from what the program says.
+
+    A child may define
+
+    - `scale_processes()`: the number of processes that its scale is defined for (None: any);
+    - `scale_steps()`: the number of dumps of its scale;
+    - `expected()`: where another program than `iokernel` leaves out a part of the document.
+
+    It gets all the rest: file systems as the parameter `fs`, the built kernels, skipping with a
+    reason, the launch line of the stack, the job script from templates/, sanity by the verification
+    verdict and the byte count, and the performance variables. A child never asks for a system, a
+    stack or a method by name: it asks for features, and looks in tables.
+    """
+
+    pattern = variable(str, loggable=True)
+    fs = parameter(filesystems.names(), type=str, loggable=True)
+
+    # -S NAME=VALUE. num_tasks 0: as many as the scale wants, else min(4, cores of a node).
+    num_tasks = 0
+    repeats = variable(int, value=3, loggable=True)
+    steps = variable(int, value=0, loggable=True)
+    fsync = variable(typ.Bool, value=True, loggable=True)
+    ceilings = variable(typ.Bool, value=True, loggable=True)
+    drop_caches = variable(typ.Bool, value=True, loggable=True)
+    hints = variable(str, value="", loggable=True)
+    kernel_path = variable(str, value="", loggable=True)
+
+    # Set while a test runs; logged.
+    method = variable(str, value="", loggable=True)
+    mode = variable(str, value="", loggable=True)
+    caches = variable(str, value="", loggable=True)
+    skip_reason = variable(str, value="", loggable=True)
+
+    kernels = fixture(BuildKernels, scope="environment")
+    sourcesdir = None
+    keep_files = ["result.json", "exit_status"]
+    time_limit = "10m"
+
+    # ---------------------------------------------------------------- for children to define
+
+    def pattern_options(self) -> list[str]:
+        raise NotImplementedError
+
+    def payload_bytes(self) -> int:
+        raise NotImplementedError
+
+    def scale_processes(self) -> int | None:
+        return None
+
+    def scale_steps(self) -> int:
+        return 1
+
+    def expected(self) -> Expected:
+        """What the document must say."""
+        return Expected(
+            pattern=self.pattern,
+            method=self.the_call.method,
+            mode=self.the_call.mode,
+            processes=self.num_tasks,
+            repeats=self.repeats,
+            payload_bytes=self.payload_bytes(),
+            verdict=self.the_call.verdict,
+        )
+
+    # ---------------------------------------------------------------- axes
+
+    @property
+    def the_call(self) -> Call:
+        return BY_NAME[self.call]
+
+    @property
+    def file_system(self) -> dict[str, Any]:
+        """The entry of the site file."""
+        return filesystems.of(self.current_partition)[self.fs]
+
+    @property
+    def dumps(self) -> int:
+        """Files per repeat."""
+        return self.steps or self.scale_steps()
+
+    @run_after("init")
+    def set_where_it_runs(self) -> None:
+        self.valid_systems = filesystems.partitions_with(self.fs)
+        self.valid_prog_environs = self.the_call.environs
+        self.method = self.the_call.method
+        self.mode = self.the_call.mode or ""
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {self.pattern, self.method, self.scale, self.fs}
+        if self.scale == QUICK_SCALE:
+            self.tags |= {"modes", "quick"} if self.the_call.quick else {"modes"}
+
+    # ---------------------------------------------------------------- set-up
+
+    @run_after("setup")
+    def set_processes(self) -> None:
+        cores = self.current_partition.processor.num_cpus or 1
+        wanted = self.scale_processes() or min(MAX_DEFAULT_PROCESSES, cores)
+        self.num_tasks = self.num_tasks or wanted
+
+    @run_after("setup", always_last=True)
+    def skip_what_cannot_run(self) -> None:
+        """Last of all: the reasons depend on what the hooks before have set."""
+        reasons = (
+            stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
+            stacks.too_many(self.current_environ, self.num_tasks),
+            self.shortage(),
+        )
+        self.skip_reason = next((reason for reason in reasons if reason), "")
+        self.skip_if(bool(self.skip_reason), self.skip_reason)
+
+    def shortage(self) -> str | None:
+        """Of room or rights on the file system; known only where jobs run on this machine. Twice
+        the payload: the ceilings' files lie beside the run's own for a while."""
+        if not self.current_partition.scheduler.is_local:
+            return None
+        problem = filesystems.shortage(self.file_system, 2 * self.payload_bytes())
+        return f"file system {self.fs}: {problem}" if problem else None
+
+    @run_after("setup")
+    def use_the_stack(self) -> None:
+        launchers.use_stack(self.job.launcher, self.current_environ)
+
+    # ---------------------------------------------------------------- the job
+
+    @run_before("run")
+    def set_program(self) -> None:
+        self.executable = str(self.kernels.program)
+        self.executable_opts = [
+            " ".join([self.pattern, *self.pattern_options()]),
+            " ".join(self.the_call.options),
+            " ".join(['--dir "$run_dir"', *self.file_system_options()]),
+            " ".join(self.run_options()),
+            "--json result.json",
+        ]
+
+    def all_hints(self) -> dict[str, str]:
+        """The site's for this file system, then the user's."""
+        return {**self.file_system.get("hints", {}), **parse_hints(self.hints)}
+
+    @property
+    def file_prefix(self) -> str:
+        """The file system's, for a stack with ROMIO: OMPIO takes it for a part of the name."""
+        has_romio = "romio" in self.current_environ.features
+        return self.file_system.get("prefix", "") if has_romio else ""
+
+    def file_system_options(self) -> list[str]:
+        options = [f"--prefix {shlex.quote(self.file_prefix)}"] if self.file_prefix else []
+        hints = self.all_hints().items()
+        return options + [f"--hint {shlex.quote(f'{key}={value}')}" for key, value in hints]
+
+    def run_options(self) -> list[str]:
+        flags = {
+            "--fsync": self.fsync,
+            "--ceilings": self.ceilings,
+            "--drop-caches": self.drop_caches,
+        }
+        return [
+            f"--steps {self.dumps}",
+            f"--repeat {self.repeats}",
+            *(flag for flag, wanted in flags.items() if wanted),
+        ]
+
+    def programs(self) -> list[dict[str, Any]]:
+        """What the job launches, one after the other."""
+        return [{"path": self.executable, "options": self.executable_opts}]
+
+    def script_values(self) -> dict[str, Any]:
+        """The variables of the job script's template (docs/add-a-site.md)."""
+        return {
+            "test": {"name": self.display_name, "pattern": self.pattern, "call": self.call},
+            "system": self.current_system.name,
+            "partition": self.current_partition.name,
+            "environ": self.current_environ.name,
+            "fs": {"name": self.fs, "note": "", "create": False, **self.file_system},
+            "before": list(self.prerun_cmds),
+            "programs": self.programs(),
+            "after": list(self.postrun_cmds),
+        }
+
+    @run_before("run", always_last=True)
+    def hand_values_to_the_template(self) -> None:
+        self.job.script_values = self.script_values()
+
+    # ---------------------------------------------------------------- is it right, and how fast
+
+    @sanity_function
+    def every_byte_is_right(self) -> bool:
+        try:
+            check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+        except Wrong as wrong:
+            raise SanityError(str(wrong)) from None
+        return True
+
+    @run_before("performance")
+    def set_performance_variables(self) -> None:
+        """Those that the run measured; none in a dry run, which a failed run ends with too."""
+        if self.is_dry_run():
+            return
+        document = load(Path(self.stagedir) / "result.json")
+        self.caches = document["used"]["caches"] or ""
+        summary = document["summary"]
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(summary[name]), unit)
+            for name, unit in PERFORMANCE.items()
+            if summary[name] is not None and self.is_worth_logging(name)
+        }
+
+    def is_worth_logging(self, name: str) -> bool:
+        """A call that moves nothing has no share of what the file system gives."""
+        return self.the_call.moves_data or "fraction" not in name

@@ -1,0 +1,75 @@
+"""The calls: which methods and modes exist, what each asks of a stack, and which suites run it.
+
+This table is the only place that knows methods by name: a test asks it, and never branches on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Call:
+    """One method in one mode.
+
+    `needs`: the environ features without which the call does not exist.
+    `quick`: part of the suite that `make run` runs.
+    `moves_data`: false for `null`, whose verdict is `nothing moved` and whose share of a file
+    system's ceilings means nothing.
+    """
+
+    method: str
+    mode: str | None
+    needs: tuple[str, ...] = ()
+    quick: bool = False
+    moves_data: bool = True
+
+    @property
+    def name(self) -> str:
+        """`mpiio:collective`, or `posix` where there is nothing to choose."""
+        return f"{self.method}:{self.mode}" if self.mode else self.method
+
+    @property
+    def options(self) -> list[str]:
+        """As `iokernel` takes it."""
+        return [f"--method {self.method}"] + ([f"--mode {self.mode}"] if self.mode else [])
+
+    @property
+    def environs(self) -> list[str]:
+        """As ReFrame's `valid_prog_environs` takes it."""
+        return [" ".join(f"+{feature}" for feature in ("mpi", *self.needs))]
+
+    @property
+    def verdict(self) -> str:
+        """What the result document must say of the bytes read back."""
+        return "verified" if self.moves_data else "nothing moved"
+
+
+CALLS = (
+    Call("null", None, quick=True, moves_data=False),
+    Call("posix", None, quick=True),
+    Call("posix-shared", None, quick=True),
+    Call("master", None, quick=True),
+    Call("mpiio", "collective", needs=("mpiio",), quick=True),
+    Call("mpiio", "independent", needs=("mpiio",), quick=True),
+    Call("mpiio", "nonblocking", needs=("mpiio",)),
+    Call("mpiio", "ordered", needs=("mpiio",)),
+    Call("hdf5", "collective", needs=("hdf5",), quick=True),
+    Call("hdf5", "independent", needs=("hdf5",), quick=True),
+    Call("pnetcdf", "collective", needs=("pnetcdf",), quick=True),
+    Call("pnetcdf", "independent", needs=("pnetcdf",)),
+    Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
+)
+
+# The features that are options of the kernels' build, -DIOKERNEL_<NAME>=ON|OFF.
+LIBRARIES = ("hdf5", "pnetcdf")
+
+BY_NAME = {call.name: call for call in CALLS}
+
+
+def names(without: Iterable[str] = ()) -> list[str]:
+    """The calls of a pattern: all but those that it says make no sense for it. A name that is not
+    in the table is a `KeyError`."""
+    dropped = {BY_NAME[name].name for name in without}
+    return [call.name for call in CALLS if call.name not in dropped]

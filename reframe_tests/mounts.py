@@ -1,0 +1,36 @@
+"""Which file system holds a path, as /proc/mounts has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+UNKNOWN = {"type": "unknown", "mount": "", "device": "", "options": ""}
+
+# Whole file systems in memory: there is no disk behind the page cache.
+IN_MEMORY = ("tmpfs", "ramfs")
+
+
+def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
+    """`type`, `mount`, `device` and `options` of the file system that holds `path`, or its nearest
+    parent that exists. `mounts`: the text of /proc/mounts; `UNKNOWN` where that cannot be read."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/mounts").read_text()
+        except OSError:
+            return UNKNOWN
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    place = path.resolve()
+    best = UNKNOWN
+    for line in mounts.splitlines():
+        device, mount, kind, options = (_plain(word) for word in line.split()[:4])
+        holds = place == Path(mount) or Path(mount) in place.parents
+        # The deepest mount point counts; of two on one point, the later one is on top.
+        if holds and len(mount) >= len(best["mount"]):
+            best = {"type": kind, "mount": mount, "device": device, "options": options}
+    return best
+
+
+def _plain(word: str) -> str:
+    """/proc/mounts writes a blank as \\040."""
+    return word.encode().decode("unicode_escape")

@@ -1,0 +1,11 @@
+"""The scheduler back ends whose job scripts are templates.
+
+A new one is a module here and its name in `BACKENDS`.
+"""
+
+from importlib import import_module
+
+BACKENDS = ("local",)
+
+for _name in BACKENDS:
+    import_module(f"reframe_tests.schedulers.{_name}")

@@ -1,0 +1,1 @@
+"""Site configurations: one file per site, and `common.py` for what every site shares."""

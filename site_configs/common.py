@@ -1,0 +1,118 @@
+"""What every site configuration shares: folders, logging, file systems, a machine's cores.
+
+A site file starts with
+
+    import sys
+    from pathlib import Path
+
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+    from site_configs import common
+
+The checkout goes to the *end* of `sys.path`: at its front it would shadow installed modules
+(ReFrame loads test files by path and needs it only for `reframe_tests` and `site_configs`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import reframe_tests.schedulers  # noqa: F401  (registers the templated back ends)
+from reframe_tests import launchers  # noqa: F401  (registers the `stack` launcher)
+from reframe_tests.mounts import mount_of
+from reframe_tests.paths import ROOT
+
+# All results: IOGAUGE_OUTPUT, or output/ in the checkout.
+OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
+
+# One folder per session below output/ and output/stage, unless the user names another pattern. It
+# is an environment variable because ReFrame has no setting that turns time stamps on.
+os.environ.setdefault("RFM_TIMESTAMP_DIRS", "%Y%m%dT%H%M%S")
+
+# IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame gathers all of a
+# test's variables (5 ms), at each look at a running job too: a tenth of a core, taken from the
+# measurement.
+LOG_LEVEL = os.environ.get("IOGAUGE_LOG_LEVEL") or "verbose"
+
+PERFLOG_COLUMNS = (
+    "job_completion_time", "result", "name", "system", "partition", "environ", "num_tasks",
+    "pattern", "method", "mode", "scale", "fs", "caches", "jobid",
+)  # fmt: skip
+
+
+def general(**more: Any) -> list[dict[str, Any]]:
+    """The `general` section; `more` overrides single keys."""
+    section = {
+        "report_file": str(OUTPUT / "reports" / "run-report-{sessionid}.json"),
+        "topology_prefix": str(ROOT / ".local" / "topology"),
+        # How soon a finished job is noticed. 50 looks a second cost a busy core less than a
+        # thousandth and a test 10 ms; ReFrame's own setting slows down to one look in ten seconds.
+        "poll_rate_max": 50,
+        "poll_rate_min": 10,
+        "poll_rate_decay": 0.02,
+    }
+    return [{**section, **more}]
+
+
+def logging() -> list[dict[str, Any]]:
+    """The `logging` section: terminal, one log file, and one line per performance variable."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)  # ReFrame opens its log file there, first of all
+    columns = "|".join(f"%(check_{column})s" for column in PERFLOG_COLUMNS)
+    values = "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s"
+    return [
+        {
+            # One line per variable: tests of one class log different sets (`null` has no
+            # fractions), and a file of one line per test would misalign its columns.
+            "perflog_multiline": True,
+            "level": LOG_LEVEL,
+            "handlers": [
+                {
+                    "type": "file",
+                    "name": str(OUTPUT / "reframe.log"),
+                    "level": LOG_LEVEL,
+                    "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+                    "append": False,
+                }
+            ],
+            "handlers_perflog": [
+                {
+                    "type": "filelog",
+                    "basedir": str(OUTPUT / "perflogs"),
+                    "prefix": "%(check_system)s/%(check_partition)s",
+                    "level": "info",
+                    "format": f"{columns}|{values}",
+                    "append": True,
+                }
+            ],
+        }
+    ]
+
+
+def folders() -> dict[str, str]:
+    """The keys of a system that say where results and scratch stages go: below `output/`."""
+    return {"outputdir": str(OUTPUT), "stagedir": str(OUTPUT / "stage")}
+
+
+def cores() -> int:
+    """The cores that this process may use: affinity, and a container's CPU quota (cgroup v2)."""
+    usable = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+    except (OSError, ValueError):
+        return usable
+    if quota == "max":
+        return usable
+    return max(1, min(usable, int(quota) // int(period)))
+
+
+def file_system(path: Path | str, note: str = "", **more: Any) -> dict[str, Any]:
+    """One entry of a partition's `extras['filesystems']`.
+
+    `path`: where run directories are made. `note`: what a reader of the numbers must know.
+    `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
+    MPI, such as `ufs:`), `hints` (object).
+    """
+    path = Path(path).absolute()
+    return {"path": str(path), "type": mount_of(path)["type"], "note": note, **more}

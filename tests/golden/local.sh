@@ -1,0 +1,46 @@
+#!/bin/bash
+#
+# S3d %fs=disk %call=mpiio:collective %scale=laptop
+#
+#   system       local, partition host
+#   stack        openmpi
+#   processes    4
+#   file system  disk: /scratch/my files (tmpfs)
+#                this 'disk' is tmpfs, so memory
+#
+# Written by ReFrame from templates/local.sh.j2: a change here is lost, a change there stays.
+
+set -e -o pipefail
+
+# Results, output and errors stay beside the script, wherever it is started.
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+# However the script ends: clean up, and leave the exit status where the test looks for it.
+finish() {
+    status=$?
+    trap - EXIT
+    [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
+    echo "$status" > exit_status
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The partition's and the stack's environment.
+module load openmpi
+export OMPI_MCA_pml=ob1
+
+set -u
+
+# A folder of this run's own on the file system that is measured.
+mkdir -p -- '/scratch/my files'
+run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+
+echo before
+mpiexec.openmpi -n 4 --bind-to none \
+    /opt/iokernel s3d --grid 100x100x100 \
+        --method mpiio --mode collective \
+        --dir "$run_dir" \
+        --json result.json
+echo after

@@ -1,0 +1,79 @@
+"""Runs ReFrame as a user does, each time in a process of its own, with its output in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LOCAL = ROOT / "site_configs" / "local.py"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a ReFrame run printed and left. `text` is without colours."""
+
+    status: int
+    text: str
+    output: Path
+
+    @property
+    def listed(self) -> list[str]:
+        """Names of the tests that `-l` lists, without their hashes and fixtures."""
+        return [
+            line[2:].rsplit(" /", 1)[0] for line in self.text.splitlines() if line.startswith("- ")
+        ]
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """The report's test cases, without fixtures."""
+        report = max((self.output / "reports").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
+        found = json.loads(report.read_text())["runs"][-1]["testcases"]
+        return [case for case in found if not case["fixture"]]
+
+    def scripts(self, stack: str) -> list[Path]:
+        """Job scripts staged for a stack."""
+        return sorted(self.output.glob(f"stage/*/local/host/{stack}/*/rfm_job.sh"))
+
+
+def reframe(
+    output: Path, *options: str, config: Path = LOCAL, root: Path = ROOT, tests: str = ""
+) -> Session:
+    """`reframe -C CONFIG -c reframe_tests -R OPTIONS` in the checkout `root`; `tests`: one file of
+    that folder, which loads sooner."""
+    command = [str(Path(sys.executable).parent / "reframe"), "-C", str(config)]
+    done = subprocess.run(
+        [*command, "-c", str(root / "reframe_tests" / tests), "-R", *options],
+        cwd=root,
+        env={
+            **{key: value for key, value in os.environ.items() if not key.startswith("RFM_")},
+            "IOGAUGE_OUTPUT": str(output),
+            "IOGAUGE_DISK": str(output / "disk"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    return Session(done.returncode, text, output)
+
+
+def changed_site(folder: Path, code: str) -> Path:
+    """The local site with `code` run on it: `site` is its data, `environ(name)` a stack."""
+    config = folder / "changed.py"
+    config.write_text(
+        f"import sys\nsys.path.append({str(ROOT)!r})\n"
+        "from site_configs.local import site_configuration as site\n"
+        "def environ(name):\n"
+        "    return next(e for e in site['environments'] if e['name'] == name)\n"
+        "partition = site['systems'][0]['partitions'][0]\n"
+        f"{code}\n"
+        "site_configuration = site\n"
+    )
+    return config

@@ -1,0 +1,58 @@
+"""The build fixture's two checks: one MPI and the right one, and all promised libraries."""
+
+from __future__ import annotations
+
+from reframe_tests.build import missing_methods, mpi_problem
+
+OPENMPI = """\
+\tlinux-vdso.so.1 (0x00007ffd2b3f2000)
+\tlibjansson.so.4 => /lib/x86_64-linux-gnu/libjansson.so.4 (0x00007f2d3c4c5000)
+\tlibmpi.so.40 => /lib/x86_64-linux-gnu/libmpi.so.40 (0x00007f2d3c3a0000)
+\tlibmpi_cxx.so.40 => /lib/x86_64-linux-gnu/libmpi_cxx.so.40 (0x00007f2d3c380000)
+\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f2d3c1bf000)
+"""
+MPICH_LINE = "\tlibmpich.so.12 => /lib/x86_64-linux-gnu/libmpich.so.12 (0x00007f1d3c3a0000)\n"
+
+
+def test_one_right_mpi_is_no_problem() -> None:
+    assert mpi_problem(OPENMPI, "libmpi.so.40") is None
+    assert mpi_problem(MPICH_LINE, "libmpich.so.12") is None
+
+
+def test_the_wrong_mpi_is_named() -> None:
+    problem = mpi_problem(OPENMPI, "libmpich.so.12")
+    assert problem is not None
+    assert "libmpi.so.40" in problem
+    assert "libmpich.so.12" in problem
+
+
+def test_two_mpis_are_both_named() -> None:
+    problem = mpi_problem(OPENMPI + MPICH_LINE, "libmpi.so.40")
+    assert problem is not None
+    assert "libmpi.so.40, libmpich.so.12" in problem
+
+
+def test_no_mpi_is_a_problem() -> None:
+    problem = mpi_problem("\tnot a dynamic executable\n", "libmpi.so.40")
+    assert problem is not None
+    assert "no MPI library" in problem
+
+
+def test_another_major_version_is_another_library() -> None:
+    assert mpi_problem(OPENMPI.replace("mpi.so.40", "mpi.so.12"), "libmpi.so.40") is not None
+
+
+LISTING = {
+    "methods": [
+        {"name": "posix", "available": True, "modes": [], "reason": None},
+        {"name": "hdf5", "available": True, "modes": ["collective"], "reason": None},
+        {"name": "pnetcdf", "available": False, "modes": [], "reason": "built without PnetCDF"},
+    ]
+}
+
+
+def test_promised_methods_must_be_available() -> None:
+    assert missing_methods(LISTING, ["hdf5"]) == []
+    assert missing_methods(LISTING, ["hdf5", "pnetcdf"]) == ["pnetcdf (built without PnetCDF)"]
+    (lacking,) = missing_methods(LISTING, ["cgns"])
+    assert lacking.startswith("cgns (")

@@ -1,0 +1,84 @@
+"""Tables and small functions of the tests that need no ReFrame session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reframe_tests import calls
+from reframe_tests.grids import near_cubic
+from reframe_tests.mounts import UNKNOWN, mount_of
+
+
+def test_a_call_says_what_it_needs_and_how_it_is_asked_for() -> None:
+    call = calls.BY_NAME["pnetcdf:nonblocking"]
+    assert call.options == ["--method pnetcdf", "--mode nonblocking"]
+    assert call.environs == ["+mpi +pnetcdf"]
+    assert calls.BY_NAME["posix"].options == ["--method posix"]
+    assert calls.BY_NAME["posix"].environs == ["+mpi"]
+
+
+def test_only_null_moves_nothing() -> None:
+    assert [call.name for call in calls.CALLS if call.verdict != "verified"] == ["null"]
+    assert calls.BY_NAME["null"].verdict == "nothing moved"
+
+
+def test_a_pattern_can_leave_calls_out_but_not_unknown_ones() -> None:
+    assert "mpiio:ordered" in calls.names()
+    assert "mpiio:ordered" not in calls.names(without=["mpiio:ordered"])
+    with pytest.raises(KeyError, match="mpiio:sideways"):
+        calls.names(without=["mpiio:sideways"])
+
+
+@given(st.integers(min_value=1, max_value=5000))
+def test_a_process_grid_uses_all_processes_the_longest_edge_first(processes: int) -> None:
+    x, y, z = near_cubic(processes)
+    assert x * y * z == processes
+    assert x >= y >= z
+
+
+@pytest.mark.parametrize(("processes", "grid"), [(1, (1, 1, 1)), (2, (2, 1, 1)), (12, (3, 2, 2))])
+def test_near_cubic_grids(processes: int, grid: tuple[int, int, int]) -> None:
+    assert near_cubic(processes) == grid
+
+
+def test_a_cube_number_gives_a_cube() -> None:
+    assert near_cubic(4096) == (16, 16, 16)
+
+
+MOUNTS = """\
+rootfs / rootfs rw 0 0
+/dev/sda1 / ext4 rw,relatime 0 0
+tmpfs {base}/ram tmpfs rw,size=1g 0 0
+lustre@tcp:/big {base}/with\\040blank lustre rw,flock 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("ram", "tmpfs"),
+        ("ram/not/there/yet", "tmpfs"),
+        ("ramdisk", "ext4"),  # begins like a mount point, and is none
+        ("with blank", "lustre"),
+        ("", "ext4"),
+    ],
+)
+def test_the_deepest_mount_point_holds_a_path(tmp_path: Path, path: str, kind: str) -> None:
+    for folder in ("ram", "ramdisk", "with blank"):
+        (tmp_path / folder).mkdir()
+    found = mount_of(tmp_path / path, MOUNTS.format(base=tmp_path))
+    assert found["type"] == kind
+    assert found["mount"] in (str(tmp_path / path), str(tmp_path / "ram"), "/")
+
+
+def test_the_later_of_two_mounts_on_a_point_counts(tmp_path: Path) -> None:
+    found = mount_of(tmp_path, f"a {tmp_path} xfs rw 0 0\nb {tmp_path} btrfs ro 0 0\n")
+    assert found == {"type": "btrfs", "mount": str(tmp_path), "device": "b", "options": "ro"}
+
+
+def test_no_mounts_are_unknown(tmp_path: Path) -> None:
+    assert mount_of(tmp_path, "") == UNKNOWN

@@ -1,0 +1,75 @@
+"""Builds the kernels with one of the local stacks, as a developer or a test wants them.
+
+    python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]
+
+The stack's compiler and libraries are those of its environ in site_configs/local.py. The folder is
+kept: another call with the same arguments compiles what changed, other arguments begin anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from reframe_tests.paths import KERNELS
+from site_configs import local
+
+
+class UnknownStackError(Exception):
+    """A stack that site_configs/local.py does not have."""
+
+
+def environ(stack: str) -> dict[str, Any]:
+    """The stack's environ in site_configs/local.py."""
+    known: list[dict[str, Any]] = list(local.site_configuration["environments"])
+    for entry in known:
+        if entry["name"] == stack:
+            return entry
+    names = ", ".join(entry["name"] for entry in known)
+    raise UnknownStackError(f"stack {stack!r} is unknown; right is one of {names}")
+
+
+def cmake_arguments(stack: str) -> list[str]:
+    """What makes CMake find the stack's compiler and libraries, and no other's."""
+    return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
+
+
+def build(stack: str, folder: Path, *more: str, target: str = "all") -> None:
+    """Configures and builds; `subprocess.CalledProcessError` where either fails."""
+    words = ["-S", str(KERNELS), "-B", str(folder), "-G", "Ninja", *cmake_arguments(stack), *more]
+    stamp = folder / "configured-with"
+    asked = "\n".join(words)
+    if not stamp.is_file() or stamp.read_text() != asked:
+        shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
+        folder.mkdir(parents=True)
+        _run("cmake", *words)
+        stamp.write_text(asked)
+    _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
+
+
+def _run(*words: str) -> None:
+    """Quietly; what was said is shown when it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stdout + done.stderr)
+        raise subprocess.CalledProcessError(done.returncode, words)
+
+
+def main(words: list[str]) -> int:
+    if len(words) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        build(words[0], Path(words[1]).absolute(), *words[2:])
+    except (UnknownStackError, subprocess.CalledProcessError) as error:
+        print(f"tools.kernels: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
