@@ -1,4 +1,4 @@
-"""RAMSES dumps: sizes as printed in 2011, files as RAMSES's readers expect them, wrong bytes by name."""
+"""RAMSES dumps: sizes as printed in 2011, files as its readers expect them, wrong bytes by name."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def starts(files: list[reader.File]) -> dict[tuple[int, int], int]:
 
 
 def check_blocks(files: list[reader.File], pattern: str, step: int) -> None:
-    """Every value of every block; each process's levels, cpu after cpu, take their place among all."""
+    """Every value of every block; cpu after cpu, they take the process's place on its level."""
     begin = starts(files)
     total = sum(sum(file.numbl.values()) for file in files)
     own = [("ind_grid", "i", 1)] if "amr" in pattern else []
@@ -240,8 +240,9 @@ def arrays(path: Path, pattern: str, levels: int, processes: int) -> dict[str, N
     table = (processes, levels, processes)
     shapes = {
         "ramses-amr": {
-            "header_int": ("<i4", (14,)), "header_float": ("<f8", (22,)), "numbtot": ("<i4", (levels, 10)),
-            "ordering": ("u1", (128,)), "memory": ("<i4", (processes, 8)), "headl": ("<i4", table),
+            "header_int": ("<i4", (14,)), "header_float": ("<f8", (22,)),
+            "numbtot": ("<i4", (levels, 10)), "ordering": ("u1", (128,)),
+            "memory": ("<i4", (processes, 8)), "headl": ("<i4", table),
             "taill": ("<i4", table), "numbl": ("<i4", table),
         },
         "ramses-hydro": {
@@ -300,7 +301,7 @@ def test_token(openmpi: Stack, group: str, tmp_path: Path) -> None:
 
 
 def test_more_processes_than_grids_on_a_level(openmpi: Stack, tmp_path: Path) -> None:
-    """Level 1 has one grid, level 2 eight: nine processes, a count that is no power of two either."""
+    """Level 1 has one grid, level 2 eight. Nine processes: no power of two either."""
     for how in (POSIX, How("mpiio", "collective")):
         command = words("ramses-amr", how, tmp_path, size=8)
         found = run(openmpi, 9, *command, folder=tmp_path).good()
