@@ -40,7 +40,7 @@ int io_make_directory(const io_session *s, uint64_t step) {
 
 void io_remove_directory(const io_session *s, uint64_t step) {
     char path[IO_MAX_PATH];
-    if (s->world->rank == 0 && directory_of(s->what, step, path)) rmdir(path);
+    if (directory_of(s->what, step, path)) rmdir(path);
 }
 
 bool io_text_path(const io_session *s, uint64_t step, int index, char path[IO_MAX_PATH]) {

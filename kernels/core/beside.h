@@ -11,7 +11,7 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, char *name,
 /* The directory that the pattern's names begin with, made by process 0 before any other goes on. Called by
  * all; nothing to do where names have none. */
 int io_make_directory(const io_session *session, uint64_t step);
-/* Process 0, when all files are gone. Quiet: others may have files there. */
+/* When its files are gone. Quiet: others may have files there. */
 void io_remove_directory(const io_session *session, uint64_t step);
 
 /* Process 0: writes the text files; compares what is there with what was to be written. */

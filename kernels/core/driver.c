@@ -1,5 +1,6 @@
 #include "driver.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,16 +302,49 @@ static void cool(io_session *s) {
     if (s->found) each_file(s, true, look_at_cache);
 }
 
+/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
 void io_remove_files(io_session *s) {
-    each_file(s, true, remove_file);
-    for (uint64_t step = 0; step < s->what->steps; step++) io_remove_directory(s, step);
+    for (uint64_t step = 0; step < s->what->steps; step++) {
+        char text[IO_MAX_PATH];
+        flight f;
+        bool ok = !prepare(&f, s, step, (uint64_t)s->world->rank);
+        if (ok) remove_file(s, f.path);
+        for (int i = 0; ok && own_file(&f) && io_text_path(s, step, i, text); i++) remove_file(s, text);
+        finish(&f);
+        io_remove_directory(s, step);
+    }
 }
 
 /* By all: their own files, then the directories, which are empty once all have done so. */
 static void remove_all(io_session *s) {
     each_file(s, false, remove_file);
     MPI_Barrier(s->world->comm);
-    for (uint64_t step = 0; step < s->what->steps; step++) io_remove_directory(s, step);
+    for (uint64_t step = 0; s->world->rank == 0 && step < s->what->steps; step++)
+        io_remove_directory(s, step);
+}
+
+/* Opened for it, because a network file system may remember an older size. */
+static void add_size(io_session *s, const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !fstat(fd, &st)) s->stored += (uint64_t)st.st_size;
+    if (fd >= 0) close(fd);
+}
+
+/* Some libraries lose the error of a write to a full file system, but not its traces. */
+static int check_stored(io_session *s) {
+    uint64_t all = 0, right = io_total_bytes(s->what->pattern, s->what->state, (uint64_t)s->world->size) *
+                              s->what->steps;
+    if (s->what->method->traits & IO_MOVES_NOTHING) return 0;
+    s->stored = 0;
+    each_file(s, false, add_size);
+    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
+    if (all < right && s->world->rank == 0)
+        io_fail(&s->world->error,
+                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
+                "check the free space and the quota there (df), or ask for less data",
+                (unsigned long long)all, (unsigned long long)right, s->what->dir);
+    return io_agree(s->world);
 }
 
 int io_measure(io_session *s, io_sample *sample) {
@@ -321,6 +355,7 @@ int io_measure(io_session *s, io_sample *sample) {
     if (s->write) each_file(s, false, remove_file); /* fresh files: overwriting is another measurement */
     for (uint64_t step = 0; s->write && step < c->steps && !status; step++)
         status = one_step(s, step, rank, IO_WRITING, sample);
+    if (!status && s->found && s->write) status = check_stored(s);
     if (!status && s->found && s->repeat == 0) each_file(s, false, look_at_file);
     if (!status && s->read) {
         cool(s);

@@ -50,6 +50,7 @@ typedef struct {
     char *buffer; /* this process's data of one step */
     uint64_t repeat;
     bool write, read, verify, keep;
+    uint64_t stored; /* bytes of the files that this process looked at */
     io_found *found; /* NULL for ceilings: nothing is verified or recorded */
 } io_session;
 

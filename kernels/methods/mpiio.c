@@ -5,8 +5,11 @@
  * nonblocking: one MPI_File_iwrite_at_all for each
  * part, then one wait; ordered: the shared file pointer, so the file holds the processes' data in
  * the order of ranks, call after call. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "mpi_types.h"
 #include "posix_file.h"
@@ -91,8 +94,14 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     return start(ctx, path, schema, MPI_MODE_CREATE | MPI_MODE_WRONLY, file);
 }
 
+/* A file that is too short is not read: OMPIO's nonblocking read would never end, and ROMIO's strided
+ * one would give zeros. */
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    return start(ctx, path, schema, MPI_MODE_RDONLY, file);
+    if (start(ctx, path, schema, MPI_MODE_RDONLY, file)) return -1;
+    MPI_Offset size = 0;
+    int code = MPI_File_get_size(((mpiio_file *)*file)->handle, &size);
+    if (code) return io_fail_mpi(ctx->error, "MPI_File_get_size", path, code);
+    return io_raw_check_size(ctx, path, schema, (uint64_t)size);
 }
 
 /* A contiguous piece of a data set needs no view; every process decides alike, because it looks at
@@ -241,6 +250,17 @@ static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     return 0;
 }
 
+/* ROMIO keeps the shared pointer in a hidden file, and removes it in the closing that no longer comes. */
+static void remove_pointer(const char *path) {
+    char pattern[IO_MAX_PATH + 16];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%.*s.%s.shfp.*", (int)(name - path), path, name);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direction *way) {
     io_error *error = f->base.ctx->error;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
@@ -250,7 +270,10 @@ static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direct
     f->base.calls++;
     int code = way->ordered(f->handle, parts->data, bytes ? 1 : 0, type, &status);
     MPI_Type_free(&type);
-    if (code) return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+    if (code) {
+        remove_pointer(f->base.path);
+        return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+    }
     if (remember(f, parts, bytes)) return -1;
     return bytes ? check_count(f, &status, bytes, way, way->ordered_name) : 0;
 }
