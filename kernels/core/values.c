@@ -54,6 +54,10 @@ uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
     }
 }
 
+/* Elements as they may stand in a buffer: a part can begin in the middle of a word. */
+typedef uint64_t any64 __attribute__((aligned(4), may_alias));
+typedef uint32_t any32 __attribute__((may_alias));
+
 #define FILL(type, at)                                                                                       \
     do {                                                                                                     \
         type *restrict out = data;                                                                           \
@@ -72,10 +76,10 @@ static inline void fill_bytes(uint8_t *restrict out, uint64_t key, uint64_t inde
 WIDEST static void fill_run(void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
     switch (type) {
     case IO_BYTE: fill_bytes(data, key, index, n); break;
-    case IO_INT32: FILL(uint32_t, int32_at); break;
-    case IO_FLOAT32: FILL(uint32_t, float32_at); break;
-    case IO_INT64: FILL(uint64_t, int64_at); break;
-    default: FILL(uint64_t, float64_at); break;
+    case IO_INT32: FILL(any32, int32_at); break;
+    case IO_FLOAT32: FILL(any32, float32_at); break;
+    case IO_INT64: FILL(any64, int64_at); break;
+    default: FILL(any64, float64_at); break;
     }
 }
 
@@ -103,10 +107,10 @@ static inline bool bytes_differ(const uint8_t *in, uint64_t key, uint64_t index,
 WIDEST static bool run_differs(const void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
     switch (type) {
     case IO_BYTE: return bytes_differ(data, key, index, n);
-    case IO_INT32: DIFFERS(uint32_t, int32_at);
-    case IO_FLOAT32: DIFFERS(uint32_t, float32_at);
-    case IO_INT64: DIFFERS(uint64_t, int64_at);
-    default: DIFFERS(uint64_t, float64_at);
+    case IO_INT32: DIFFERS(any32, int32_at);
+    case IO_FLOAT32: DIFFERS(any32, float32_at);
+    case IO_INT64: DIFFERS(any64, int64_at);
+    default: DIFFERS(any64, float64_at);
     }
 }
 

@@ -54,10 +54,15 @@ static double key(const ramses_levels *l, uint64_t domain) {
     return keys * ((double)domain / (double)l->processes);
 }
 
+/* A file's float64 may stand in the middle of a word of memory. */
+static void put(char *out, uint64_t index, double value) {
+    memcpy(out + index * sizeof value, &value, sizeof value);
+}
+
 static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, uint64_t step, void *out) {
     const ramses_levels *l = &s->levels;
     int32_t ints[RAMSES_SCALARS];
-    double doubles[RAMSES_SCALARS], *reals = out;
+    double doubles[RAMSES_SCALARS];
     s->kind->scalars(l, owner, step, ints, doubles);
     switch (t->source) {
     case RAMSES_INTS: memcpy(out, ints + t->first, (size_t)t->count * sizeof *ints); break;
@@ -67,12 +72,12 @@ static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
         memcpy(out, "hilbert", 7);
         break;
     case RAMSES_TIMES:
-        for (int i = 0; i < l->levels; i++) reals[i] = doubles[t->first];
+        for (int i = 0; i < l->levels; i++) put(out, (uint64_t)i, doubles[t->first]);
         break;
     case RAMSES_NUMBTOT: count_levels(l, out); break;
     case RAMSES_NUMBB: memset(out, 0, ramses_table_length(l, t) * sizeof *ints); break;
     case RAMSES_KEYS:
-        for (uint64_t i = 0; i <= l->processes; i++) reals[i] = key(l, i);
+        for (uint64_t i = 0; i <= l->processes; i++) put(out, i, key(l, i));
         break;
     default: list_heads(l, owner, t->source, out); break;
     }
