@@ -37,7 +37,7 @@ typedef struct {
     const io_hints *hints;
     MPI_Info info;
     const char *dir, *prefix;
-    uint64_t steps, seed;
+    uint64_t steps, seed, io_group;
     bool fsync, drop_caches;
 } io_case;
 

@@ -40,6 +40,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                  .prefix = run->prefix,
                  .steps = run->steps,
                  .seed = run->seed,
+                 .io_group = run->io_group,
                  .fsync = run->fsync,
                  .drop_caches = run->drop_caches}
     };

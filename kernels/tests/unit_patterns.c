@@ -17,12 +17,21 @@ typedef struct {
         const char *value;
     } words[MOST_WORDS];
 } setting;
+extern const io_method io_method_posix;
+#define OWN_FILES 10000 /* in place of a letter: a method with a file for each process */
 static const setting settings[] = {
-    {"s3d", {{256, "13x17x12"}}                                               },
-    {"ior", {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
-    {"ior", {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
-    {"ior", {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
-    {"ior", {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
+    {"s3d",          {{256, "13x17x12"}}                                               },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
+    {"ior",          {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
+    {"ramses-amr",   {{256, "16"}, {259, NULL}}                                        },
+    {"ramses-amr",   {{256, "16"}, {257, "process-major"}, {259, NULL}}                },
+    {"ramses-amr",   {{256, "8"}, {258, NULL}}                                         },
+    {"ramses-amr",   {{256, "16"}, {259, NULL}, {OWN_FILES, NULL}}                     },
+    {"ramses-hydro", {{256, "8"}, {259, NULL}}                                         },
+    {"ramses-hydro", {{256, "8"}, {257, "process-major"}, {258, NULL}}                 },
+    {"ramses-hydro", {{256, "8"}, {259, NULL}, {OWN_FILES, NULL}}                      },
 };
 
 /* How often each element of each data set of a file was handed over. */
@@ -61,7 +70,7 @@ static void mark(cover *c, const io_part *part, const char *name) {
 
 /* One process's parts; returns its bytes. */
 static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cover *c, io_part *parts) {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, records = 0;
     for (uint64_t call = 0; call < p->calls(state); call++) {
         int n = p->parts(state, owner, call, parts);
         CHECK(n > 0 && n <= p->max_parts, "%s: %d parts", p->name, n);
@@ -69,6 +78,12 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cov
             CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
                   parts[i].offset, bytes);
             mark(c, &parts[i], p->name);
+            uint64_t rows = 0, elements = io_part_elements(c->schema, &parts[i]);
+            if (elements) rows = elements / parts[i].count[c->schema->datasets[parts[i].dataset].ndims - 1];
+            if (c->schema->records)
+                CHECK(!rows || parts[i].frames == 8 * records + 4,
+                      "%s: %" PRIu64 " bytes of marks before a part", p->name, parts[i].frames);
+            records += rows;
             bytes += io_part_bytes(c->schema, &parts[i]);
         }
     }
@@ -131,7 +146,10 @@ static void check_setting(const io_pattern *p, const setting *s, uint64_t proces
     run.state = calloc(1, p->state_size);
     p->defaults(run.state);
     for (int i = 0; s && i < MOST_WORDS && s->words[i].letter; i++) {
-        p->option(run.state, &run, s->words[i].letter, s->words[i].value, &error);
+        if (s->words[i].letter == OWN_FILES)
+            run.method = &io_method_posix;
+        else
+            p->option(run.state, &run, s->words[i].letter, s->words[i].value, &error);
         shifts |= s->words[i].letter == 'C';
     }
     p->configure(run.state, &run, processes, &error);

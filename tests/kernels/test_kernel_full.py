@@ -20,7 +20,7 @@ WORDS = ["s3d", "--grid", "64x64x64"]  # 32 MiB in a dump
 NOISE = re.compile(
     r"mca_fbtl_posix_pwritev: error in .*|MPI error \(MPI_File_\w+\) : .*|ADIOI_\w+\(\d+\)\.*: .*|"
 )
-# Open MPI's OMPIO crashes in the nonblocking collective write, after a failed aio_write: in the main
+# OMPIO crashes in the nonblocking collective write, after a failed aio_write: in the main
 # thread, and then each process may say so, or in glibc's aio thread, where nothing can be said.
 CRASHES = {("openmpi", "mpiio-nonblocking")}
 
