@@ -56,6 +56,7 @@ static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data);
+    sleep(1); /* the launcher forgets what it has not yet passed on when the job is aborted */
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
