@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,8 @@ def print_top(bench: Bench, choice: Choice, machine: dict[str, str]) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     options = arguments().parse_args(argv)
+    # Ended from outside, it still removes the files of the run that it ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     stacks = usable_stacks(options.stack)
     if not stacks:
         print("error: no stack to bench; right is one of site_configs/local.py", file=sys.stderr)

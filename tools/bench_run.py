@@ -49,16 +49,21 @@ class Bench:
         """stdout of one parallel run."""
         words = stack.launch(processes, command)
         environment = {**os.environ, **stack.environment}
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, env=environment, timeout=RUN_SECONDS
-            )
-        except subprocess.TimeoutExpired as error:
-            raise RunFailed(f"no end after {RUN_SECONDS} s: {' '.join(words)}") from error
-        if done.returncode:
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[:1]
-            raise RunFailed(f"status {done.returncode}: {' '.join([*said, '|', *words])}")
-        return done.stdout
+        # The launcher gets SIGTERM, never SIGKILL at once: it has processes of its own to end.
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        ) as child:
+            try:
+                stdout, stderr = child.communicate(timeout=RUN_SECONDS)
+            except BaseException as error:
+                child.terminate()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise RunFailed(f"no end after {RUN_SECONDS} s: {' '.join(words)}") from error
+                raise
+        if child.returncode:
+            said = (stderr.strip() or stdout.strip()).splitlines()[:1]
+            raise RunFailed(f"status {child.returncode}: {' '.join([*said, '|', *words])}")
+        return stdout
 
     def measure(self, case: Case, program: Path, upstream: bool) -> dict[str, float]:
         """One run in a folder of its own, so on fresh files, removed afterwards."""
