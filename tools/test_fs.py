@@ -149,7 +149,7 @@ def main(words: list[str]) -> int:
         print(fs_report.table([fs_report.Row(k.name, k.type, reason) for k in kinds]))
         return 1
     start = time.monotonic()
-    output = ROOT / "output" / "test-fs"
+    output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
     with work_folder(output) as work:
         status = run_session(Options(names, scale, str(work), str(output)))
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
