@@ -181,6 +181,17 @@ def test_names_and_scale_are_checked(capsys: pytest.CaptureFixture[str]) -> None
     assert "unknown file system 'xsf'; known are ext4" in capsys.readouterr().err
 
 
+def test_without_namespaces_nothing_is_mounted_and_each_row_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(test_fs, "WAYS", (("--no-such-namespace",),))
+    assert test_fs.main(["--local"]) == 1
+    told = capsys.readouterr().out
+    for name in ("ext4", "xfs", "btrfs", "tmpfs"):
+        assert f"not mounted: {name}: this machine gives no namespaces" in told
+    assert "no-such-namespace" in told
+
+
 # ------------------------------------------------------------ the site
 
 
@@ -212,8 +223,17 @@ def test_the_site_has_what_was_mounted(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------ for real
 
+
+def mounts_here() -> bool:
+    try:
+        plain = "--user" not in test_fs.namespaces()
+    except CannotMount:
+        return False
+    return plain and Path("/dev/loop0").exists()
+
+
 needs_namespaces = pytest.mark.skipif(
-    os.geteuid() != 0 or test_fs.why_no_namespaces() is not None or not Path("/dev/loop0").exists(),
+    not mounts_here(),
     reason="mounts for real: needs root, namespaces and loop devices",
 )
 

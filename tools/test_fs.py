@@ -39,19 +39,27 @@ PATIENCE = 60.0
 CLEAN_UP = 10.0
 
 
+# A user who is not root, or a root without rights, may be root of a user namespace, where at least
+# tmpfs can be mounted.
+WAYS = ((), ("--user", "--map-root-user"))
+
+
+def command(way: tuple[str, ...]) -> list[str]:
+    """What goes in front of a command to run it in namespaces; it dies with this process."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *way, *SPACES]
+
+
 def namespaces() -> list[str]:
-    """The command in front of what shall run in namespaces; it dies with this process. A user who
-    is not root becomes root of a user namespace, where at least tmpfs can be mounted."""
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *user, *SPACES]
-
-
-def why_no_namespaces() -> str | None:
-    try:
-        fs_processes.run(*namespaces(), "true")
-    except fs_processes.CannotMount as reason:
-        return f"this machine gives no namespaces: {reason}"
-    return None
+    """The first way that this machine lets us go; `CannotMount` says why there is none."""
+    reasons = []
+    for way in WAYS:
+        try:
+            fs_processes.run(*command(way), "true")
+        except fs_processes.CannotMount as reason:
+            reasons.append(" ".join(["unshare", *way, f"({reason})"]))
+        else:
+            return command(way)
+    raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
 
 
 def parse(words: list[str]) -> tuple[list[str], str]:
@@ -73,7 +81,7 @@ def parse(words: list[str]) -> tuple[list[str], str]:
 
 @contextmanager
 def work_folder(output: Path) -> Iterator[Path]:
-    """An empty folder, removed afterwards; also one that a killed session has left."""
+    """An empty folder below `output`, which is emptied first, and this one removed afterwards."""
     output.mkdir(parents=True, exist_ok=True)
     with (output / "lock").open("w") as lock:
         try:
@@ -81,8 +89,9 @@ def work_folder(output: Path) -> Iterator[Path]:
         except BlockingIOError:
             print("waiting for another test-fs in this checkout to end", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
-        for old in output.glob("work-*"):
-            remove(old)
+        for old in output.iterdir():
+            if old.is_dir():
+                remove(old)  # an earlier session's results, too
         work = Path(tempfile.mkdtemp(prefix="work-", dir=output))
         try:
             yield work
@@ -115,10 +124,10 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def run_session(options: Options) -> int:
+def run_session(options: Options, front: list[str]) -> int:
     """In its namespaces. A signal to us is handed on; one who does not heed it is killed."""
     words = [sys.executable, "-m", "tools.fs_session", options.dump()]
-    session = subprocess.Popen([*namespaces(), *words], cwd=ROOT, start_new_session=True)
+    session = subprocess.Popen([*front, *words], cwd=ROOT, start_new_session=True)
     caught: list[int] = []
 
     def hand_on(number: int, _: object) -> None:
@@ -143,15 +152,16 @@ def run_session(options: Options) -> int:
 
 def main(words: list[str]) -> int:
     names, scale = parse(words)
-    reason = why_no_namespaces()
-    if reason:
+    try:
+        front = namespaces()
+    except fs_processes.CannotMount as reason:
         kinds = [kind for kind in KINDS if kind.name in names]
-        print(fs_report.table([fs_report.Row(k.name, k.type, reason) for k in kinds]))
+        print(fs_report.table([fs_report.Row(k.name, k.type, str(reason)) for k in kinds]))
         return 1
     start = time.monotonic()
     output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
     with work_folder(output) as work:
-        status = run_session(Options(names, scale, str(work), str(output)))
+        status = run_session(Options(names, scale, str(work), str(output)), front)
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
     return status
 
