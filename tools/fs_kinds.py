@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tools.fs_processes import Servers, find, make_image, run
+from tools.fs_processes import CannotMount, Servers, find, make_image, run
 
 MIB = 2**20
 
@@ -130,6 +130,24 @@ class Memory:
 
     def unmount(self, place: Place) -> None:
         run("umount", place.mount)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A file system whose servers are not started here: only why it is not mounted."""
+
+    kernel: str
+    why: str
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(kernel=(self.kernel,))
+
+    def mount(self, place: Place) -> None:
+        raise CannotMount(f"{self.why}; where it is mounted, name its path in a site file")
+
+    def unmount(self, place: Place) -> None:
+        """There is nothing to undo."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tools.fs_kinds import Kind, Loop, Memory
+from tools.fs_kinds import Elsewhere, Kind, Loop, Memory
 from tools.fs_servers import Gluster, Moose
 
 KINDS = (
@@ -16,6 +16,9 @@ KINDS = (
     Kind("gluster-distribute", "fuse.glusterfs", Gluster(2)),
     Kind("gluster-disperse", "fuse.glusterfs", Gluster(3, ("disperse", "3", "redundancy", "1"))),
     Kind("moosefs", "fuse", Moose(2)),  # its client names no subtype
+    Kind("nfs", "nfs4", Elsewhere("nfs4", "no server of it is started here")),
+    Kind("lustre", "lustre", Elsewhere("lustre", "Debian has no servers of it")),
+    Kind("pvfs2", "pvfs2", Elsewhere("pvfs2", "Debian has no servers of OrangeFS")),
 )
 
 
