@@ -32,6 +32,8 @@ typedef struct {
     int ndims;
     int dim[IO_MAX_DIMS];        /* indices into io_schema.dims, slowest first (C order) */
     uint64_t block[IO_MAX_DIMS]; /* the largest part that one process moves in a call */
+    bool small;                  /* moved by independent calls in every mode but ordered: headers, tables */
+    bool facts;                  /* its values mean something: io_pattern.facts makes them, not a hash */
 } io_dataset;
 
 typedef struct {
@@ -46,6 +48,9 @@ typedef struct {
     const io_dataset *datasets;
     io_attribute attributes[IO_MAX_ATTRIBUTES];
     bool file_per_process; /* the pattern itself asks for a file for each process (IOR -F) */
+    /* In a file for each process, each row (along a part's last dimension) is a Fortran record: its
+     * length in bytes as an int32 before and after it. */
+    bool records;
 } io_schema;
 
 /* One process's box of one data set, as one call moves it. A count of 0 takes part in the call
@@ -54,6 +59,7 @@ typedef struct {
     int dataset;
     uint64_t start[IO_MAX_DIMS], count[IO_MAX_DIMS];
     uint64_t offset; /* bytes from the start of the owner's data: in memory, and in a file of its own */
+    uint64_t frames; /* with io_schema.records: bytes of length marks before its first byte in that file */
     uint64_t index0; /* added to the global index when values are made (file per process: owner's base) */
     void *data;
 } io_part;
@@ -108,8 +114,13 @@ uint64_t io_dataset_bytes(const io_schema *schema, int dataset);
 uint64_t io_dataset_offset(const io_schema *schema, int dataset); /* in a canonical raw file */
 uint64_t io_part_elements(const io_schema *schema, const io_part *part);
 uint64_t io_part_bytes(const io_schema *schema, const io_part *part);
+/* How many parts, from the first, are of its data set. */
+int io_parts_alike(const io_part *parts, int n);
 /* Part `index` of `parts` nearly equal pieces of `length`: the first ones take the remainder. */
 void io_split(uint64_t length, uint64_t parts, uint64_t index, uint64_t *start, uint64_t *count);
+/* A near-cubic process grid, longest edge first: each prime factor, largest first, goes to the axis that
+ * has least so far. */
+void io_process_grid(uint64_t processes, uint64_t grid[3]);
 
 /* The contiguous runs of a part, in file order: for (io_runs r = io_runs_of(s, p); io_runs_next(&r);) */
 typedef struct {

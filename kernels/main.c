@@ -20,13 +20,15 @@ static const io_world *crashing;
  * in a signal handler. */
 static void crash(int number) {
     (void)number;
-    if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     if (crashing && crashing->abandon) unlink(crashing->doing_path);
+    if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
 
 static void catch_crashes(const io_world *world) {
-#ifndef __SANITIZE_ADDRESS__ /* which has a better report */
+#ifdef __SANITIZE_ADDRESS__ /* which has a better report */
+    (void)crash;
+#else
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], crash);
 #endif

@@ -7,6 +7,7 @@
 #define IOGAUGE_PATTERN_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "io.h"
 #include "method.h"
@@ -31,6 +32,7 @@ typedef struct {
     io_hints hints;
     const char *prefix;
     uint64_t steps, repeats, seed, processes; /* processes: with plan */
+    uint64_t io_group; /* files of their own: one process of each so many at a time; 0: all at once */
     bool fsync, write, read, verify, keep, ceilings, drop_caches, space_check, phases, plan;
     const char *json;
     int argc;
@@ -64,6 +66,17 @@ struct io_pattern {
     uint64_t (*bytes)(const void *state, uint64_t owner); /* of one step */
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
+    /* For data sets marked `facts`: the values of a part, as parts() gave it, without gaps. */
+    void (*facts)(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
+
+    /* For methods with a file for each process; both optional. A pattern that arranges its data in another
+     * way there looks at run->method->traits in configure. */
+    /* What the owner's file is called; may hold one directory, which the driver makes. Default:
+     * file_name and the owner's number. */
+    void (*own_name)(const void *state, uint64_t step, uint64_t owner, char *name, size_t size);
+    /* Small text files that process 0 writes beside them, index 0, 1, ...: its name, and its text to `out`
+     * (NULL: only the name is asked for). False where there is no more. */
+    bool (*text_file)(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 };
 
 /* core/parse.c: what option values look like; all of them usage errors that name the option. */

@@ -29,7 +29,15 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         f"{test} %fs={fs} %call={call} %scale=laptop"
         for test, fs, call in product(("S3d", "Ior"), ("ram", "disk"), QUICK_CALLS)
     }
-    assert {name for name in listed if not name.startswith("Peak")} == wanted
+    assert {name for name in listed if not name.startswith(("Peak", "Ramses"))} == wanted
+    assert {name for name in listed if name.startswith("Ramses")} == {
+        f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
+        for fs in ("ram", "disk")
+        for kind, rest in (
+            ("OwnFiles", "%call=posix"),
+            ("Shared", "%layout=level-major %call=mpiio:collective"),
+        )
+    }
     peaks = [name for name in listed if name.startswith("Peak")]
     kinds = product(("ram", "disk"), ("posix", "posix-shared"), ("fsync", "no-fsync"))
     for fs, call, flush in kinds:
@@ -68,7 +76,8 @@ def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> Non
     assert session.status == 0, session.text[-2000:]
     assert "WARNING" not in session.text
     assert {case["result"] for case in session.cases} <= {"pass", "skip"}
-    assert {case["name"].split()[0] for case in session.cases} == {"S3d", "Ior", "Peak"}
+    tests = {case["name"].split()[0] for case in session.cases}
+    assert tests == {"S3d", "Ior", "Peak", "RamsesOwnFiles", "RamsesShared", "RamsesHints"}
 
 
 def options_of(tmp_path: Path, *settings: str) -> str:

@@ -34,7 +34,8 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
         *run = (io_run){0};
         return io_fail_usage(error, "method '%s': right is 0 or 1. %s", argv[7], usage);
     }
-    if (!strchr("TtFf", argv[8][0] == '.' ? argv[8][1] : argv[8][0])) {
+    char word = argv[8][argv[8][0] == '.'];
+    if (!word || !strchr("TtFf", word)) {
         *run = (io_run){0};
         return io_fail_usage(error, "restart '%s': right is T or F. %s", argv[8], usage);
     }

@@ -1,5 +1,6 @@
 #include "driver.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "evidence.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
@@ -27,6 +29,7 @@ typedef struct {
     io_file *file;
     io_part *parts;
     uint64_t owner, step;
+    int direction;
     char path[IO_MAX_PATH];
     double began, phase[IO_PHASES]; /* seconds of this process */
     uint64_t calls;                 /* to the library, with the closing one */
@@ -53,9 +56,11 @@ static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
     char name[IO_MAX_PATH / 2];
     *f = (flight){.session = s, .owner = owner, .step = step};
     c->pattern->schema(c->state, step, &f->schema);
-    c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
+    if (own_file(f))
+        io_own_name(c, step, owner, name, sizeof name);
+    else
+        c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
     int n = snprintf(f->path, sizeof f->path, "%s/%s", c->dir, name);
-    if (own_file(f)) n += snprintf(f->path + n, sizeof f->path - (size_t)n, ".%08" PRIu64, owner);
     if (n >= (int)sizeof f->path)
         return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
     f->ctx = (io_ctx){.comm = s->world->comm,
@@ -95,15 +100,24 @@ static int parts_of(flight *f, uint64_t call) {
     return n;
 }
 
+static void fill_part(const flight *f, const io_part *part) {
+    const io_case *c = f->session->what;
+    if (f->schema.datasets[part->dataset].facts)
+        c->pattern->facts(c->state, f->owner, f->step, part, part->data);
+    else
+        io_fill(&f->schema, part, c->seed, f->step);
+}
+
 static void fill(flight *f) {
     const io_case *c = f->session->what;
     uint64_t calls = c->pattern->calls(c->state);
     for (uint64_t k = 0; k < calls; k++)
-        for (int i = parts_of(f, k) - 1; i >= 0; i--) io_fill(&f->schema, &f->parts[i], c->seed, f->step);
+        for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
 }
 
-static int move_all(flight *f, bool writing) {
+static int move_all(flight *f) {
     const io_case *c = f->session->what;
+    bool writing = f->direction == IO_WRITING;
     uint64_t calls = c->pattern->calls(c->state);
     for (uint64_t k = 0; k < calls; k++) {
         int n = parts_of(f, k);
@@ -113,23 +127,62 @@ static int move_all(flight *f, bool writing) {
     return 0;
 }
 
-static void verify(flight *f) {
+static int verify_part(const flight *f, const io_part *part) {
+    const io_case *c = f->session->what;
+    void *facts = NULL;
+    if (f->schema.datasets[part->dataset].facts) {
+        uint64_t bytes = io_part_bytes(&f->schema, part);
+        facts = malloc(bytes + 1);
+        if (!facts)
+            return io_fail(f->ctx.error, "out of memory for %" PRIu64 " bytes of %s", bytes,
+                           f->schema.datasets[part->dataset].name);
+        c->pattern->facts(c->state, f->owner, f->step, part, facts);
+    }
+    io_verify_part(f->session->found, part, facts, f->file, c->seed, f->step);
+    free(facts);
+    return 0;
+}
+
+static int verify(flight *f) {
     const io_case *c = f->session->what;
     uint64_t calls = c->pattern->calls(c->state);
     for (uint64_t k = 0; k < calls; k++) {
         int n = parts_of(f, k);
         for (int i = 0; i < n; i++)
-            io_verify_part(f->session->found, &f->parts[i], f->file, c->seed, f->step);
+            if (verify_part(f, &f->parts[i])) return -1;
     }
+    return own_file(f) ? io_check_texts(f->session, f->step) : 0;
 }
 
-static int close_phase(flight *f, io_phase phase) {
+/* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
+ */
+static int create_file(flight *f) {
+    if (own_file(f) && io_write_texts(f->session, f->step)) return -1;
+    return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
+}
+
+static int open_file(flight *f) {
+    return f->session->what->method->open(&f->ctx, f->path, &f->schema, &f->file);
+}
+
+static int sync_file(flight *f) { return f->session->what->method->sync(f->file); }
+
+static int close_file(flight *f) {
     io_file *file = f->file;
     f->calls = file->calls + 1;
     f->file = NULL;
-    begin(f, phase);
-    f->session->what->method->close(file);
-    return end(f, phase);
+    return f->session->what->method->close(file);
+}
+
+/* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error. */
+static int phase(flight *f, io_phase which, int (*work)(flight *)) {
+    begin(f, which);
+    int status = 0;
+    if (which == IO_CREATE && own_file(f)) status = io_make_directory(f->session, f->step);
+    if (io_take_turn(f->session)) status = -1;
+    if (!status) work(f);
+    io_pass_turn(f->session);
+    return end(f, which);
 }
 
 /* What the library made of the file, asked once, between two phases. */
@@ -140,33 +193,19 @@ static int note(flight *f) {
 
 static int write_phases(flight *f) {
     io_session *s = f->session;
-    const io_method *m = s->what->method;
-    begin(f, IO_CREATE);
-    m->create(&f->ctx, f->path, &f->schema, &f->file);
-    if (end(f, IO_CREATE)) return -1;
-    if (note(f)) return -1;
-    begin(f, IO_WRITE);
-    move_all(f, true);
-    if (end(f, IO_WRITE)) return -1;
-    if (s->what->fsync) {
-        begin(f, IO_FLUSH);
-        m->sync(f->file);
-        if (end(f, IO_FLUSH)) return -1;
-    }
-    return close_phase(f, IO_CLOSE);
+    if (phase(f, IO_CREATE, create_file) || note(f)) return -1;
+    if (phase(f, IO_WRITE, move_all)) return -1;
+    if (s->what->fsync && phase(f, IO_FLUSH, sync_file)) return -1;
+    return phase(f, IO_CLOSE, close_file);
 }
 
 static int read_phases(flight *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
-    begin(f, IO_OPEN);
-    m->open(&f->ctx, f->path, &f->schema, &f->file);
-    if (end(f, IO_OPEN) || note(f)) return -1;
-    begin(f, IO_READ);
-    move_all(f, false);
-    if (end(f, IO_READ)) return -1;
+    if (phase(f, IO_OPEN, open_file) || note(f)) return -1;
+    if (phase(f, IO_READ, move_all)) return -1;
     if (s->found && s->verify && !(m->traits & IO_MOVES_NOTHING)) verify(f);
-    return close_phase(f, IO_READ_CLOSE);
+    return phase(f, IO_READ_CLOSE, close_file);
 }
 
 static void reduce(flight *f, io_sample *sample, int direction) {
@@ -197,6 +236,7 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         return -1;
     }
     uint64_t bytes = s->what->pattern->bytes(s->what->state, owner);
+    f.direction = direction;
     if (direction == IO_READING)
         memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
     else if (s->found)
@@ -223,7 +263,11 @@ static void each_file(io_session *s, bool on_each_node, void (*visit)(io_session
     bool shared = on_each_node ? s->world->first_on_node : s->world->rank == 0;
     for (uint64_t step = 0; step < s->what->steps; step++) {
         flight f;
-        if (!prepare(&f, s, step, (uint64_t)s->world->rank) && (own_file(&f) || shared)) visit(s, f.path);
+        char text[IO_MAX_PATH];
+        bool ok = !prepare(&f, s, step, (uint64_t)s->world->rank);
+        if (ok && (own_file(&f) || shared)) visit(s, f.path);
+        for (int i = 0; ok && own_file(&f) && s->world->rank == 0 && io_text_path(s, step, i, text); i++)
+            visit(s, text);
         finish(&f);
     }
 }
@@ -258,7 +302,50 @@ static void cool(io_session *s) {
     if (s->found) each_file(s, true, look_at_cache);
 }
 
-void io_remove_files(io_session *s) { each_file(s, true, remove_file); }
+/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
+void io_remove_files(io_session *s) {
+    for (uint64_t step = 0; step < s->what->steps; step++) {
+        char text[IO_MAX_PATH];
+        flight f;
+        bool ok = !prepare(&f, s, step, (uint64_t)s->world->rank);
+        if (ok) remove_file(s, f.path);
+        for (int i = 0; ok && own_file(&f) && io_text_path(s, step, i, text); i++) remove_file(s, text);
+        finish(&f);
+        io_remove_directory(s, step);
+    }
+}
+
+/* By all: their own files, then the directories, which are empty once all have done so. */
+static void remove_all(io_session *s) {
+    each_file(s, false, remove_file);
+    MPI_Barrier(s->world->comm);
+    for (uint64_t step = 0; s->world->rank == 0 && step < s->what->steps; step++)
+        io_remove_directory(s, step);
+}
+
+/* Opened for it, because a network file system may remember an older size. */
+static void add_size(io_session *s, const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !fstat(fd, &st)) s->stored += (uint64_t)st.st_size;
+    if (fd >= 0) close(fd);
+}
+
+/* Some libraries lose the error of a write to a full file system, but not its traces. */
+static int check_stored(io_session *s) {
+    uint64_t all = 0, right = io_total_bytes(s->what->pattern, s->what->state, (uint64_t)s->world->size) *
+                              s->what->steps;
+    if (s->what->method->traits & IO_MOVES_NOTHING) return 0;
+    s->stored = 0;
+    each_file(s, false, add_size);
+    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
+    if (all < right && s->world->rank == 0)
+        io_fail(&s->world->error,
+                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
+                "check the free space and the quota there (df), or ask for less data",
+                (unsigned long long)all, (unsigned long long)right, s->what->dir);
+    return io_agree(s->world);
+}
 
 int io_measure(io_session *s, io_sample *sample) {
     const io_case *c = s->what;
@@ -268,6 +355,7 @@ int io_measure(io_session *s, io_sample *sample) {
     if (s->write) each_file(s, false, remove_file); /* fresh files: overwriting is another measurement */
     for (uint64_t step = 0; s->write && step < c->steps && !status; step++)
         status = one_step(s, step, rank, IO_WRITING, sample);
+    if (!status && s->found && s->write) status = check_stored(s);
     if (!status && s->found && s->repeat == 0) each_file(s, false, look_at_file);
     if (!status && s->read) {
         cool(s);
@@ -275,7 +363,7 @@ int io_measure(io_session *s, io_sample *sample) {
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);
     }
-    if (s->write && !s->keep) each_file(s, false, remove_file);
+    if (s->write && !s->keep) remove_all(s);
     double bytes = (double)(io_total_bytes(c->pattern, c->state, (uint64_t)s->world->size) * c->steps);
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;

@@ -37,7 +37,7 @@ typedef struct {
     const io_hints *hints;
     MPI_Info info;
     const char *dir, *prefix;
-    uint64_t steps, seed;
+    uint64_t steps, seed, io_group;
     bool fsync, drop_caches;
 } io_case;
 
@@ -50,6 +50,7 @@ typedef struct {
     char *buffer; /* this process's data of one step */
     uint64_t repeat;
     bool write, read, verify, keep;
+    uint64_t stored; /* bytes of the files that this process looked at */
     io_found *found; /* NULL for ceilings: nothing is verified or recorded */
 } io_session;
 

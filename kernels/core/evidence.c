@@ -58,9 +58,13 @@ static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
     return true;
 }
 
-void io_verify_part(io_found *found, const io_part *part, io_file *file, uint64_t seed, uint64_t step) {
+void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,
+                    uint64_t step) {
     bool clean = !found->check.wrong;
-    io_verify(file->schema, part, seed, step, &found->check);
+    if (facts)
+        io_verify_facts(file->schema, part, facts, &found->check);
+    else
+        io_verify(file->schema, part, seed, step, &found->check);
     if (!clean || !found->check.wrong) return;
     found->located = locate(file, &found->check, &found->wrong_offset);
     unravel(file->schema, found->check.dataset, found->check.index, found->wrong_index);

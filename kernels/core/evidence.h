@@ -24,8 +24,9 @@ void io_found_stop(io_found *found);
 /* Keeps the hints in force and the places of data sets, once; called by all processes. */
 int io_note_file(io_found *found, io_world *world, io_file *file);
 void io_note_size(io_found *found, const char *path, uint64_t bytes);
-/* Verifies a part; keeps where the first wrong element stands. */
-void io_verify_part(io_found *found, const io_part *part, io_file *file, uint64_t seed, uint64_t step);
+/* Verifies a part, against `facts` where they are not NULL; keeps where the first wrong element stands. */
+void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,
+                    uint64_t step);
 
 /* Adds up over processes, on process 0. The first mismatch is that of the lowest process. */
 typedef struct {

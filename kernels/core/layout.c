@@ -28,10 +28,32 @@ uint64_t io_part_bytes(const io_schema *schema, const io_part *part) {
     return io_part_elements(schema, part) * io_type_size(schema->datasets[part->dataset].type);
 }
 
+int io_parts_alike(const io_part *parts, int n) {
+    int alike = 1;
+    while (alike < n && parts[alike].dataset == parts[0].dataset) alike++;
+    return alike;
+}
+
 void io_split(uint64_t length, uint64_t parts, uint64_t index, uint64_t *start, uint64_t *count) {
     uint64_t each = length / parts, rest = length % parts;
     *start = index * each + (index < rest ? index : rest);
     *count = each + (index < rest ? 1 : 0);
+}
+
+void io_process_grid(uint64_t processes, uint64_t grid[3]) {
+    uint64_t factors[64];
+    int n = 0;
+    for (uint64_t f = 2; processes > 1; f++) {
+        if (f * f > processes) f = processes;
+        for (; processes % f == 0; processes /= f) factors[n++] = f;
+    }
+    for (int i = 0; i < 3; i++) grid[i] = 1;
+    while (n--) {
+        int least = 0;
+        for (int i = 1; i < 3; i++)
+            if (grid[i] < grid[least]) least = i;
+        grid[least] *= factors[n];
+    }
 }
 
 io_runs io_runs_of(const io_schema *schema, const io_part *part) {

@@ -14,6 +14,7 @@ enum {
     HINT,
     PREFIX,
     FSYNC,
+    IO_GROUP,
     STEPS,
     REPEAT,
     WRITE_ONLY,
@@ -39,6 +40,7 @@ static const io_option common[] = {
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
+    {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
     {"steps", STEPS, "N", "dumps, a file each (default 1)"},
     {"repeat", REPEAT, "N", "repeats, with fresh files (default 1)"},
     {"write-only", WRITE_ONLY, NULL, "do not read back"},
@@ -95,6 +97,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case HINT: return io_hints_add(&run->hints, value, error);
     case PREFIX: run->prefix = value; return 0;
     case FSYNC: run->fsync = true; return 0;
+    case IO_GROUP: return io_parse_count("--io-group", value, &run->io_group, error);
     case STEPS: return io_parse_count("--steps", value, &run->steps, error);
     case REPEAT: return io_parse_count("--repeat", value, &run->repeats, error);
     case WRITE_ONLY: run->read = false; return 0;
@@ -218,6 +221,13 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (!run->method)
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
     if (check_mode(run, error) || check_own_hints(run, error)) return -1;
+    io_schema schema;
+    run->pattern->schema(run->state, 0, &schema);
+    if (run->io_group && !schema.file_per_process && !(run->method->traits & IO_FILE_PER_PROCESS))
+        return io_fail_usage(error,
+                             "--io-group is for a file for each process, and method %s writes one shared "
+                             "file; leave it out, or use --method posix",
+                             run->method->name);
     if (!run->plan && !run->dir[0])
         return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
     if (run->ceilings && !(run->write && run->read))

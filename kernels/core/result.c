@@ -73,8 +73,10 @@ static json_t *system_json(const io_report *r) {
     uname(&name);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
     json_t *hosts = json_array();
-    for (int i = 0; i < r->world->nodes; i++)
+    /* Process 0 knows all hosts; another one that ends the job alone knows its own. */
+    for (int i = 0; r->world->hosts && i < r->world->nodes; i++)
         json_array_append_new(hosts, json_string(r->world->hosts + (size_t)i * IO_HOST_NAME));
+    if (!r->world->hosts) json_array_append_new(hosts, json_string(name.nodename));
     const io_filesystem *fs = &r->filesystem;
     return json_pack("{s:s,s:i,s:i,s:o,s:i,s:i,s:s++,s:{s:s,s:s,s:s,s:s}}", "time", when, "processes",
                      r->world->size, "nodes", r->world->nodes, "hosts", hosts, "processes_per_node",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "hints.h"
 
@@ -40,6 +41,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                  .prefix = run->prefix,
                  .steps = run->steps,
                  .seed = run->seed,
+                 .io_group = run->io_group,
                  .fsync = run->fsync,
                  .drop_caches = run->drop_caches}
     };
@@ -140,16 +142,19 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* A process that ends the job alone leaves no partial file, and the document if it can. */
+/* A process that ends the job alone leaves no partial file, and the document if it can: under another
+ * name first, because two processes may give up at once. */
 static void abandon(void *data) {
     whole *w = data;
     const io_run *run = w->report.run;
     io_error ignored = {0};
+    char mine[IO_MAX_PATH];
     if (run->write && !run->keep) io_remove_files(&w->session);
-    if (!run->json) return;
+    if (!run->json || !strcmp(run->json, "-")) return;
     w->report.summary = (io_summary){.files = json_array()};
-    json_t *document = w->report.world->rank ? NULL : io_result(&w->report, w->report.world->error.text);
-    if (document) io_write_json(document, run->json, &ignored);
+    json_t *document = io_result(&w->report, w->report.world->error.text);
+    snprintf(mine, sizeof mine, "%s.%d", run->json, w->report.world->rank);
+    if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
 }
 
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {

@@ -22,5 +22,7 @@ typedef struct {
 
 /* Adds what it finds to `check`. */
 void io_verify(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step, io_check *check);
+/* The same for a part whose right values are at hand (io_dataset.facts). */
+void io_verify_facts(const io_schema *schema, const io_part *part, const void *facts, io_check *check);
 
 #endif

@@ -17,7 +17,7 @@ extern const io_method io_method_hdf5;
 
 typedef struct {
     io_file base;
-    hid_t file, transfer;
+    hid_t file, transfer, alone; /* alone: the transfer of small data sets */
     hid_t *datasets;
 } hdf5_file;
 
@@ -136,6 +136,7 @@ static void release(hdf5_file *f) {
     for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
         if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
+    if (f->alone >= 0) H5Pclose(f->alone);
     free(f->datasets);
 }
 
@@ -146,7 +147,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
     if (!f) return -1;
-    f->file = f->transfer = -1;
+    f->file = f->transfer = f->alone = -1;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
     f->datasets = malloc((size_t)schema->ndatasets * sizeof *f->datasets);
@@ -165,7 +166,8 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     if (creating && write_attributes(f->file, schema)) goto failed;
     call = "H5Pset_dxpl_mpio";
     f->transfer = H5Pcreate(H5P_DATASET_XFER);
-    if (f->transfer < 0 ||
+    f->alone = H5Pcreate(H5P_DATASET_XFER);
+    if (f->transfer < 0 || f->alone < 0 || H5Pset_dxpl_mpio(f->alone, H5FD_MPIO_INDEPENDENT) < 0 ||
         H5Pset_dxpl_mpio(f->transfer,
                          ctx->mode == IO_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
         goto failed;
@@ -188,48 +190,56 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return start(ctx, path, schema, false, file);
 }
 
-/* Memory and file selection of a part. Memory has the part's own shape: with another one HDF5 maps
- * chunks element by element. */
-static int select_part(const hdf5_file *f, const io_part *part, hid_t *memory, hid_t *space) {
-    const io_dataset *d = &f->base.schema->datasets[part->dataset];
-    hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS];
-    for (int i = 0; i < d->ndims; i++) {
-        start[i] = part->start[i];
-        count[i] = part->count[i];
+/* Memory and file selection of parts of one data set. Memory has a single part's own shape: with
+ * another one HDF5 maps chunks element by element. Several parts stand in memory as they do in the
+ * file, one after the other. */
+static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *memory, hid_t *space) {
+    const io_dataset *d = &f->base.schema->datasets[parts->dataset];
+    hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS], all = 0;
+    *space = H5Dget_space(f->datasets[parts->dataset]);
+    if (*space < 0 || H5Sselect_none(*space) < 0) return -1;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < d->ndims; k++) {
+            start[k] = parts[i].start[k];
+            count[k] = parts[i].count[k];
+        }
+        uint64_t elements = io_part_elements(f->base.schema, &parts[i]);
+        H5S_seloper_t how = all ? H5S_SELECT_OR : H5S_SELECT_SET;
+        if (elements && H5Sselect_hyperslab(*space, how, start, NULL, count, NULL) < 0) return -1;
+        all += elements;
     }
-    *memory = H5Screate_simple(d->ndims, count, NULL);
-    *space = H5Dget_space(f->datasets[part->dataset]);
-    if (*memory < 0 || *space < 0) return -1;
-    if (!io_part_elements(f->base.schema, part))
-        return H5Sselect_none(*memory) < 0 || H5Sselect_none(*space) < 0 ? -1 : 0;
-    return H5Sselect_hyperslab(*space, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ? -1 : 0;
+    *memory = n == 1 ? H5Screate_simple(d->ndims, count, NULL) : H5Screate_simple(1, &all, NULL);
+    if (*memory < 0) return -1;
+    return !all && H5Sselect_none(*memory) < 0 ? -1 : 0;
 }
 
-static int move_one(hdf5_file *f, const io_part *part, bool writing) {
-    hid_t memory = -1, space = -1, type = memory_type(f->base.schema->datasets[part->dataset].type);
-    herr_t code = select_part(f, part, &memory, &space);
+/* Parts of one data set, in one call. */
+static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
+    const io_dataset *d = &f->base.schema->datasets[parts->dataset];
+    hid_t memory = -1, space = -1, type = memory_type(d->type);
+    hid_t transfer = d->small ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
+    herr_t code = select_parts(f, parts, n, &memory, &space);
     f->base.calls++;
     if (code >= 0 && writing)
-        code = H5Dwrite(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+        code = H5Dwrite(dataset, type, memory, space, transfer, parts->data);
     else if (code >= 0)
-        code = H5Dread(f->datasets[part->dataset], type, memory, space, f->transfer, part->data);
+        code = H5Dread(dataset, type, memory, space, transfer, parts->data);
     int status = code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
     if (memory >= 0) H5Sclose(memory); /* after fail: these empty HDF5's error stack */
     if (space >= 0) H5Sclose(space);
     return status;
 }
 
-static int write_parts(io_file *file, const io_part *parts, int n) {
-    for (int i = 0; i < n; i++)
-        if (move_one((hdf5_file *)file, &parts[i], true)) return -1;
+static int move(io_file *file, const io_part *parts, int n, bool writing) {
+    for (int i = 0, same; i < n; i += same) {
+        same = io_parts_alike(parts + i, n - i);
+        if (move_same((hdf5_file *)file, parts + i, same, writing)) return -1;
+    }
     return 0;
 }
 
-static int read_parts(io_file *file, const io_part *parts, int n) {
-    for (int i = 0; i < n; i++)
-        if (move_one((hdf5_file *)file, &parts[i], false)) return -1;
-    return 0;
-}
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
 static int sync_file(io_file *file) {
     hdf5_file *f = (hdf5_file *)file;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "posix_file.h"
 
@@ -87,7 +88,11 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
 }
 
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    return start(ctx, path, schema, O_RDONLY, file);
+    struct stat st;
+    if (start(ctx, path, schema, O_RDONLY, file)) return -1;
+    if (ctx->rank || fstat(((master_file *)*file)->posix.fd, &st)) return 0;
+    /* Here, where all agree, and not in a call that others would wait in. */
+    return io_raw_check_size(ctx, path, schema, (uint64_t)st.st_size);
 }
 
 static int raw_at(master_file *f, bool writing, char *data, uint64_t bytes, uint64_t offset) {

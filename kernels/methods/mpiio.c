@@ -1,11 +1,15 @@
 /* mpiio: one canonical raw file through MPI-IO.
  *
  * collective: one MPI_File_write_at_all for all parts of a call, through a file view;
- * independent: the same with MPI_File_write_at; nonblocking: one MPI_File_iwrite_at_all for each
+ * independent: the same with MPI_File_write_at, and so small data sets in every mode but ordered;
+ * nonblocking: one MPI_File_iwrite_at_all for each
  * part, then one wait; ordered: the shared file pointer, so the file holds the processes' data in
  * the order of ranks, call after call. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "mpi_types.h"
 #include "posix_file.h"
@@ -90,32 +94,51 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     return start(ctx, path, schema, MPI_MODE_CREATE | MPI_MODE_WRONLY, file);
 }
 
+/* A file that is too short is not read: OMPIO's nonblocking read would never end, and ROMIO's strided
+ * one would give zeros. */
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    return start(ctx, path, schema, MPI_MODE_RDONLY, file);
+    if (start(ctx, path, schema, MPI_MODE_RDONLY, file)) return -1;
+    MPI_Offset size = 0;
+    int code = MPI_File_get_size(((mpiio_file *)*file)->handle, &size);
+    if (code) return io_fail_mpi(ctx->error, "MPI_File_get_size", path, code);
+    return io_raw_check_size(ctx, path, schema, (uint64_t)size);
 }
 
-/* A contiguous piece of a one-dimensional data set needs no view; every process decides alike,
- * because it looks at the data set, not at its own part. */
+/* A contiguous piece of a data set needs no view; every process decides alike, because it looks at
+ * the data set's largest block, not at its own part. */
 static bool needs_view(const io_schema *schema, const io_part *parts, int n) {
-    return n > 1 || schema->datasets[parts[0].dataset].ndims > 1;
+    const io_dataset *d = &schema->datasets[parts[0].dataset];
+    int last = d->ndims - 1;
+    while (last > 0 && d->block[last] == schema->dims[d->dim[last]].length) last--;
+    for (int i = 0; i < last; i++)
+        if (d->block[i] != 1) return true;
+    return n > 1;
+}
+
+static int change_view(mpiio_file *f, MPI_Datatype type) {
+    f->base.calls++;
+    int code = MPI_File_set_view(f->handle, 0, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    if (code) return io_fail_mpi(f->base.ctx->error, "MPI_File_set_view", f->base.path, code);
+    f->viewed = type != MPI_BYTE;
+    return 0;
+}
+
+static uint64_t first_byte(const io_schema *schema, const io_part *part) {
+    uint64_t size = io_type_size(schema->datasets[part->dataset].type);
+    return io_dataset_offset(schema, part->dataset) + io_runs_of(schema, part).first * size;
 }
 
 static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offset) {
-    io_error *error = f->base.ctx->error;
     if (!needs_view(f->base.schema, parts, n)) {
-        io_runs runs = io_runs_of(f->base.schema, parts);
-        uint64_t size = io_type_size(f->base.schema->datasets[parts->dataset].type);
-        *offset = (MPI_Offset)(io_dataset_offset(f->base.schema, parts->dataset) + runs.first * size);
-        return 0;
+        *offset = (MPI_Offset)first_byte(f->base.schema, parts);
+        return f->viewed ? change_view(f, MPI_BYTE) : 0;
     }
     MPI_Datatype type;
-    if (io_mpi_file_type(f->base.schema, parts, n, &type, error)) return -1;
-    f->base.calls++;
-    int code = MPI_File_set_view(f->handle, 0, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    if (io_mpi_file_type(f->base.schema, parts, n, &type, f->base.ctx->error)) return -1;
+    int status = change_view(f, type);
     MPI_Type_free(&type);
     *offset = 0;
-    if (code) return io_fail_mpi(error, "MPI_File_set_view", f->base.path, code);
-    return 0;
+    return status;
 }
 
 static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *way,
@@ -148,6 +171,28 @@ static int move_once(mpiio_file *f, const io_part *parts, int n, const direction
     MPI_Type_free(&type);
     if (code) return io_fail_mpi(error, name, f->base.path, code);
     return bytes ? check_count(f, &status, bytes, way, name) : 0;
+}
+
+/* Headers and tables: each process its own runs of them, alone. */
+static int move_small(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    const io_schema *schema = f->base.schema;
+    if (f->viewed && change_view(f, MPI_BYTE)) return -1;
+    for (int i = 0; i < n; i++) {
+        uint64_t size = io_type_size(schema->datasets[parts[i].dataset].type);
+        uint64_t base = io_dataset_offset(schema, parts[i].dataset);
+        for (io_runs r = io_runs_of(schema, &parts[i]); io_runs_next(&r);) {
+            MPI_Datatype type;
+            MPI_Status status;
+            if (io_mpi_bytes(r.length * size, &type, f->base.ctx->error)) return -1;
+            f->base.calls++;
+            int code = way->one(f->handle, (MPI_Offset)(base + r.global * size),
+                                (char *)parts[i].data + r.local * size, 1, type, &status);
+            MPI_Type_free(&type);
+            if (code) return io_fail_mpi(f->base.ctx->error, way->one_name, f->base.path, code);
+            if (check_count(f, &status, r.length * size, way, way->one_name)) return -1;
+        }
+    }
+    return 0;
 }
 
 /* What the requests of one call need until they are done: ROMIO goes on reading the data types. */
@@ -205,6 +250,17 @@ static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     return 0;
 }
 
+/* ROMIO keeps the shared pointer in a hidden file, and removes it in the closing that no longer comes. */
+static void remove_pointer(const char *path) {
+    char pattern[IO_MAX_PATH + 16];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%.*s.%s.shfp.*", (int)(name - path), path, name);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direction *way) {
     io_error *error = f->base.ctx->error;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
@@ -214,7 +270,10 @@ static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direct
     f->base.calls++;
     int code = way->ordered(f->handle, parts->data, bytes ? 1 : 0, type, &status);
     MPI_Type_free(&type);
-    if (code) return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+    if (code) {
+        remove_pointer(f->base.path);
+        return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+    }
     if (remember(f, parts, bytes)) return -1;
     return bytes ? check_count(f, &status, bytes, way, way->ordered_name) : 0;
 }
@@ -222,6 +281,7 @@ static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direct
 static int move(io_file *file, const io_part *parts, int n, const direction *way) {
     mpiio_file *f = (mpiio_file *)file;
     if (file->ctx->mode == IO_ORDERED) return move_ordered(f, parts, n, way);
+    if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, way);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, way);
     return move_once(f, parts, n, way);
 }

@@ -2,7 +2,8 @@
  *
  * collective: one ncmpi_put_vara_all for each part; independent: ncmpi_put_vara between
  * begin_indep_data and end_indep_data; nonblocking: one iput for each part of a call and one
- * ncmpi_wait_all, which merges them. */
+ * ncmpi_wait_all, which merges them. Parts of one variable go together (varn); small variables are
+ * put independently in every mode. */
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,49 +109,93 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return start(ctx, path, schema, false, file);
 }
 
-/* The six calls differ in name only. */
-typedef int (*blocking_put)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset,
-                            MPI_Datatype);
-typedef int (*blocking_get)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset,
-                            MPI_Datatype);
+/* The calls differ in name only. */
+typedef int (*put_one)(int, int, const MPI_Offset *, const MPI_Offset *, const void *, MPI_Offset,
+                       MPI_Datatype);
+typedef int (*get_one)(int, int, const MPI_Offset *, const MPI_Offset *, void *, MPI_Offset, MPI_Datatype);
+typedef int (*put_many)(int, int, int, MPI_Offset *const *, MPI_Offset *const *, const void *, MPI_Offset,
+                        MPI_Datatype);
+typedef int (*get_many)(int, int, int, MPI_Offset *const *, MPI_Offset *const *, void *, MPI_Offset,
+                        MPI_Datatype);
+typedef struct {
+    put_one put;
+    get_one get;
+    put_many putn;
+    get_many getn;
+    const char *put_name, *get_name, *putn_name, *getn_name;
+} calls;
 
-static int move_one(pnetcdf_file *f, const io_part *part, bool writing, int *request) {
-    const io_schema *schema = f->base.schema;
-    MPI_Offset start[IO_MAX_DIMS], count[IO_MAX_DIMS];
-    for (int i = 0; i < schema->datasets[part->dataset].ndims; i++) {
+static const calls together = {ncmpi_put_vara_all,   ncmpi_get_vara_all,   ncmpi_put_varn_all,
+                               ncmpi_get_varn_all,   "ncmpi_put_vara_all", "ncmpi_get_vara_all",
+                               "ncmpi_put_varn_all", "ncmpi_get_varn_all"};
+static const calls each_alone = {ncmpi_put_vara,   ncmpi_get_vara,   ncmpi_put_varn,   ncmpi_get_varn,
+                                 "ncmpi_put_vara", "ncmpi_get_vara", "ncmpi_put_varn", "ncmpi_get_varn"};
+
+/* A box in PnetCDF's words; how many elements. */
+static MPI_Offset box_of(const pnetcdf_file *f, const io_part *part, MPI_Offset *start, MPI_Offset *count) {
+    for (int i = 0; i < f->base.schema->datasets[part->dataset].ndims; i++) {
         start[i] = (MPI_Offset)part->start[i];
         count[i] = (MPI_Offset)part->count[i];
     }
-    MPI_Offset n = (MPI_Offset)io_part_elements(schema, part);
-    MPI_Datatype type = memory_type(schema->datasets[part->dataset].type);
-    int variable = f->variables[part->dataset], code;
-    const char *call;
+    return (MPI_Offset)io_part_elements(f->base.schema, part);
+}
+
+static int move_one(pnetcdf_file *f, const io_part *part, bool writing, const calls *way) {
+    MPI_Offset start[IO_MAX_DIMS], count[IO_MAX_DIMS], n = box_of(f, part, start, count);
+    MPI_Datatype type = memory_type(f->base.schema->datasets[part->dataset].type);
+    int variable = f->variables[part->dataset];
     f->base.calls++;
-    if (request) {
-        call = writing ? "ncmpi_iput_vara" : "ncmpi_iget_vara";
-        code = writing ? ncmpi_iput_vara(f->id, variable, start, count, part->data, n, type, request)
-                       : ncmpi_iget_vara(f->id, variable, start, count, part->data, n, type, request);
-    } else if (writing) {
-        bool all = f->base.ctx->mode == IO_COLLECTIVE;
-        call = all ? "ncmpi_put_vara_all" : "ncmpi_put_vara";
-        blocking_put put = all ? ncmpi_put_vara_all : ncmpi_put_vara;
-        code = put(f->id, variable, start, count, part->data, n, type);
-    } else {
-        bool all = f->base.ctx->mode == IO_COLLECTIVE;
-        call = all ? "ncmpi_get_vara_all" : "ncmpi_get_vara";
-        blocking_get get = all ? ncmpi_get_vara_all : ncmpi_get_vara;
-        code = get(f->id, variable, start, count, part->data, n, type);
+    int code = writing ? way->put(f->id, variable, start, count, part->data, n, type)
+                       : way->get(f->id, variable, start, count, part->data, n, type);
+    if (code == NC_NOERR) return 0;
+    return io_fail_library(f->base.ctx->error, writing ? way->put_name : way->get_name, f->base.path,
+                           ncmpi_strerror(code));
+}
+
+/* Parts of one variable, which follow each other in memory, in one call. */
+static int move_many(pnetcdf_file *f, const io_part *parts, int n, bool writing, const calls *way) {
+    MPI_Offset *numbers = malloc((size_t)n * 2 * IO_MAX_DIMS * sizeof *numbers), all = 0;
+    MPI_Offset **boxes = malloc((size_t)n * 2 * sizeof *boxes);
+    int used = 0, code = NC_NOERR, status = 0;
+    if (!numbers || !boxes) status = io_fail(f->base.ctx->error, "out of memory for a call of %d parts", n);
+    for (int i = 0; i < n && !status; i++) {
+        boxes[used] = numbers + (size_t)i * 2 * IO_MAX_DIMS;
+        boxes[n + used] = boxes[used] + IO_MAX_DIMS;
+        MPI_Offset elements = box_of(f, &parts[i], boxes[used], boxes[n + used]);
+        all += elements;
+        used += elements > 0;
     }
+    MPI_Datatype type = memory_type(f->base.schema->datasets[parts->dataset].type);
+    int variable = f->variables[parts->dataset];
+    f->base.calls++;
+    if (!status)
+        code = writing ? way->putn(f->id, variable, used, boxes, boxes + n, parts->data, all, type)
+                       : way->getn(f->id, variable, used, boxes, boxes + n, parts->data, all, type);
     if (code != NC_NOERR)
-        return io_fail_library(f->base.ctx->error, call, f->base.path, ncmpi_strerror(code));
-    return 0;
+        status = io_fail_library(f->base.ctx->error, writing ? way->putn_name : way->getn_name, f->base.path,
+                                 ncmpi_strerror(code));
+    free(numbers);
+    free(boxes);
+    return status;
+}
+
+static int start_one(pnetcdf_file *f, const io_part *part, bool writing, int *request) {
+    MPI_Offset start[IO_MAX_DIMS], count[IO_MAX_DIMS], n = box_of(f, part, start, count);
+    MPI_Datatype type = memory_type(f->base.schema->datasets[part->dataset].type);
+    int variable = f->variables[part->dataset];
+    f->base.calls++;
+    int code = writing ? ncmpi_iput_vara(f->id, variable, start, count, part->data, n, type, request)
+                       : ncmpi_iget_vara(f->id, variable, start, count, part->data, n, type, request);
+    if (code == NC_NOERR) return 0;
+    return io_fail_library(f->base.ctx->error, writing ? "ncmpi_iput_vara" : "ncmpi_iget_vara", f->base.path,
+                           ncmpi_strerror(code));
 }
 
 static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool writing) {
     int *requests = malloc((size_t)n * sizeof *requests), *states = malloc((size_t)n * sizeof *states),
         status = 0;
     if (!requests || !states) status = io_fail(f->base.ctx->error, "out of memory for %d requests", n);
-    for (int i = 0; i < n && !status; i++) status = move_one(f, &parts[i], writing, &requests[i]);
+    for (int i = 0; i < n && !status; i++) status = start_one(f, &parts[i], writing, &requests[i]);
     if (!status) {
         f->base.calls++;
         int code = ncmpi_wait_all(f->id, n, requests, states);
@@ -164,11 +209,28 @@ static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool w
     return status;
 }
 
+/* Headers and tables: each process its own, alone. */
+static int move_small(pnetcdf_file *f, const io_part *parts, int n, bool writing) {
+    const io_ctx *ctx = f->base.ctx;
+    bool within = ctx->mode == IO_INDEPENDENT; /* the file is in independent mode already */
+    if (!within) CHECK(ctx, f->base.path, ncmpi_begin_indep_data, f->id);
+    for (int i = 0; i < n; i++)
+        if (io_part_elements(f->base.schema, &parts[i]) && move_one(f, &parts[i], writing, &each_alone))
+            return -1;
+    if (!within) CHECK(ctx, f->base.path, ncmpi_end_indep_data, f->id);
+    return 0;
+}
+
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
     pnetcdf_file *f = (pnetcdf_file *)file;
+    const calls *way = file->ctx->mode == IO_COLLECTIVE ? &together : &each_alone;
+    if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, writing);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
-    for (int i = 0; i < n; i++)
-        if (move_one(f, &parts[i], writing, NULL)) return -1;
+    for (int i = 0, same; i < n; i += same) {
+        same = io_parts_alike(parts + i, n - i);
+        if (same > 1 ? move_many(f, parts + i, same, writing, way) : move_one(f, &parts[i], writing, way))
+            return -1;
+    }
     return 0;
 }
 

@@ -1,7 +1,8 @@
-/* posix: a file for each process, its parts one after the other. */
+/* posix: a file for each process, its parts one after the other; Fortran records where the pattern
+ * says so. */
 #include <fcntl.h>
 
-#include "posix_file.h"
+#include "records.h"
 
 extern const io_method io_method_posix;
 
@@ -14,6 +15,7 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) {
+    if (file->schema->records) return io_records_write((io_posix_file *)file, parts, n);
     for (int i = 0; i < n; i++)
         if (io_posix_write_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
                               parts[i].offset))
@@ -22,10 +24,19 @@ static int write_parts(io_file *file, const io_part *parts, int n) {
 }
 
 static int read_parts(io_file *file, const io_part *parts, int n) {
+    if (file->schema->records) return io_records_read((io_posix_file *)file, parts, n);
     for (int i = 0; i < n; i++)
         if (io_posix_read_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
                              parts[i].offset))
             return -1;
+    return 0;
+}
+
+static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset) {
+    (void)index;
+    *offset = file->schema->records
+                  ? io_records_offset(file->schema, part, local)
+                  : part->offset + local * io_type_size(file->schema->datasets[part->dataset].type);
     return 0;
 }
 
@@ -40,4 +51,5 @@ const io_method io_method_posix = {
     .read = read_parts,
     .sync = io_posix_sync,
     .close = io_posix_close,
+    .locate = locate,
 };

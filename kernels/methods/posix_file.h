@@ -19,5 +19,7 @@ int io_posix_close(io_file *file);
 
 /* Of a canonical raw file: data sets back to back. */
 int io_raw_dataset_offset(io_file *file, int dataset, uint64_t *offset);
+/* Has it room for all of them? */
+int io_raw_check_size(const io_ctx *ctx, const char *path, const io_schema *schema, uint64_t size);
 
 #endif

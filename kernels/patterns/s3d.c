@@ -43,23 +43,6 @@ static int option(void *state, io_run *run, int letter, const char *value, io_er
     return io_parse_grid("--procs-grid", value, s->procs, error);
 }
 
-/* Near-cubic: each prime factor, largest first, goes to the axis that has least so far. */
-static void choose_procs(uint64_t processes, uint64_t procs[3]) {
-    uint64_t factors[64];
-    int n = 0;
-    for (uint64_t f = 2; processes > 1; f++) {
-        if (f * f > processes) f = processes;
-        for (; processes % f == 0; processes /= f) factors[n++] = f;
-    }
-    for (int i = 0; i < 3; i++) procs[i] = 1;
-    while (n--) {
-        int least = 0;
-        for (int i = 1; i < 3; i++)
-            if (procs[i] < procs[least]) least = i;
-        procs[least] *= factors[n];
-    }
-}
-
 /* Names, shapes and the largest block, which belongs to process 0. */
 static void build_schema(s3d *s) {
     static const char *const dim_names[DIMS] = {"x", "y", "z", "nsc", "three"};
@@ -89,7 +72,7 @@ static void build_schema(s3d *s) {
 static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
     s3d *s = state;
     (void)run;
-    if (!s->procs_given) choose_procs(processes, s->procs);
+    if (!s->procs_given) io_process_grid(processes, s->procs);
     unsigned long long p[3] = {s->procs[0], s->procs[1], s->procs[2]};
     uint64_t product, points;
     if (__builtin_mul_overflow(p[0], p[1], &product) || __builtin_mul_overflow(product, p[2], &product) ||

@@ -1,0 +1,62 @@
+"""Writes a CTest file: one test for each pattern x method x mode that a built iokernel lists."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+RUNNER = Path(__file__).resolve().with_name("run_case.py")
+
+
+def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
+    """Pattern, method and mode; a method without modes has None."""
+    found: list[tuple[str, str, str | None]] = []
+    for pattern in listing["patterns"]:
+        for method in listing["methods"]:
+            if method["available"]:
+                modes = method["modes"] or [None]
+                found += [(pattern["name"], method["name"], mode) for mode in modes]
+    return found
+
+
+def quoted(word: str) -> str:
+    return f"[==[{word}]==]"
+
+
+def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
+    lines = []
+    for pattern, method, mode in combinations(listing):
+        name = ".".join(word for word in (pattern, method, mode) if word)
+        command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
+        command += ["--method", method, *(["--mode", mode] if mode else [])]
+        command += ["--processes", options.processes, "--dir", options.dir, "--", *options.launch]
+        lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
+        lines.append(
+            f"set_tests_properties({quoted(name)} PROPERTIES TIMEOUT 300 "
+            f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)})"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--processes", required=True, help="such as 1,2,4")
+    parser.add_argument("--at-once", default="1", help="cores that a test keeps to itself")
+    parser.add_argument("--dir", required=True, help="where the tests write")
+    parser.add_argument("--environment", default="", help="of the tests, K=V;K=V")
+    parser.add_argument("launch", nargs="+", help="the launch command, without process count")
+    options = parser.parse_args()
+    listed = subprocess.run(
+        [options.program, "--list", "--json", "-"], stdout=subprocess.PIPE, check=True, timeout=60
+    )
+    options.out.write_text(ctest_file(options, json.loads(listed.stdout)))
+
+
+if __name__ == "__main__":
+    main()

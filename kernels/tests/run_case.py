@@ -1,0 +1,193 @@
+"""Runs one pattern x method x mode with several process counts, and checks what it says it did.
+
+What a run must have moved and verified is computed here from the options, never taken from the
+program's own words. A pattern that is not known here runs with its defaults, and its data sets'
+shapes are what is counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GRID = (13, 11, 7)
+S3D_VALUES = 11 + 3 + 1 + 1  # of float64, at each grid point
+PROCESS_GRIDS = {6: "1x2x3", 4: "4x1x1"}  # the others are left to the program
+RAW = ("posix", "posix-shared", "master", "mpiio")  # files of payload and nothing else
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: options, and what it must move in a step (None: what the data sets say)."""
+
+    options: tuple[str, ...]
+    steps: int
+    repeats: int
+    elements: int | None
+    element_size: int
+    own_files: bool = False
+    beside: int = 0  # text files of a step, beside files of their own
+    records: bool = False  # their data stands in records
+
+
+def s3d_cases(processes: int) -> list[Case]:
+    options = ["--grid", "x".join(map(str, GRID)), "--steps", "2", "--repeat", "2"]
+    if processes in PROCESS_GRIDS:
+        options += ["--procs-grid", PROCESS_GRIDS[processes]]
+    if processes % 2 == 0:
+        options.append("--fsync")
+    return [Case(tuple(options), 2, 2, math.prod(GRID) * S3D_VALUES, 8)]
+
+
+def ior_cases(processes: int) -> list[Case]:
+    """A shared file in odd pieces, and a file for each process; -C and -Z change places."""
+    first, second = ("-C", "-Z") if processes % 2 else ("-Z", "-C")
+    shared = ("-b", "1001", "-t", "77", "-s", "3", first, "--repeat", "2")
+    own = ("-b", "20k", "-t", "10k", "-s", "2", "-F", second, "--steps", "2", "-e")
+    return [
+        Case(shared, 1, 2, processes * 1001 * 3, 1),
+        Case(own, 2, 1, processes * 20 * 1024 * 2, 1, own_files=True),
+    ]
+
+
+def ramses_cases(method: str, processes: int) -> list[Case]:
+    """Uneven levels, some empty; in a shared file both orders of its bytes."""
+    small = ("--size", "8", "--steps", "2", "--refine")
+    if method == "posix":
+        group = ("--io-group", "2") if processes % 2 == 0 else ()
+        return [Case((*small, *group), 2, 1, None, 0, beside=2, records=True)]
+    other = ("--size", "16", "--layout", "process-major", "--repeat", "2")
+    if processes % 2:
+        other = (*other, "--merge-levels")
+    return [Case(small, 2, 1, None, 0), Case(other, 1, 2, None, 0)]
+
+
+def cases(pattern: str, method: str, processes: int) -> list[Case]:
+    if pattern.startswith("ramses-"):
+        return ramses_cases(method, processes)
+    if pattern == "s3d":
+        return s3d_cases(processes)
+    if pattern == "ior":
+        return ior_cases(processes)
+    return [Case(("--steps", "2", "--repeat", "2"), 2, 2, None, 0)]
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(what: str, found: object, right: object) -> None:
+    if found != right:
+        raise Wrong(f"{what} is {found!r}; right is {right!r}")
+
+
+def environment() -> dict[str, str]:
+    """Open MPI: root may run tests, and a process that waits lets others go on."""
+    values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
+    if os.geteuid() == 0:
+        values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return values
+
+
+def run(command: list[str], document: Path) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment(), timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired as expired:
+        raise Wrong(f"no end after {SECONDS} s; stderr: {expired.stderr!r}") from None
+    if done.returncode or "iokernel: error" in done.stderr or "Sanitizer" in done.stderr:
+        raise Wrong(f"exit status {done.returncode}; right is 0; stderr:\n{done.stderr}")
+    if not document.exists():
+        raise Wrong("no result document was written")
+    result: dict[str, Any] = json.loads(document.read_text())
+    return result
+
+
+def check_amounts(case: Case, method: str, processes: int, document: dict[str, Any]) -> None:
+    payload, checked = document["payload"], document["verification"]
+    moves = method != "null"
+    if case.elements is None:
+        elements = sum(math.prod(d["shape"]) for d in payload["datasets"])
+        size = sum(d["bytes"] for d in payload["datasets"])
+    else:
+        elements, size = case.elements, case.elements * case.element_size
+    elements, size = elements * case.steps, size * case.steps
+    expect("payload.bytes", payload["bytes"], size)
+    expect("verification.verdict", checked["verdict"], "verified" if moves else "nothing moved")
+    expect("verification.elements", checked["elements"], elements * case.repeats * moves)
+    expect("verification.bytes", checked["bytes"], size * case.repeats * moves)
+    expect("verification.mismatches", checked["mismatches"], 0)
+    own = case.own_files or method == "posix"
+    files = processes + case.beside if own else 1
+    expect("file_count", document["file_count"], moves * case.steps * files)
+    if method in RAW and not case.records:
+        expect("file_bytes", document["file_bytes"], size)
+    elif moves and document["file_bytes"] <= size:
+        raise Wrong(f"file_bytes is {document['file_bytes']}: less than payload and a header")
+
+
+def check_answers(options: argparse.Namespace, case: Case, processes: int, found: Any) -> None:
+    asked = found["asked"]
+    expect("status", found["status"], "ok")
+    expect("asked.pattern", asked["pattern"], options.pattern)
+    expect("asked.method", asked["method"], options.method)
+    expect("asked.mode", asked["mode"], options.mode)
+    expect("asked.fsync", asked["fsync"], "--fsync" in case.options or "-e" in case.options)
+    expect("system.processes", found["system"]["processes"], processes)
+    expect("samples", [s["repeat"] for s in found["samples"]], list(range(case.repeats)))
+    for sample in found["samples"]:
+        for direction in ("write", "read"):
+            if not sample[direction] or sample[direction]["seconds"] <= 0:
+                raise Wrong(f"samples[{sample['repeat']}].{direction} was not measured")
+
+
+def one(options: argparse.Namespace, case: Case, processes: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="iokernel-", dir=options.dir) as temporary:
+        place, document = Path(temporary) / "data", Path(temporary) / "result.json"
+        place.mkdir()
+        command = [*options.launch, "-n", str(processes), options.program, options.pattern]
+        command += [*case.options, "--method", options.method, "--dir", str(place)]
+        command += ["--mode", options.mode] if options.mode else []
+        command += ["--json", str(document)]
+        try:
+            found = run(command, document)
+            check_answers(options, case, processes, found)
+            check_amounts(case, options.method, processes, found)
+            expect("what is left in --dir", sorted(p.name for p in place.iterdir()), [])
+        except Wrong as wrong:
+            raise Wrong(f"{' '.join(command)}\n  {wrong}") from None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--pattern", required=True)
+    parser.add_argument("--method", required=True)
+    parser.add_argument("--mode")
+    parser.add_argument("--processes", required=True, help="such as 1,2,4")
+    parser.add_argument("--dir", required=True)
+    parser.add_argument("launch", nargs="+")
+    options = parser.parse_args()
+    failed = 0
+    for processes in map(int, options.processes.split(",")):
+        for case in cases(options.pattern, options.method, processes):
+            try:
+                one(options, case, processes)
+                print(f"verified: {processes} processes, {' '.join(case.options)}", flush=True)
+            except Wrong as wrong:
+                failed += 1
+                print(f"FAILED: {wrong}", flush=True)
+    raise SystemExit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+/* Every pattern, for many process counts: the parts of all processes cover each element of each file
+ * exactly once, lie one after the other in memory, and who reads what back is a permutation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pattern.h"
+#include "unit.h"
+
+#define MOST_PROCESSES 12
+#define MOST_WORDS 8
+
+/* Options that make a pattern small and uneven; one that is not here is taken with its defaults. */
+typedef struct {
+    const char *pattern;
+    const struct {
+        int letter;
+        const char *value;
+    } words[MOST_WORDS];
+} setting;
+extern const io_method io_method_posix;
+#define OWN_FILES 10000 /* in place of a letter: a method with a file for each process */
+static const setting settings[] = {
+    {"s3d",          {{256, "13x17x12"}}                                               },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
+    {"ior",          {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
+    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
+    {"ramses-amr",   {{256, "16"}, {259, NULL}}                                        },
+    {"ramses-amr",   {{256, "16"}, {257, "process-major"}, {259, NULL}}                },
+    {"ramses-amr",   {{256, "8"}, {258, NULL}}                                         },
+    {"ramses-amr",   {{256, "16"}, {259, NULL}, {OWN_FILES, NULL}}                     },
+    {"ramses-hydro", {{256, "8"}, {259, NULL}}                                         },
+    {"ramses-hydro", {{256, "8"}, {257, "process-major"}, {258, NULL}}                 },
+    {"ramses-hydro", {{256, "8"}, {259, NULL}, {OWN_FILES, NULL}}                      },
+};
+
+/* How often each element of each data set of a file was handed over. */
+typedef struct {
+    unsigned char **seen;
+    const io_schema *schema;
+} cover;
+
+static void start(cover *c, const io_schema *schema) {
+    *c = (cover){.schema = schema, .seen = calloc((size_t)schema->ndatasets, sizeof *c->seen)};
+    for (int i = 0; i < schema->ndatasets; i++) c->seen[i] = calloc(io_dataset_length(schema, i), 1);
+}
+
+static void finish(cover *c, const char *name, uint64_t processes) {
+    for (int i = 0; i < c->schema->ndatasets; i++) {
+        uint64_t n = io_dataset_length(c->schema, i), wrong = 0;
+        for (uint64_t k = 0; k < n; k++) wrong += c->seen[i][k] != 1;
+        CHECK(!wrong, "%s, %" PRIu64 " processes: %" PRIu64 " elements of %s are not covered once", name,
+              processes, wrong, c->schema->datasets[i].name);
+        free(c->seen[i]);
+    }
+    free(c->seen);
+}
+
+static void mark(cover *c, const io_part *part, const char *name) {
+    const io_dataset *d = &c->schema->datasets[part->dataset];
+    for (int i = 0; i < d->ndims; i++) {
+        bool inside = part->start[i] + part->count[i] <= c->schema->dims[d->dim[i]].length;
+        CHECK(inside, "%s: part of %s is outside along %d", name, d->name, i);
+        CHECK(part->count[i] <= d->block[i], "%s: part of %s is larger than its block", name, d->name);
+        if (!inside) return;
+    }
+    for (io_runs r = io_runs_of(c->schema, part); io_runs_next(&r);)
+        for (uint64_t k = 0; k < r.length; k++) c->seen[part->dataset][r.global + k]++;
+}
+
+/* One process's parts; returns its bytes. */
+static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cover *c, io_part *parts) {
+    uint64_t bytes = 0, records = 0;
+    for (uint64_t call = 0; call < p->calls(state); call++) {
+        int n = p->parts(state, owner, call, parts);
+        CHECK(n > 0 && n <= p->max_parts, "%s: %d parts", p->name, n);
+        for (int i = 0; i < n; i++) {
+            CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
+                  parts[i].offset, bytes);
+            mark(c, &parts[i], p->name);
+            uint64_t rows = 0, elements = io_part_elements(c->schema, &parts[i]);
+            if (elements) rows = elements / parts[i].count[c->schema->datasets[parts[i].dataset].ndims - 1];
+            if (c->schema->records)
+                CHECK(!rows || parts[i].frames == 8 * records + 4,
+                      "%s: %" PRIu64 " bytes of marks before a part", p->name, parts[i].frames);
+            records += rows;
+            bytes += io_part_bytes(c->schema, &parts[i]);
+        }
+    }
+    CHECK(bytes == p->bytes(state, owner), "%s: process %" PRIu64 " has %" PRIu64 " bytes", p->name, owner,
+          bytes);
+    return bytes;
+}
+
+static void check_cover(const io_pattern *p, const void *state, uint64_t processes) {
+    io_schema schema;
+    io_part *parts = malloc((size_t)p->max_parts * sizeof *parts);
+    cover c;
+    p->schema(state, 0, &schema);
+    uint64_t bytes = 0, in_file = 0;
+    for (int i = 0; i < schema.ndatasets; i++) in_file += io_dataset_bytes(&schema, i);
+    if (!schema.file_per_process) start(&c, &schema);
+    for (uint64_t owner = 0; owner < processes; owner++) {
+        if (schema.file_per_process) start(&c, &schema);
+        uint64_t own = take(p, state, owner, &c, parts);
+        if (schema.file_per_process) {
+            finish(&c, p->name, processes);
+            CHECK(own == in_file, "%s: a file of its own holds %" PRIu64 " bytes", p->name, own);
+            p->parts(state, owner, 0, parts);
+            CHECK(parts[0].index0 == owner * own, "%s: values of process %" PRIu64 " are its own", p->name,
+                  owner);
+        }
+        bytes += own;
+    }
+    if (!schema.file_per_process) {
+        finish(&c, p->name, processes);
+        CHECK(bytes == in_file, "%s: %" PRIu64 " bytes of %" PRIu64, p->name, bytes, in_file);
+    }
+    free(parts);
+}
+
+static void check_readers(const io_pattern *p, const void *state, bool must_move, uint64_t processes) {
+    if (!p->owner_to_read) return;
+    for (uint64_t nodes = 1; nodes <= 2 && processes % nodes == 0; nodes++)
+        for (uint64_t repeat = 0; repeat < 3; repeat++) {
+            uint64_t per_node = processes / nodes, times[MOST_PROCESSES] = {0};
+            for (uint64_t rank = 0; rank < processes; rank++) {
+                io_reader reader = {rank, processes, per_node, nodes, repeat};
+                uint64_t owner = p->owner_to_read(state, &reader);
+                CHECK(owner < processes, "%s: process %" PRIu64 " reads %" PRIu64, p->name, rank, owner);
+                if (owner < processes) times[owner]++;
+                if (must_move && processes > 1)
+                    CHECK(nodes > 1 ? owner / per_node != rank / per_node : owner != rank,
+                          "%s: process %" PRIu64 " reads what it wrote", p->name, rank);
+            }
+            for (uint64_t i = 0; i < processes; i++)
+                CHECK(times[i] == 1, "%s: %" PRIu64 " is read %" PRIu64 " times", p->name, i, times[i]);
+        }
+}
+
+static void check_setting(const io_pattern *p, const setting *s, uint64_t processes) {
+    io_error error = {0};
+    io_run run = {.pattern = p, .seed = 1, .repeats = 1, .steps = 1, .write = true, .read = true};
+    bool shifts = false;
+    strcpy(run.dir, ".");
+    run.state = calloc(1, p->state_size);
+    p->defaults(run.state);
+    for (int i = 0; s && i < MOST_WORDS && s->words[i].letter; i++) {
+        if (s->words[i].letter == OWN_FILES)
+            run.method = &io_method_posix;
+        else
+            p->option(run.state, &run, s->words[i].letter, s->words[i].value, &error);
+        shifts |= s->words[i].letter == 'C';
+    }
+    p->configure(run.state, &run, processes, &error);
+    CHECK(!error.set, "%s: %s", p->name, error.text);
+    if (!error.set) {
+        check_cover(p, run.state, processes);
+        check_readers(p, run.state, shifts, processes);
+    }
+    if (p->release) p->release(run.state);
+    free(run.state);
+}
+
+void unit_patterns(void) {
+    int n;
+    const io_pattern *const *all = io_patterns(&n);
+    for (int i = 0; i < n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+            if (strcmp(settings[k].pattern, all[i]->name)) continue;
+            known = true;
+            for (uint64_t processes = 1; processes <= MOST_PROCESSES; processes++)
+                check_setting(all[i], &settings[k], processes);
+        }
+        for (uint64_t processes = 1; !known && processes <= MOST_PROCESSES; processes++)
+            check_setting(all[i], NULL, processes);
+    }
+}

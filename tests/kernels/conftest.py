@@ -1,0 +1,97 @@
+"""Fixtures: the stacks' programs, and files that they have written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import iokernel_model as model
+import pytest
+from iokernel_stacks import ROOT, How, Stack, build, missing, stacks
+
+
+def _stack(name: str) -> Stack:
+    stack = stacks()[name]
+    reason = missing(stack)
+    if reason:
+        pytest.skip(reason)
+    chosen = os.environ.get(f"IOGAUGE_BUILD_{name.upper()}")
+    return build(stack, Path(chosen) if chosen else ROOT / ".local" / "build" / f"test-{name}")
+
+
+@pytest.fixture(scope="session")
+def openmpi() -> Stack:
+    return _stack("openmpi")
+
+
+@pytest.fixture(scope="session")
+def mpich() -> Stack:
+    return _stack("mpich")
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def stack(request: pytest.FixtureRequest) -> Stack:
+    found: Stack = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session")
+def poor() -> Stack:
+    """Open MPI without HDF5 and PnetCDF."""
+    stack = stacks()["openmpi"]
+    reason = missing(stack)
+    if reason:
+        pytest.skip(reason)
+    without = ["-DIOKERNEL_HDF5=OFF", "-DIOKERNEL_PNETCDF=OFF"]
+    return build(stack, ROOT / ".local" / "build" / "test-poor", *without)
+
+
+class Written:
+    """Files kept by a --write-only run; tests take copies of them."""
+
+    def __init__(self, stack: Stack, how: How, words: list[str], folder: Path) -> None:
+        self.stack, self.how, self.words, self.folder = stack, how, words, folder
+        folder.mkdir()
+        run = stack.run(
+            *words, *how.options(), "--dir", str(folder), "--keep", "--write-only",
+            document=folder.with_suffix(".json"),
+        )  # fmt: skip
+        self.document: dict[str, Any] = run.good()
+
+    def copy(self, to: Path) -> Path:
+        return Path(shutil.copytree(self.folder, to))
+
+    def read(self, folder: Path, document: Path | None = None) -> Any:
+        """A --read-only run with the same options."""
+        words = [*self.words, *self.how.options(), "--dir", str(folder), "--read-only"]
+        return self.stack.run(*words, document=document or folder.with_suffix(".json"))
+
+
+Writer = Callable[[Stack, How, str], Written]
+
+S3D = model.S3d()
+IOR = model.Ior()
+PATTERNS = {
+    "s3d": ["s3d", *S3D.options(), "--steps", "2"],
+    "ior": ["ior", *IOR.options(), "-C"],
+    "ior-F": ["ior", *IOR.options(), "-F", "-C"],
+}
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Writer:
+    """Written files by (stack, how, pattern), each made once."""
+    made: dict[tuple[str, How, str], Written] = {}
+    base = tmp_path_factory.mktemp("written")
+
+    def get(stack: Stack, how: How, pattern: str) -> Written:
+        known = (stack.name, how, pattern)
+        if known not in made:
+            folder = base / f"{stack.name}-{how}-{pattern}"
+            made[known] = Written(stack, how, PATTERNS[pattern], folder)
+        return made[known]
+
+    return get

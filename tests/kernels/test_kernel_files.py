@@ -1,0 +1,189 @@
+"""Independent readers open iokernel's files and find every value where it belongs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import h5py  # type: ignore[import-untyped]
+import iokernel_model as model
+import netCDF4
+import numpy as np
+import pytest
+from conftest import IOR, S3D, Writer
+from iokernel_stacks import HOWS, MOVING, How, Stack
+
+ATTRIBUTES = [
+    {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
+    # 1e-6 s over S3D's reference time
+    dict.fromkeys(("time", "tstep"), 1e-6 / 1.29889001100892417e-005) | {"time_save": 1.0e5},
+]
+RAW_SHARED = ("posix-shared", "master", "mpiio")
+
+
+def of(*methods: str) -> list[How]:
+    return [how for how in HOWS if how.method in methods]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+@pytest.mark.parametrize("how", of("pnetcdf"), ids=str)
+def test_s3d_netcdf(stack: Stack, how: How, written: Writer) -> None:
+    folder = written(stack, how, "s3d").folder
+    assert names(folder) == [
+        "pressure_wave_test.0.000E+00.field.nc",
+        "pressure_wave_test.1.000E-06.field.nc",
+    ]
+    for step in range(2):
+        with netCDF4.Dataset(folder / model.s3d_name(step, ".nc")) as file:
+            assert file.data_model == "NETCDF3_64BIT_DATA"
+            dims = {name: len(dim) for name, dim in file.dimensions.items()}
+            assert list(dims.items()) == [
+                ("x", 13), ("y", 11), ("z", 7), ("nsc", 11), ("three", 3),
+            ]  # fmt: skip
+            assert list(file.variables) == list(S3D.NAMES)
+            assert file.variables["yspecies"].dimensions == ("nsc", "z", "y", "x")
+            assert file.variables["u"].dimensions == ("three", "z", "y", "x")
+            assert file.variables["pressure"].dimensions == ("z", "y", "x")
+            assert file.variables["temp"].dimensions == ("z", "y", "x")
+            found = {name: file.getncattr(name) for name in file.ncattrs()}
+            assert found == pytest.approx(ATTRIBUTES[step], rel=1e-15)
+            for name in S3D.NAMES:
+                assert file.variables[name].dtype == np.float64
+                values = file.variables[name][:]
+                assert not np.ma.is_masked(values)
+                np.testing.assert_array_equal(values, S3D.array(name, step))
+
+
+@pytest.mark.parametrize("how", of("hdf5"), ids=str)
+def test_s3d_hdf5(stack: Stack, how: How, written: Writer) -> None:
+    folder = written(stack, how, "s3d").folder
+    assert names(folder) == [model.s3d_name(step, ".h5") for step in range(2)]
+    for step in range(2):
+        with h5py.File(folder / model.s3d_name(step, ".h5")) as file:
+            assert sorted(file) == sorted(S3D.NAMES)
+            assert dict(file.attrs) == pytest.approx(ATTRIBUTES[step], rel=1e-15)
+            for name in S3D.NAMES:
+                assert file[name].dtype == np.dtype("<f8")
+                np.testing.assert_array_equal(file[name][...], S3D.array(name, step))
+
+
+@pytest.mark.parametrize("how", of(*RAW_SHARED), ids=str)
+def test_s3d_raw(stack: Stack, how: How, written: Writer) -> None:
+    folder = written(stack, how, "s3d").folder
+    assert names(folder) == [model.s3d_name(step, ".bin") for step in range(2)]
+    for step in range(2):
+        found = np.fromfile(folder / model.s3d_name(step, ".bin"), np.float64)
+        right = S3D.canonical(step)
+        if how.mode == "ordered":  # a call of each process, rank after rank
+            right = np.concatenate([S3D.share(rank, step) for rank in range(S3D.processes)])
+        np.testing.assert_array_equal(found, right)
+
+
+def test_s3d_posix(stack: Stack, written: Writer) -> None:
+    folder = written(stack, How("posix", None), "s3d").folder
+    for step in range(2):
+        for rank in range(2):
+            path = folder / f"{model.s3d_name(step, '.bin')}.{rank:08d}"
+            np.testing.assert_array_equal(np.fromfile(path, np.float64), S3D.share(rank, step))
+    assert len(names(folder)) == 4
+
+
+def ior_bytes(how: How, path: Path) -> model.Bytes:
+    if how.method == "hdf5":
+        with h5py.File(path) as file:
+            return np.asarray(file["data"][...])
+    if how.method == "pnetcdf":
+        with netCDF4.Dataset(path) as dataset:
+            assert dataset.variables["data"].dtype == np.uint8
+            return np.asarray(dataset.variables["data"][:].data)
+    return np.fromfile(path, np.uint8)
+
+
+@pytest.mark.parametrize("how", [h for h in MOVING if h.method != "posix"], ids=str)
+def test_ior_shared(stack: Stack, how: How, written: Writer) -> None:
+    folder = written(stack, how, "ior").folder
+    assert names(folder) == ["testFile"]
+    right = IOR.shared()
+    if how.mode == "ordered":
+        right = right[IOR.ordered()]
+    np.testing.assert_array_equal(ior_bytes(how, folder / "testFile"), right)
+
+
+@pytest.mark.parametrize("how", MOVING, ids=str)
+def test_ior_file_per_process(stack: Stack, how: How, written: Writer) -> None:
+    folder = written(stack, how, "ior-F").folder
+    assert names(folder) == ["testFile.00000000", "testFile.00000001"]
+    for rank, path in enumerate(sorted(folder.iterdir())):
+        np.testing.assert_array_equal(ior_bytes(how, path), IOR.file_of(rank))
+
+
+@pytest.mark.parametrize("how", MOVING, ids=str)
+def test_document_of_files(stack: Stack, how: How, written: Writer) -> None:
+    """Paths, sizes and data sets' places in the document are those of the files."""
+    made = written(stack, how, "s3d")
+    files = {entry["path"]: entry["bytes"] for entry in made.document["files"]}
+    assert files == {str(p): p.stat().st_size for p in made.folder.iterdir()}
+    assert made.document["file_bytes"] == sum(files.values())
+    assert made.document["verification"]["verdict"] == "not asked"
+    shapes = {d["name"]: tuple(d["shape"]) for d in made.document["payload"]["datasets"]}
+    assert shapes == {name: S3D.shape(name) for name in S3D.NAMES}
+    offsets = {d["name"]: d["offset"] for d in made.document["payload"]["datasets"]}
+    first = sorted(made.folder.iterdir())[0]
+    if how.method == "pnetcdf":
+        assert offsets == model.cdf5_begins(first)
+    elif how.method == "hdf5":
+        with h5py.File(first) as file:
+            assert offsets == {name: file[name].id.get_offset() for name in S3D.NAMES}
+    elif how.method == "posix" or how.mode == "ordered":
+        assert set(offsets.values()) == {None}
+    else:
+        zeros = {name: (0,) * len(S3D.shape(name)) for name in S3D.NAMES}
+        assert offsets == {name: S3D.place(name, zeros[name]) for name in S3D.NAMES}
+
+
+def test_hdf5_chunks(stack: Stack, tmp_path: Path) -> None:
+    """A chunk for each process's block, still every value in its place, and no offset."""
+    words = ["s3d", *S3D.options(), "--method", "hdf5", "--dir", str(tmp_path), "--keep"]
+    hints = ["--hint", "hdf5_chunk=block", "--hint", "hdf5_coll_metadata=true"]
+    document = tmp_path.with_suffix(".json")
+    found = stack.run(*words, *hints, document=document).good()
+    assert found["verification"]["verdict"] == "verified"
+    assert {d["offset"] for d in found["payload"]["datasets"]} == {None}
+    with h5py.File(tmp_path / model.s3d_name(0, ".h5")) as file:
+        assert file["u"].chunks == (3, 7, 6, 13)  # 11 points along y, 2 processes
+        np.testing.assert_array_equal(file["u"][...], S3D.array("u", 0))
+
+
+# README of S3D-IO, "Example metadata of the output file", grid 800 x 800 x 800.
+HEADER = """\
+netcdf pressure_wave_test.0.000E+00.field {
+dimensions:
+        x = 800 ;
+        y = 800 ;
+        z = 800 ;
+        nsc = 11 ;
+        three = 3 ;
+variables:
+        double yspecies(nsc, z, y, x) ;
+        double u(three, z, y, x) ;
+        double pressure(z, y, x) ;
+        double temp(z, y, x) ;
+
+// global attributes:
+                :time = 0. ;
+                :tstep = 0. ;
+                :time_save = 100000. ;
+}
+"""
+
+
+def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, written: Writer) -> None:
+    path = written(stack, How("pnetcdf", "nonblocking"), "s3d").folder / model.s3d_name(0, ".nc")
+    dump = subprocess.run(["ncdump", "-h", str(path)], capture_output=True, text=True, check=True)
+    right = HEADER
+    for axis, length in zip("xyz", S3D.grid, strict=True):
+        right = right.replace(f"{axis} = 800 ;", f"{axis} = {length} ;")
+    assert dump.stdout.expandtabs(8) == right
