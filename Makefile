@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python clean
+.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-fs test-fs-local clean
 
 PYTHON := .venv/bin/python
 REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R \
@@ -20,7 +20,7 @@ run: setup ## measure with both stacks on both file systems; table and output/re
 	$(PYTHON) -m analysis summary || { s=$$?; [ $$status -ne 0 ] || status=$$s; }; \
 	exit $$status
 
-test: setup-test lint test-kernels test-sanitizers test-python ## everything that CI runs
+test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
 	$(PYTHON) -m tools.bench $(ARGS)
@@ -53,6 +53,14 @@ test-sanitizers: setup-test
 
 test-python: setup-test
 	$(PYTHON) -m pytest -q
+
+# ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
+test-fs-local: setup-test
+	@$(PYTHON) -m tools.test_fs --local
+
+test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
+	@environments/debian/setup.sh --test --fs
+	@$(PYTHON) -m tools.test_fs $(ARGS)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

@@ -128,6 +128,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             repeats=self.repeats,
             payload_bytes=self.payload_bytes(),
             verdict=self.the_call.verdict,
+            fs_type=self.file_system.get("mounted_as"),
         )
 
     # ---------------------------------------------------------------- axes

@@ -28,7 +28,8 @@ class Wrong(Exception):
 class Expected:
     """What the test knows by itself, without having read the document.
 
-    `payload_bytes`: one direction of one repeat, all processes, all steps.
+    `payload_bytes`: one direction of one repeat, all processes, all steps. `fs_type`: the file
+    system's type where the site file insists on one; a folder whose mount is gone has another.
     """
 
     pattern: str
@@ -39,6 +40,7 @@ class Expected:
     payload_bytes: int
     verdict: str
     directions: tuple[str, ...] = ("write", "read")
+    fs_type: str | None = None
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -87,6 +89,9 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
         "number of samples": (len(document["samples"]), expected.repeats),
         "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
     }
+    if expected.fs_type:
+        found_type = document["system"]["filesystem"]["type"]
+        wanted["system.filesystem.type"] = (found_type, expected.fs_type)
     for what, (found, right) in wanted.items():
         if found != right:
             yield f"{what} is {found!r}, not {right!r}"

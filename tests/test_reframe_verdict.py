@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -175,6 +176,13 @@ def test_what_is_wrong_is_named(name: str) -> None:
     with pytest.raises(Wrong) as caught:
         check(wrong, EXPECTED)
     assert message in str(caught.value)
+
+
+def test_a_file_system_that_the_site_insists_on_is_checked() -> None:
+    found = document()["system"]["filesystem"]["type"]
+    check(document(), dataclasses.replace(EXPECTED, fs_type=found))
+    with pytest.raises(Wrong, match=f"filesystem.type is '{found}', not 'fuse.glusterfs'"):
+        check(document(), dataclasses.replace(EXPECTED, fs_type="fuse.glusterfs"))
 
 
 def test_an_error_of_the_program_is_quoted() -> None:

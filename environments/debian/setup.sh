@@ -2,9 +2,10 @@
 # Sets this checkout up on Debian: system packages where they are missing, and
 # all else inside the checkout (.venv, .local).
 #
-#   setup.sh [--test] [--python-only]
+#   setup.sh [--test] [--fs] [--python-only]
 #
-# --test adds what `make test` needs; --python-only makes .venv alone, for the
+# --test adds what `make test` needs, --fs the file systems with servers that
+# `make test-fs` mounts; --python-only makes .venv alone, for the
 # ways in which the libraries come from Spack or from modules.
 # Run it as often as you like: what is in place is checked and left alone, and
 # what an interrupted run left half done is done again.
@@ -173,12 +174,13 @@ set_up_python() {
 }
 
 main() {
-    local argument level=run system=yes groups=(common openmpi mpich)
+    local argument level=run system=yes groups=(common openmpi mpich) more=()
     for argument in "$@"; do
         case $argument in
             --test) level='test' ;;
+            --fs) more+=(fs) ;;
             --python-only) system=no ;;
-            *) fail 2 'usage: setup.sh [--test] [--python-only]' ;;
+            *) fail 2 'usage: setup.sh [--test] [--fs] [--python-only]' ;;
         esac
     done
     [[ $root != *[[:space:]]* ]] ||
@@ -192,7 +194,7 @@ main() {
     if [[ $system == yes ]]; then
         source_package --check pnetcdf mpich || groups+=(source-build)
         [[ $level == run ]] || groups+=(test)
-        set_up_system "${groups[@]}"
+        set_up_system "${groups[@]}" "${more[@]}"
         set_up_stack
     fi
     set_up_python "$level"

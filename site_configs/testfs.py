@@ -1,0 +1,64 @@
+"""This machine with the file systems that `make test-fs` has mounted: tools/test_fs.py runs it.
+
+IOGAUGE_TESTFS names a JSON file, {"filesystems": {NAME: ENTRY}}, each ENTRY as
+`common.file_system()` makes it, with `path` and `mounted_as` at least. Without it there are none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common, local
+
+VARIABLE = "IOGAUGE_TESTFS"
+MUST_HAVE = ("path", "mounted_as")
+
+
+def mounted(path: str | None) -> dict[str, dict[str, Any]]:
+    """The entries in a file; `ValueError` names the file and the key that is wrong."""
+    if not path:
+        return {}
+    try:
+        found = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise ValueError(f"{VARIABLE}: {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{VARIABLE}: {path} is not JSON: {error}") from None
+    entries = found.get("filesystems") if isinstance(found, dict) else None
+    if not isinstance(entries, dict):
+        raise ValueError(f"{VARIABLE}: {path} has no object `filesystems`")
+    for name, entry in entries.items():
+        lacking = [key for key in MUST_HAVE if not isinstance(entry.get(key), str)]
+        if lacking:
+            raise ValueError(f"{VARIABLE}: {path}: {name} has no text `{lacking[0]}`")
+    return {name: common.file_system(**entry) for name, entry in entries.items()}
+
+
+SYSTEM = local.site_configuration["systems"][0]
+PARTITION = SYSTEM["partitions"][0]
+
+site_configuration = {
+    **local.site_configuration,
+    "systems": [
+        {
+            **SYSTEM,
+            "name": "testfs",
+            "descr": "this machine, with file systems mounted for testing",
+            "partitions": [
+                {
+                    **PARTITION,
+                    "extras": {
+                        **PARTITION["extras"],
+                        "filesystems": mounted(os.environ.get(VARIABLE)),
+                    },
+                }
+            ],
+        }
+    ],
+}

@@ -1,0 +1,137 @@
+"""Commands that tell why they fail, and servers in a network namespace of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# System administration commands are not on every user's PATH.
+SEARCH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+# Of the block that is reserved for documentation: no machine has it, and no packet leaves.
+ADDRESS = "192.0.2.1"
+
+# The process that holds the namespace. GlusterFS refuses the addresses that a loopback device has.
+HOLD = f"ip link set lo up && ip address add {ADDRESS}/32 dev lo && echo up && exec sleep infinity"
+
+
+class CannotMount(Exception):
+    """Why a file system is not there, in one line."""
+
+
+def find(command: str) -> str | None:
+    """Where a command is."""
+    return shutil.which(command, path=SEARCH)
+
+
+def run(*words: str | Path, timeout: float = 60) -> str:
+    """What a command prints; `CannotMount` with its last word where it fails."""
+    command = [str(word) for word in words]
+    program = find(command[0])
+    if program is None:
+        raise CannotMount(f"{command[0]} is not installed")
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CannotMount(f"{command[0]} took more than {timeout:.0f} s") from None
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        why = said[-1].strip() if said else f"exit status {done.returncode}"
+        raise CannotMount(f"{command[0]}: {why}")
+    return done.stdout
+
+
+def make_image(path: Path, size: int) -> None:
+    """Sparse: it takes the room of what is written."""
+    with path.open("wb") as image:
+        image.truncate(size)
+
+
+@dataclass
+class Servers:
+    """Processes that a session started, on the loopback device of a network namespace that is
+    theirs alone: MPI starts its processes in the machine's own.
+
+    `work`: for their output. `size`: bytes of the file system that holds what they keep.
+    """
+
+    work: Path
+    size: int
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.work / "servers"
+
+    def start(self, name: str, *words: str | Path) -> None:
+        """In the foreground, in the network namespace."""
+        self._spawn(name, [*self._network(), *map(str, words)])
+
+    def run(self, *words: str | Path) -> str:
+        """A command in the network namespace, to its end."""
+        return run(*self._network(), *words)
+
+    def check(self, name: str) -> None:
+        """`CannotMount` where a server has ended."""
+        status = self.running[name].poll()
+        if status is not None:
+            text = (self.work / f"{name}.log").read_text(errors="replace")
+            last = text.strip().splitlines()[-1:] or ["no word"]
+            raise CannotMount(f"{name} ended with status {status}: {last[0]}")
+
+    def disk(self) -> Path:
+        """A file system for what the servers keep: ext4, since a container's own may not store the
+        extended attributes that they need."""
+        if not self.folder.is_mount():
+            image = self.work / "servers.img"
+            make_image(image, self.size)
+            run("mkfs.ext4", "-q", "-F", image)
+            self.folder.mkdir(exist_ok=True)
+            run("mount", "-o", "loop", image, self.folder)
+        return self.folder
+
+    def stop(self) -> None:
+        """Newest first."""
+        while self.running:
+            _, process = self.running.popitem()
+            process.terminate()
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self.folder.is_mount():
+            run("umount", self.folder)
+
+    def _network(self) -> list[str]:
+        """The command in front of another to run it in the namespace, which is made at first."""
+        name = "network"
+        if name not in self.running:
+            self._spawn(name, ["unshare", "--net", "sh", "-c", HOLD])
+            log = self.work / f"{name}.log"
+            while log.read_text() != "up\n":
+                self.check(name)
+        return ["nsenter", f"--net=/proc/{self.running[name].pid}/ns/net", "--"]
+
+    def _spawn(self, name: str, words: list[str]) -> None:
+        """In a session of its own: a signal to ours must not reach a server before its file
+        systems are unmounted."""
+        with (self.work / f"{name}.log").open("wb") as log:
+            self.running[name] = subprocess.Popen(
+                [find(words[0]) or words[0], *words[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "PATH": SEARCH},
+            )
