@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python clean
+.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm clean
 
 PYTHON := .venv/bin/python
 REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R \
@@ -53,6 +53,9 @@ test-sanitizers: setup-test
 
 test-python: setup-test
 	$(PYTHON) -m pytest -q
+
+test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
+	$(PYTHON) -m pytest -q -m slurm
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

@@ -56,6 +56,11 @@ def general(**more: Any) -> list[dict[str, Any]]:
     return [{**section, **more}]
 
 
+# Of `general()` for a site with a batch system: its answer to "is it done?" costs a server's time,
+# which all users share. From one look in a second to one in ten.
+BATCH: dict[str, Any] = {"poll_rate_max": 1, "poll_rate_min": 0.1, "poll_rate_decay": 0.05}
+
+
 def logging() -> list[dict[str, Any]]:
     """The `logging` section: terminal, one log file, and one line per performance variable."""
     OUTPUT.mkdir(parents=True, exist_ok=True)  # ReFrame opens its log file there, first of all
