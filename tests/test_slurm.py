@@ -109,7 +109,7 @@ def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     missing = tmp_path / "nosuch"
-    site = tmp_path / "site.py"
+    site = tmp_path / "no_path.py"
     site.write_text(
         f"import sys\nsys.path.append({str(SITE.parent)!r})\n"
         "from slurm_site import site_configuration\n"
