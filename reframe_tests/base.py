@@ -296,7 +296,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     @run_before("run", always_last=True)
     def hand_values_to_the_template(self) -> None:
         self.job.script_values = self.script_values()
-        self.job.placement = {"block": self.where.block}
+        self.job.placement = {
+            "block": self.where.block,
+            "job_type": self.current_partition.extras.get("job_type", "parallel"),
+        }
 
     @run_before("sanity")
     def record_the_striping(self) -> None:

@@ -112,9 +112,10 @@ def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
     site = tmp_path / "no_path.py"
     site.write_text(
         f"import sys\nsys.path.append({str(SITE.parent)!r})\n"
-        "from slurm_site import site_configuration\n"
-        "extras = site_configuration['systems'][0]['partitions'][0]['extras']\n"
+        "from slurm_site import site_configuration as site\n"
+        "extras = site['systems'][0]['partitions'][0]['extras']\n"
         f"extras['filesystems']['disk'] |= {{'path': {str(missing)!r}, 'create': False}}\n"
+        "site_configuration = site\n"
     )
     session = run(cluster, tmp_path, "-p", "mpich", config=site)
     assert session.status == 1

@@ -61,6 +61,7 @@ def job(**more: Any) -> dict[str, Any]:
         "rest": 0,
         "nodes": 1,
         "block": 1,
+        "job_type": "parallel",
         "cores_per_process": 1,
         "exclusive": False,
         "time_limit": 600.0,
@@ -80,6 +81,7 @@ def test_the_local_script_is_the_one_that_was_agreed() -> None:
 
 LUSTRE = {"kind": "lustre", "count": 96, "size": "1M"}
 PVFS2 = {"kind": "pvfs2", "count": 8, "size": "64k"}
+GPFS = {"kind": "gpfs"}
 UNEVEN = {"processes": 10, "processes_per_node": 4, "full_nodes": 2, "rest": 2, "nodes": 3}
 
 
@@ -97,6 +99,26 @@ FEATURES = {
     # a last node with fewer processes, a resource of the chunks, PVFS2
     "pbs": lambda: on("pbs", PVFS2, options=["-q long", "model=ivy"], **UNEVEN),
     "torque": lambda: on("torque", options=["-q long", "ib"], **UNEVEN),
+    # a block that is larger than the job needs, runjob, GPFS
+    "cobalt": lambda: on(
+        "cobalt",
+        GPFS,
+        block=128,
+        launcher="runjob --np 10 --ranks-per-node 4 --block $COBALT_PARTNAME :",
+        options=["-A project", "-q default"],
+        **UNEVEN,
+    ),
+    # Blue Gene/P and Power6
+    "loadleveler-bluegene": lambda: on(
+        "loadleveler",
+        GPFS,
+        block=64,
+        job_type="bluegene",
+        launcher="mpirun -mode VN -np 10",
+        options=["bg_connection = PREFER_TORUS"],
+        **UNEVEN,
+    ),
+    "loadleveler": lambda: on("loadleveler", launcher="poe", options=["class = c"], **UNEVEN),
 }
 
 
@@ -109,18 +131,29 @@ def test_scripts_are_those_that_were_agreed(name: str, tmp_path: Path) -> None:
     subprocess.run(["bash", "-n", script], check=True)
 
 
-DIRECTIVES = {"slurm": "#SBATCH", "pbs": "#PBS", "torque": "#PBS"}
+DIRECTIVES = {
+    "slurm": "#SBATCH",
+    "pbs": "#PBS",
+    "torque": "#PBS",
+    "cobalt": "#COBALT",
+    "loadleveler": "# @",
+}
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_directives_come_before_anything_that_runs(name: str) -> None:
     """All of these schedulers stop reading directives at the first command."""
+    mark = DIRECTIVES[name.partition("-")[0]]
     lines = FEATURES[name]().splitlines()
-    directives = [n for n, line in enumerate(lines) if line.startswith(DIRECTIVES[name])]
+    directives = [n for n, line in enumerate(lines) if line.startswith(mark)]
     commands = [n for n, line in enumerate(lines) if line and not line.startswith("#")]
     assert lines[0] == "#!/bin/bash"
     assert directives[0] == 1
     assert directives[-1] < commands[0]
+    if mark == "#COBALT":
+        assert directives == list(range(1, 1 + len(directives)))
+    if mark == "# @":
+        assert lines[directives[-1]] == "# @ queue"
 
 
 def test_one_node_that_is_not_full_is_the_only_chunk() -> None:

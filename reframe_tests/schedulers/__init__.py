@@ -5,7 +5,7 @@ A new one is a module here and its name in `BACKENDS`.
 
 from importlib import import_module
 
-BACKENDS = ("local", "slurm", "pbs")
+BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler")
 
 for _name in BACKENDS:
     import_module(f"reframe_tests.schedulers.{_name}")

@@ -26,7 +26,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    # What only the test knows: `block`, the nodes to allocate.
+    # What only the test knows: `block`, the nodes to allocate, and `job_type`, LoadLeveler's.
     placement: dict[str, Any] = {}
 
     def prepare(
@@ -66,6 +66,7 @@ class TemplatedJob:
             "rest": rest,
             "nodes": nodes + bool(rest),
             "block": nodes + bool(rest),
+            "job_type": "parallel",
             "cores_per_process": job.num_cpus_per_task or 1,
             "exclusive": bool(job.exclusive_access),
             "time_limit": job.time_limit,
