@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm clean
+.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm site clean
 
 PYTHON := .venv/bin/python
 REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R \
@@ -56,6 +56,9 @@ test-python: setup-test
 
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
+
+site: setup ## a first site file, by looking at this machine (NAME=dawn)
+	@$(PYTHON) -m tools.new_site $(NAME)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

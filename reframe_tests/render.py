@@ -96,3 +96,11 @@ def _place(error: Exception, folder: Path, template: str) -> str:
         if Path(frame.filename).is_relative_to(folder):
             return f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
     return template
+
+
+if __name__ == "__main__":
+    import sys
+
+    from reframe_tests.render_scripts import main
+
+    raise SystemExit(main(sys.argv[1:]))

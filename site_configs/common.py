@@ -15,14 +15,18 @@ The checkout goes to the *end* of `sys.path`: at its front it would shadow insta
 
 from __future__ import annotations
 
+import inspect
 import os
 from pathlib import Path
 from typing import Any
+
+from reframe.core.exceptions import ConfigError
 
 import reframe_tests.schedulers  # noqa: F401  (registers the templated back ends)
 from reframe_tests import launchers  # noqa: F401  (registers the `stack` launcher)
 from reframe_tests.mounts import mount_of
 from reframe_tests.paths import ROOT
+from site_configs import check
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
@@ -147,18 +151,20 @@ def stack(
     features: list[str],
     launcher: list[str] | None = None,
     modules: list[str] | None = None,
+    command: str = "mpiexec",
     **more: Any,
 ) -> dict[str, Any]:
     """An environ whose libraries its modules and compiler wrapper find by themselves.
 
-    `launcher`: options. `modules`: loaded by commands in each script, and not by ReFrame, which
-    would want the machine's module system even to look at the site file elsewhere. `more`: keys of
+    `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
+    script, and not by ReFrame, which would want the machine's module system even to look at the
+    site file elsewhere. `more`: keys of
     an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
     runs on compute nodes only).
     """
     extras = {
         "mpi_library": mpi_library,
-        "launcher": {"command": "mpiexec", "options": launcher or []},
+        "launcher": {"command": command, "options": launcher or []},
         "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
         "cross": more.pop("cross", False),
     }
@@ -171,13 +177,19 @@ def stack(
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
-    """A site with a batch system, as ReFrame takes it."""
-    return {
+    """A site with a batch system, as ReFrame takes it. `ConfigError` names file and key of what
+    cannot be right."""
+    found = {
         "systems": systems,
         "environments": environments,
         "general": general(**BATCH),
         "logging": logging(),
     }
+    file = inspect.stack()[1].filename
+    wrong = [f"{file}: {problem}" for problem in check.problems(found)]
+    if wrong:
+        raise ConfigError("; ".join(wrong))
+    return found
 
 
 def setting(name: str, default: str) -> str:

@@ -40,7 +40,7 @@ def scripts(session: Session) -> list[Path]:
 
 def test_no_site_is_forgotten() -> None:
     files = {path.stem for path in (ROOT / "site_configs").glob("[!_]*.py")}
-    assert files - {"common", "local"} == set(SITES)
+    assert files - {"check", "common", "local"} == set(SITES)
 
 
 @pytest.mark.parametrize("system", SITES)
@@ -112,3 +112,81 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
     assert "module load mpi\nmodule load hdf5\n" in text
     assert "lfs setstripe -c 4 " in text
     assert "mktemp -d -- /lustre/me/iogauge." in text
+
+
+def test_stripes_are_swept_where_they_can_be_set(tmp_path: Path) -> None:
+    only = ("-t", "stripes", "-n", "StripeSweep.*call=mpiio:collective")
+    session = dry_run("edison", tmp_path / "edison", *only)
+    assert session.status == 0, session.text
+    set_to = {
+        line
+        for script in scripts(session)
+        for line in script.read_text().splitlines()
+        if line.startswith("lfs setstripe")
+    }
+    assert len(scripts(session)) == 15
+    assert 'lfs setstripe -c 64 -S 4M "$run_dir"' in set_to
+    assert 'lfs setstripe -c -1 -S 16M "$run_dir"' in set_to
+    assert dry_run("vargas", tmp_path / "vargas", *only).listed == []
+    one = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective", "-S", "S3d.stripe_count=2")
+    (script,) = scripts(dry_run("edison", tmp_path / "two", *one))
+    assert "lfs setstripe -c 2 -S 1M " in script.read_text()
+
+
+def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
+    fits = "(?=.*on_nodes=16)(?=.*on_each=16)"
+    only = ("-t", "scaling", "-n", f"(Weak|Strong)Scaling.*call=mpiio:collective{fits}")
+    found = {script.parent.name.split("_")[0]: script.read_text() for script in
+             scripts(dry_run("edison", tmp_path, *only))}  # fmt: skip
+    assert set(found) == {"WeakScaling", "StrongScaling"}
+    for text in found.values():
+        assert "#SBATCH --nodes=16\n#SBATCH --ntasks=256\n#SBATCH --ntasks-per-node=16\n" in text
+    assert "--grid 400x400x200 --procs-grid 8x8x4" in found["WeakScaling"]
+    assert "--grid 80x80x80 --procs-grid 8x8x4" in found["StrongScaling"]
+
+
+@pytest.mark.parametrize(
+    ("typo", "said"),
+    [
+        (
+            ('"slurm.j2"', '"slurm.j3"'),
+            "scheduler: 'slurm.j3' is unknown; did you mean 'slurm.j2'?",
+        ),
+        (('["cray"]', '["crya"]'), "environs: 'crya' is unknown; did you mean 'cray'?"),
+        (('"memory"', '"memroy"'), "extras: 'memroy' is unknown; did you mean 'memory'?"),
+        (
+            ("hints=", "hint="),
+            "extras.filesystems.scratch1: 'hint' is unknown; did you mean 'hints'",
+        ),
+        (('"kind": "lustre"', '"kind": "luster"'), "scratch1.striping.kind: 'luster' is unknown"),
+        (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': right is a number"),
+        (('"nodes": 5586', '"nodes": "many"'), "extras.nodes: 'many' is not a whole number"),
+    ],
+)
+def test_a_typo_in_a_site_file_is_named_with_file_and_key(
+    typo: tuple[str, str], said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "edison.py"
+    text = (ROOT / "site_configs" / "edison.py").read_text()
+    assert typo[0] in text
+    here = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
+    path.write_text(here.replace(*typo))
+    session = reframe(tmp_path / "out", "--system", "edison", "-l", config=path, tests="s3d.py")
+    assert session.status == 1
+    assert f"{path}: edison:batch." in session.text
+    assert said in session.text
+
+
+@pytest.mark.parametrize("where", ["edison:nosuch", "nosuch"])
+def test_an_unknown_system_or_partition_is_named(where: str, tmp_path: Path) -> None:
+    config = ROOT / "site_configs" / "edison.py"
+    session = reframe(tmp_path, "--system", where, "-l", config=config, tests="s3d.py")
+    assert session.status == 1
+    assert f"'{where}'" in session.text
+
+
+def test_a_host_that_matches_no_site_is_refused(tmp_path: Path) -> None:
+    config = ROOT / "site_configs" / "edison.py"
+    session = reframe(tmp_path, "-l", config=config, tests="s3d.py")
+    assert session.status == 1
+    assert f"this host matches no system's `hostnames` in <builtin>, {config}" in session.text
