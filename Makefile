@@ -4,7 +4,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-fs test-fs-local clean
+.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm \
+	test-fs test-fs-local site clean
 
 PYTHON := .venv/bin/python
 REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C site_configs/local.py --system local -c reframe_tests -R \
@@ -61,6 +62,12 @@ test-fs-local: setup-test
 test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.test_fs $(ARGS)
+
+test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
+	$(PYTHON) -m pytest -q -m slurm
+
+site: setup ## a first site file, by looking at this machine (NAME=dawn)
+	@$(PYTHON) -m tools.new_site $(NAME)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

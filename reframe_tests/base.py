@@ -20,7 +20,7 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from reframe_tests import filesystems, launchers, stacks
+from reframe_tests import filesystems, launchers, placement, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
 from reframe_tests.verdict import Expected, Wrong, check_run, load
@@ -83,8 +83,13 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     pattern = variable(str, loggable=True)
     fs = parameter(filesystems.names(), type=str, loggable=True)
 
-    # -S NAME=VALUE. num_tasks 0: as many as the scale wants, else min(4, cores of a node).
+    # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one for each core
+    # of that many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
     num_tasks = 0
+    nodes = variable(int, value=0, loggable=True)
+    # Instead of the site's striping; where the file system has any.
+    stripe_count = variable(int, value=0, loggable=True)
+    stripe_size = variable(str, value="", loggable=True)
     repeats = variable(int, value=3, loggable=True)
     steps = variable(int, value=0, loggable=True)
     fsync = variable(typ.Bool, value=True, loggable=True)
@@ -164,17 +169,38 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def set_processes(self) -> None:
-        cores = self.current_partition.processor.num_cpus or 1
-        wanted = self.scale_processes() or min(MAX_DEFAULT_PROCESSES, cores)
-        self.num_tasks = self.num_tasks or wanted
+        """How many processes on how many nodes; what cannot be placed is skipped last of all."""
+        shape = placement.shape_of(self.current_partition)
+        fixed = self.scale_processes()
+        wanted = self.num_tasks or fixed or 0
+        per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
+        if not wanted and not self.nodes:
+            wanted = per_node or min(MAX_DEFAULT_PROCESSES, shape.cores)
+        local = self.current_partition.scheduler.is_local
+        if local and not self.nodes:
+            per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
+        self.unplaceable = ""
+        try:
+            where = placement.place(wanted, per_node, self.nodes, shape)
+        except placement.CannotPlace as problem:
+            self.unplaceable = str(problem)
+            self.num_tasks = wanted or self.nodes * shape.cores
+            return
+        self.num_tasks = where.processes
+        self.where = where
+        if not local:
+            self.num_tasks_per_node = where.per_node
+            self.nodes = where.nodes
 
     @run_after("setup", always_last=True)
     def skip_what_cannot_run(self) -> None:
         """Last of all: the reasons depend on what the hooks before have set."""
         reasons = (
+            self.unplaceable,
             stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
             stacks.too_many(self.current_environ, self.num_tasks),
             self.shortage(),
+            self.memory_shortage(),
         )
         self.skip_reason = next((reason for reason in reasons if reason), "")
         self.skip_if(bool(self.skip_reason), self.skip_reason)
@@ -186,6 +212,14 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             return None
         problem = filesystems.shortage(self.file_system, 2 * self.payload_bytes())
         return f"file system {self.fs}: {problem}" if problem else None
+
+    def memory_shortage(self) -> str | None:
+        """Checked before anything is submitted: a job that runs out of memory wastes its turn."""
+        if self.unplaceable:
+            return None
+        data = self.payload_bytes() // (self.dumps * self.num_tasks)
+        shape = placement.shape_of(self.current_partition)
+        return placement.memory_shortage(data, self.where, shape)
 
     @run_after("setup")
     def use_the_stack(self) -> None:
@@ -242,15 +276,37 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             "system": self.current_system.name,
             "partition": self.current_partition.name,
             "environ": self.current_environ.name,
-            "fs": {"name": self.fs, "note": "", "create": False, **self.file_system},
+            "fs": {
+                "name": self.fs,
+                "note": "",
+                "create": False,
+                **self.file_system,
+                "striping": self.striping(),
+            },
             "before": list(self.prerun_cmds),
             "programs": self.programs(),
             "after": list(self.postrun_cmds),
         }
 
+    def striping(self) -> dict[str, Any] | None:
+        """The site's for this file system, then the user's; None where it has none."""
+        site: dict[str, Any] | None = self.file_system.get("striping")
+        mine = {"count": self.stripe_count, "size": self.stripe_size}
+        return site and {**site, **{key: value for key, value in mine.items() if value}}
+
     @run_before("run", always_last=True)
     def hand_values_to_the_template(self) -> None:
         self.job.script_values = self.script_values()
+        self.job.placement = {
+            "block": self.where.block,
+            "job_type": self.current_partition.extras.get("job_type", "parallel"),
+        }
+
+    @run_before("sanity")
+    def record_the_striping(self) -> None:
+        """What the job read back from the file system goes into the document."""
+        if not self.is_dry_run():
+            striping.record(Path(self.stagedir), self.striping())
 
     # ---------------------------------------------------------------- is it right, and how fast
 

@@ -11,7 +11,16 @@ import reframe.core.runtime as rt
 
 
 def _partitions() -> list[Any]:
-    return list(rt.runtime().system.partitions)
+    """Of the system that ReFrame runs for. Where no site file fits the host, ReFrame silently takes
+    a system of its own, `generic`, on which nothing could run: that is an error here."""
+    system = rt.runtime().system
+    if system.name == "generic":
+        files = ", ".join(str(file) for file in rt.runtime().site_config.sources)
+        # No exception of ReFrame's: its loader would skip the file with a warning, and exit 0.
+        raise SystemExit(
+            f"error: this host matches no system's `hostnames` in {files}: give --system"
+        )
+    return list(system.partitions)
 
 
 def of(partition: Any) -> dict[str, dict[str, Any]]:

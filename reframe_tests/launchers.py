@@ -21,6 +21,49 @@ class StackLauncher(JobLauncher):
         return [self.program, "-n", str(job.num_tasks)]
 
 
+@registry.launcher("runjob")
+class RunjobLauncher(JobLauncher):
+    """Blue Gene/Q. Under Cobalt the environ adds `--block $COBALT_PARTNAME`."""
+
+    def command(self, job: Any) -> list[str]:
+        words = ["runjob", "--np", str(job.num_tasks)]
+        if job.num_tasks_per_node:
+            words += ["--ranks-per-node", str(job.num_tasks_per_node)]
+        return words
+
+    def run_command(self, job: Any) -> str:
+        return f"{super().run_command(job)} :"
+
+
+# Processes of a node -> Blue Gene/P's name for it.
+BGP_MODES = {1: "SMP", 2: "DUAL", 4: "VN"}
+
+
+@registry.launcher("mpirun-bgp")
+class BlueGenePLauncher(JobLauncher):
+    """Blue Gene/P's mpirun."""
+
+    def command(self, job: Any) -> list[str]:
+        mode = BGP_MODES[job.num_tasks_per_node or 1]
+        return ["mpirun", "-mode", mode, "-np", str(job.num_tasks)]
+
+
+@registry.launcher("poe")
+class PoeLauncher(JobLauncher):
+    """IBM's parallel environment: LoadLeveler tells it how many processes and where."""
+
+    def command(self, job: Any) -> list[str]:
+        return ["poe"]
+
+
+@registry.launcher("mpiexec-mpt")
+class MptLauncher(JobLauncher):
+    """SGI's MPT under PBS: takes the nodes from it."""
+
+    def command(self, job: Any) -> list[str]:
+        return ["mpiexec_mpt", "-np", str(job.num_tasks)]
+
+
 def use_stack(launcher: Any, environ: Any) -> None:
     """Make a job's launcher that of `environ`: its command, where the launcher leaves that open
     (`stack`), and its options (with `srun` for instance `--mpi=pmi2`)."""

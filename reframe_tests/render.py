@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
 import traceback
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import jinja2
 
 from reframe_tests.paths import TEMPLATES
+from reframe_tests.striping import in_bytes
 
 
 class TemplateProblem(Exception):
@@ -21,6 +24,27 @@ def _quote(value: object) -> str:
     return shlex.quote(str(value))
 
 
+def _hms(seconds: float) -> str:
+    """`HH:MM:SS`, a started second counted: the filter `hms`."""
+    whole = math.ceil(seconds)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def _minutes(seconds: float) -> int:
+    """A started minute counted: the filter `minutes`."""
+    return math.ceil(seconds / 60)
+
+
+def _pbs_name(name: str) -> str:
+    """What PBS takes: at most 15 letters and digits, a letter first."""
+    return re.sub(r"^[^A-Za-z]+|[^A-Za-z0-9]", "", name)[:15]
+
+
+def _directive(option: str, prefix: str) -> str:
+    """`prefix` before an option, but for one that is a directive of its own (`#DW ...`)."""
+    return option if option.startswith("#") else f"{prefix} {option}"
+
+
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
     """Templates below `folder`; an unknown variable is an error, never an empty string."""
     env = jinja2.Environment(
@@ -30,7 +54,14 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters["sh"] = _quote
+    env.filters |= {
+        "sh": _quote,
+        "hms": _hms,
+        "minutes": _minutes,
+        "pbs_name": _pbs_name,
+        "directive": _directive,
+        "bytes": in_bytes,
+    }
     return env
 
 
@@ -65,3 +96,11 @@ def _place(error: Exception, folder: Path, template: str) -> str:
         if Path(frame.filename).is_relative_to(folder):
             return f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
     return template
+
+
+if __name__ == "__main__":
+    import sys
+
+    from reframe_tests.render_scripts import main
+
+    raise SystemExit(main(sys.argv[1:]))

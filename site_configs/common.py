@@ -15,14 +15,18 @@ The checkout goes to the *end* of `sys.path`: at its front it would shadow insta
 
 from __future__ import annotations
 
+import inspect
 import os
 from pathlib import Path
 from typing import Any
+
+from reframe.core.exceptions import ConfigError
 
 import reframe_tests.schedulers  # noqa: F401  (registers the templated back ends)
 from reframe_tests import launchers  # noqa: F401  (registers the `stack` launcher)
 from reframe_tests.mounts import mount_of
 from reframe_tests.paths import ROOT
+from site_configs import check
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
@@ -54,6 +58,11 @@ def general(**more: Any) -> list[dict[str, Any]]:
         "poll_rate_decay": 0.02,
     }
     return [{**section, **more}]
+
+
+# Of `general()` for a site with a batch system: its answer to "is it done?" costs a server's time,
+# which all users share. From one look in a second to one in ten.
+BATCH: dict[str, Any] = {"poll_rate_max": 1, "poll_rate_min": 0.1, "poll_rate_decay": 0.05}
 
 
 def logging() -> list[dict[str, Any]]:
@@ -107,12 +116,90 @@ def cores() -> int:
     return max(1, min(usable, int(quota) // int(period)))
 
 
-def file_system(path: Path | str, note: str = "", **more: Any) -> dict[str, Any]:
+def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -> dict[str, Any]:
     """One entry of a partition's `extras['filesystems']`.
 
     `path`: where run directories are made. `note`: what a reader of the numbers must know.
+    `kind`: the type to show where the path is not on the machine that ReFrame runs on; a result's
+    own type is always what /proc/mounts of the compute node says.
     `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
-    MPI, such as `ufs:`), `hints` (object).
+    MPI, such as `ufs:`), `hints` (object), `striping` (`kind` of templates/stripe/, `count`,
+    `size`), `published_peak` (`value` in MB/s, `source`).
     """
     path = Path(path).absolute()
-    return {"path": str(path), "type": mount_of(path)["type"], "note": note, **more}
+    found = mount_of(path)["type"] if path.exists() or not kind else kind
+    return {"path": str(path), "type": found, "note": note, **more}
+
+
+def system(
+    name: str, hostnames: list[str], partitions: list[dict[str, Any]], descr: str
+) -> dict[str, Any]:
+    """A machine with a batch system: jobs one after the other, for they share file systems."""
+    return {
+        "name": name,
+        "descr": descr,
+        "hostnames": hostnames,
+        **folders(),
+        "partitions": [{"max_jobs": 1, "time_limit": "30m", **entry} for entry in partitions],
+    }
+
+
+def stack(
+    name: str,
+    compiler: str,
+    mpi_library: str,
+    features: list[str],
+    launcher: list[str] | None = None,
+    modules: list[str] | None = None,
+    command: str = "mpiexec",
+    **more: Any,
+) -> dict[str, Any]:
+    """An environ whose libraries its modules and compiler wrapper find by themselves.
+
+    `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
+    script, and not by ReFrame, which would want the machine's module system even to look at the
+    site file elsewhere. `more`: keys of
+    an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
+    runs on compute nodes only).
+    """
+    extras = {
+        "mpi_library": mpi_library,
+        "launcher": {"command": command, "options": launcher or []},
+        "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
+        "cross": more.pop("cross", False),
+    }
+    loads = [f"module load {module}" for module in modules or []]
+    more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
+    return {
+        "name": name, "cc": compiler, "cxx": "", "ftn": "",
+        "features": ["mpi", "mpiio", *features], "extras": extras, **more,
+    }  # fmt: skip
+
+
+def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
+    """A site with a batch system, as ReFrame takes it. `ConfigError` names file and key of what
+    cannot be right."""
+    found = {
+        "systems": systems,
+        "environments": environments,
+        "general": general(**BATCH),
+        "logging": logging(),
+    }
+    file = inspect.stack()[1].filename
+    wrong = [f"{file}: {problem}" for problem in check.problems(found)]
+    if wrong:
+        raise ConfigError("; ".join(wrong))
+    return found
+
+
+def setting(name: str, default: str) -> str:
+    """What a generic site file leaves to its user: the environment variable IOGAUGE_<name>."""
+    return os.environ.get(f"IOGAUGE_{name}") or default
+
+
+def number(name: str, default: int) -> int:
+    """The same, a whole number; what is none is named."""
+    text = setting(name, str(default))
+    if not text.isdecimal():
+        raise ValueError(f"IOGAUGE_{name}={text!r} is not a whole number")
+    return int(text)

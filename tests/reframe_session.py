@@ -43,16 +43,25 @@ class Session:
 
 
 def reframe(
-    output: Path, *options: str, config: Path = LOCAL, root: Path = ROOT, tests: str = ""
+    output: Path,
+    *options: str,
+    config: Path = LOCAL,
+    root: Path = ROOT,
+    tests: str = "",
+    environment: dict[str, str] | None = None,
 ) -> Session:
     """`reframe -C CONFIG -c reframe_tests -R OPTIONS` in the checkout `root`; `tests`: one file of
-    that folder, which loads sooner."""
+    that folder, which loads sooner; `environment`: in place of this process's."""
     command = [str(Path(sys.executable).parent / "reframe"), "-C", str(config)]
     done = subprocess.run(
         [*command, "-c", str(root / "reframe_tests" / tests), "-R", *options],
         cwd=root,
         env={
-            **{key: value for key, value in os.environ.items() if not key.startswith("RFM_")},
+            **{
+                key: value
+                for key, value in (environment or os.environ).items()
+                if not key.startswith("RFM_")
+            },
             "IOGAUGE_OUTPUT": str(output),
             "IOGAUGE_DISK": str(output / "disk"),
         },

@@ -30,6 +30,7 @@ def values(**more: Any) -> dict[str, Any]:
             "type": "tmpfs",
             "note": "this 'disk' is tmpfs, so memory",
             "create": True,
+            "striping": None,
         },
         "environment": ["module load openmpi", "export OMPI_MCA_pml=ob1"],
         "before": ["echo before"],
@@ -45,12 +46,31 @@ def values(**more: Any) -> dict[str, Any]:
                 ],
             }
         ],
-        "job": {
-            "processes": 4,
-            "directives": [],
-            "launcher": "mpiexec.openmpi -n 4 --bind-to none",
-            "folder": "/stage",
-        },
+        "job": job(),
+        **more,
+    }
+
+
+def job(**more: Any) -> dict[str, Any]:
+    """What a job hands to a template."""
+    return {
+        "name": "rfm_S3d_0d1a48dc",
+        "processes": 4,
+        "processes_per_node": 4,
+        "full_nodes": 1,
+        "rest": 0,
+        "nodes": 1,
+        "block": 1,
+        "job_type": "parallel",
+        "cores_per_process": 1,
+        "exclusive": False,
+        "time_limit": 600.0,
+        "options": [],
+        "directives": [],
+        "launcher": "mpiexec.openmpi -n 4 --bind-to none",
+        "stdout": "rfm_job.out",
+        "stderr": "rfm_job.err",
+        "folder": "/stage",
         **more,
     }
 
@@ -59,12 +79,96 @@ def test_the_local_script_is_the_one_that_was_agreed() -> None:
     assert render("local.sh.j2", values()) == (GOLDEN / "local.sh").read_text()
 
 
+LUSTRE = {"kind": "lustre", "count": 96, "size": "1M"}
+PVFS2 = {"kind": "pvfs2", "count": 8, "size": "64k"}
+GPFS = {"kind": "gpfs"}
+UNEVEN = {"processes": 10, "processes_per_node": 4, "full_nodes": 2, "rest": 2, "nodes": 3}
+
+
+def on(scheduler: str, striping: dict[str, Any] | None = None, **of_job: Any) -> str:
+    """The script of a scheduler's template."""
+    fs = {**values()["fs"], "create": False, "striping": striping}
+    name = f"{scheduler}.sh.j2"
+    return render(name, values(template=name, fs=fs, job=job(**of_job)))
+
+
+# name of the golden script -> the script; one for each feature of the templates
+FEATURES = {
+    # `access` and test options, a directive of another tool, Lustre
+    "slurm": lambda: on("slurm", LUSTRE, options=["-C knl", "#DW jobdw"], exclusive=True, **UNEVEN),
+    # a last node with fewer processes, a resource of the chunks, PVFS2
+    "pbs": lambda: on("pbs", PVFS2, options=["-q long", "model=ivy"], **UNEVEN),
+    "torque": lambda: on("torque", options=["-q long", "ib"], **UNEVEN),
+    # a block that is larger than the job needs, runjob, GPFS
+    "cobalt": lambda: on(
+        "cobalt",
+        GPFS,
+        block=128,
+        launcher="runjob --np 10 --ranks-per-node 4 --block $COBALT_PARTNAME :",
+        options=["-A project", "-q default"],
+        **UNEVEN,
+    ),
+    # Blue Gene/P and Power6
+    "loadleveler-bluegene": lambda: on(
+        "loadleveler",
+        GPFS,
+        block=64,
+        job_type="bluegene",
+        launcher="mpirun -mode VN -np 10",
+        options=["bg_connection = PREFER_TORUS"],
+        **UNEVEN,
+    ),
+    "loadleveler": lambda: on("loadleveler", launcher="poe", options=["class = c"], **UNEVEN),
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_scripts_are_those_that_were_agreed(name: str, tmp_path: Path) -> None:
+    text = FEATURES[name]()
+    assert text == (GOLDEN / f"{name}.sh").read_text()
+    script = tmp_path / "script"
+    script.write_text(text)
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+DIRECTIVES = {
+    "slurm": "#SBATCH",
+    "pbs": "#PBS",
+    "torque": "#PBS",
+    "cobalt": "#COBALT",
+    "loadleveler": "# @",
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_directives_come_before_anything_that_runs(name: str) -> None:
+    """All of these schedulers stop reading directives at the first command."""
+    mark = DIRECTIVES[name.partition("-")[0]]
+    lines = FEATURES[name]().splitlines()
+    directives = [n for n, line in enumerate(lines) if line.startswith(mark)]
+    commands = [n for n, line in enumerate(lines) if line and not line.startswith("#")]
+    assert lines[0] == "#!/bin/bash"
+    assert directives[0] == 1
+    assert directives[-1] < commands[0]
+    if mark == "#COBALT":
+        assert directives == list(range(1, 1 + len(directives)))
+    if mark == "# @":
+        assert lines[directives[-1]] == "# @ queue"
+
+
+def test_one_node_that_is_not_full_is_the_only_chunk() -> None:
+    few = {"processes": 3, "processes_per_node": 4, "full_nodes": 0, "rest": 3, "nodes": 1}
+    assert "#PBS -l select=1:ncpus=3:mpiprocs=3\n" in on("pbs", **few)
+    assert "#PBS -l nodes=1:ppn=3\n" in on("torque", **few)
+
+
 def script_in(folder: Path, body: str, environment: list[str] | None = None) -> Path:
     """A local script in `folder` whose program does `body`, on a file system in `folder`."""
     program = folder / "program.sh"
     program.write_text(f"#!/bin/bash\n{body}\n")
     program.chmod(0o755)
-    fs = {"name": "disk", "path": str(folder / "it's a disk"), "type": "ext4", "note": ""}
+    fs = {"name": "disk", "path": str(folder / "it's a disk"), "type": "ext4", "note": "",
+          "striping": None}  # fmt: skip
     text = render(
         "local.sh.j2",
         values(
@@ -73,7 +177,7 @@ def script_in(folder: Path, body: str, environment: list[str] | None = None) -> 
             before=[],
             after=[],
             programs=[{"path": str(program), "options": ['"$run_dir"']}],
-            job={"processes": 1, "directives": [], "launcher": "env -- X=1", "folder": "/stage"},
+            job=job(processes=1, launcher="env -- X=1"),
         ),
     )
     script = folder / "stage" / "rfm_job.sh"

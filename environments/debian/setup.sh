@@ -193,7 +193,7 @@ main() {
     wait_for_lock 9 set-up
     if [[ $system == yes ]]; then
         source_package --check pnetcdf mpich || groups+=(source-build)
-        [[ $level == run ]] || groups+=(test)
+        [[ $level == run ]] || groups+=(test slurm)
         set_up_system "${groups[@]}" "${more[@]}"
         set_up_stack
     fi

@@ -26,6 +26,8 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
+    # What only the test knows: `block`, the nodes to allocate, and `job_type`, LoadLeveler's.
+    placement: dict[str, Any] = {}
 
     def prepare(
         self,
@@ -54,15 +56,27 @@ class TemplatedJob:
 
     def _job_values(self) -> dict[str, Any]:
         job: Any = self
+        per_node = job.num_tasks_per_node or job.num_tasks
+        nodes, rest = divmod(job.num_tasks, per_node)
         return {
             "name": job.name,
             "processes": job.num_tasks,
-            "processes_per_node": job.num_tasks_per_node,
+            "processes_per_node": per_node,
+            "full_nodes": nodes,
+            "rest": rest,
+            "nodes": nodes + bool(rest),
+            "block": nodes + bool(rest),
+            "job_type": "parallel",
+            "cores_per_process": job.num_cpus_per_task or 1,
+            "exclusive": bool(job.exclusive_access),
             "time_limit": job.time_limit,
+            # What the partition (`access`), the test and the command line (`-J`) ask for besides.
+            "options": [*job.sched_access, *job.options, *job.cli_options],
             "directives": job.scheduler.emit_preamble(job),
             # Rendered here and not by the test: a flexible job's task count is known only now.
             "launcher": job.launcher.run_command(job),
             "stdout": job.stdout,
             "stderr": job.stderr,
             "folder": job.workdir,
+            **self.placement,
         }

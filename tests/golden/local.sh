@@ -35,6 +35,11 @@ set -u
 
 # A folder of this run's own on the file system that is measured.
 mkdir -p -- '/scratch/my files'
+[ -d '/scratch/my files' ] || {
+    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+        "see filesystems.disk.path of partition local:host in the site file" >&2
+    exit 1
+}
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
 
 echo before

@@ -1,0 +1,101 @@
+"""How many processes run on how many nodes. Needs no ReFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class CannotPlace(Exception):
+    """What was asked for contradicts itself or does not fit; the text says why."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a partition offers; 0 and empty: nothing is known.
+
+    `cores`: of a node. `nodes`: of the partition. `memory`: MiB of a node for jobs.
+    `per_node`: the numbers of processes that a node can be given (Blue Gene: powers of two).
+    `blocks`: the numbers of nodes that a job can be given (Blue Gene partitions).
+    """
+
+    cores: int = 1
+    nodes: int = 0
+    memory: int = 0
+    per_node: tuple[int, ...] = ()
+    blocks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`nodes` run processes; `block` nodes are allocated (more where only blocks can be had)."""
+
+    processes: int
+    per_node: int
+    nodes: int
+    block: int
+
+
+def shape_of(partition: object) -> Shape:
+    """From a ReFrame partition: `processor.num_cpus` and `extras`."""
+    extras = partition.extras  # type: ignore[attr-defined]
+    return Shape(
+        cores=partition.processor.num_cpus or 1,  # type: ignore[attr-defined]
+        nodes=extras.get("nodes", 0),
+        memory=extras.get("memory", 0),
+        per_node=tuple(extras.get("per_node", ())),
+        blocks=tuple(extras.get("blocks", ())),
+    )
+
+
+def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
+    """`processes`, `per_node` and `nodes`: as asked for, 0 where that is open.
+
+    With `nodes` alone, every core of them gets a process.
+    """
+    if not processes:
+        processes = max(nodes, 1) * (per_node or shape.cores)
+    if not per_node:
+        per_node = -(-processes // nodes) if nodes else min(processes, shape.cores)
+        per_node = smallest(shape.per_node, per_node, "processes per node")
+    elif shape.per_node and per_node not in shape.per_node:
+        allowed = ", ".join(map(str, shape.per_node))
+        raise CannotPlace(
+            f"{per_node} processes per node asked for; this partition takes {allowed}"
+        )
+    needed = -(-processes // per_node)
+    if nodes and needed != nodes:
+        raise CannotPlace(
+            f"{processes} processes at {per_node} per node are {needed} nodes, not {nodes}"
+        )
+    if shape.nodes and needed > shape.nodes:
+        raise CannotPlace(
+            f"{processes} processes at {per_node} per node need {needed} nodes, "
+            f"the partition has {shape.nodes}"
+        )
+    return Placement(processes, per_node, needed, smallest(shape.blocks, needed, "nodes"))
+
+
+def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
+    """The smallest allowed number that is not below `wanted`."""
+    if not allowed:
+        return wanted
+    for number in sorted(allowed):
+        if number >= wanted:
+            return number
+    raise CannotPlace(f"{wanted} {what} asked for; this partition gives at most {max(allowed)}")
+
+
+def memory_shortage(bytes_per_process: int, placement: Placement, shape: Shape) -> str | None:
+    """Why a node's memory is too small, or None. Twice the data: what is written and what is read
+    back, or a library's copy of it, are in memory at once."""
+    if not shape.memory:
+        return None
+    has = shape.memory * 2**20 // placement.per_node
+    needs = 2 * bytes_per_process
+    if needs <= has:
+        return None
+    return (
+        f"{needs / 2**20:.0f} MiB of memory per process needed, {has / 2**20:.0f} MiB are there "
+        f"(extras.memory: {shape.memory} MiB for {placement.per_node} processes per node)"
+    )

@@ -1,0 +1,74 @@
+"""Striping: what a job script read back from the file system, and its place in the document.
+
+The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and leaves what the file
+system says of a file of that layout in `striping.txt`. Needs no ReFrame.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+# kind -> what stands where in the answer of its command; `count` and `size` are integers
+ANSWERS = {
+    # lfs getstripe FILE
+    "lustre": {
+        "count": r"^\s*lmm_stripe_count:\s*(-?\d+)",
+        "size": r"^\s*lmm_stripe_size:\s*(\d+)",
+    },
+    # pvfs2-viewdist -f FILE
+    "pvfs2": {
+        "count": r"^Number of datafiles/servers\s*=\s*(\d+)",
+        "size": r"^\s*strip_size:\s*(\d+)",
+    },
+    # stat -c 'block size %o' FILE
+    "gpfs": {"size": r"^block size (\d+)"},
+}
+
+
+class UnknownKind(Exception):
+    """A `striping.kind` that no template and no parser knows."""
+
+
+def in_bytes(size: object) -> int:
+    """`1M`, `64k`, `1048576`. `ValueError` names what is neither."""
+    match = re.fullmatch(r"(\d+)([kmg]?)", str(size).lower())
+    if not match:
+        raise ValueError(f"size {size!r}: right is a number of bytes, or one with k, M or G")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def read_back(kind: str, text: str) -> dict[str, Any]:
+    """`count` and `size` as found; a value that is not in the text is None, never a guess."""
+    if kind not in ANSWERS:
+        raise UnknownKind(
+            f"striping kind {kind!r} is unknown; right is one of {', '.join(ANSWERS)}"
+        )
+    found = {
+        name: re.search(pattern, text, re.MULTILINE) for name, pattern in ANSWERS[kind].items()
+    }
+    return {name: match and int(match[1]) for name, match in found.items()}
+
+
+def record(stage: Path, asked: dict[str, Any] | None) -> None:
+    """Put `used.striping` into the result document in `stage`, if the job left both files."""
+    document = stage / "result.json"
+    answer = stage / "striping.txt"
+    if asked is None or not document.is_file() or not answer.is_file():
+        return
+    try:
+        data = json.loads(document.read_text())
+    except ValueError:
+        return  # the sanity check says what is wrong with it
+    if not isinstance(data.get("used"), dict):
+        return
+    data["used"]["striping"] = {
+        "kind": asked["kind"],
+        "asked": {key: asked[key] for key in ("count", "size") if key in asked},
+        **read_back(asked["kind"], answer.read_text(errors="replace")),
+    }
+    document.write_text(json.dumps(data, indent=1) + "\n")

@@ -1,0 +1,77 @@
+"""What ReFrame's own schema lets pass in a site file: each problem names the key and what is right.
+
+Used by `common.site`; a typo in `extras` would else be ignored, and the wrong thing measured.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from reframe_tests.schedulers import NAMES as SCHEDULERS
+from reframe_tests.striping import ANSWERS, in_bytes
+
+STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
+EXTRAS = ("nodes", "memory", "per_node", "blocks", "job_type", "filesystems")
+ENTRY = ("path", "type", "note", "create", "prefix", "hints", "striping", "published_peak")
+WHOLE_NUMBERS = ("nodes", "memory")
+
+
+def unknown(word: str, known: Iterable[str]) -> str:
+    """What to say of a word that is not among the known."""
+    names = list(known)
+    close = difflib.get_close_matches(word, names, 1)
+    right = f"did you mean {close[0]!r}?" if close else f"right is one of {', '.join(names)}"
+    return f"{word!r} is unknown; {right}"
+
+
+def problems(site: dict[str, Any]) -> Iterator[str]:
+    """All of a site's, each beginning with its key."""
+    stacks = {environ["name"] for environ in site["environments"]}
+    for system in site["systems"]:
+        for part in system["partitions"]:
+            at = f"{system['name']}:{part['name']}"
+            if part["scheduler"] not in (*SCHEDULERS, *STOCK):
+                yield f"{at}.scheduler: {unknown(part['scheduler'], SCHEDULERS)}"
+            for name in part["environs"]:
+                if name not in stacks:
+                    yield f"{at}.environs: {unknown(name, stacks)}"
+            yield from of_extras(f"{at}.extras", part.get("extras", {}))
+
+
+def of_extras(at: str, extras: dict[str, Any]) -> Iterator[str]:
+    for key in extras:
+        if key not in EXTRAS:
+            yield f"{at}: {unknown(key, EXTRAS)}"
+    for key in WHOLE_NUMBERS:
+        value = extras.get(key, 0)
+        if not isinstance(value, int) or value < 0:
+            yield f"{at}.{key}: {value!r} is not a whole number"
+    if not extras.get("filesystems"):
+        yield f"{at}.filesystems: there is none, so no test can run"
+    for name, entry in extras.get("filesystems", {}).items():
+        yield from of_entry(f"{at}.filesystems.{name}", entry)
+
+
+def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
+    for key in entry:
+        if key not in ENTRY:
+            yield f"{at}: {unknown(key, ENTRY)}"
+    for key, value in entry.get("hints", {}).items():
+        if not isinstance(value, str):
+            yield f"{at}.hints.{key}: {value!r} is not a string"
+    prefix = entry.get("prefix", "")
+    if prefix and not prefix.endswith(":"):
+        yield f"{at}.prefix: {prefix!r} does not end with a colon"
+    striping = entry.get("striping") or {"kind": "gpfs"}
+    kind = striping.get("kind", "")
+    if kind not in ANSWERS:
+        yield f"{at}.striping.kind: {unknown(kind, ANSWERS)}"
+        return
+    for key in set(ANSWERS[kind]) - set(striping) if kind != "gpfs" else ():
+        yield f"{at}.striping.{key}: missing"
+    try:
+        in_bytes(striping.get("size", 0))
+    except ValueError as error:
+        yield f"{at}.striping.size: {error}"

@@ -1,0 +1,52 @@
+"""FAUST at Utah State: 64 Athlon XP, Fast Ethernet, PVFS2 and NFS (parallel CGNS, 2005).
+
+Shape (2005 document): 64 nodes of one processor and 256 MB, diskless but for scratch; every compute
+node is a server and a client of PVFS2; NFS comes from the master. PBS of that time asks for
+`nodes=N:ppn=M`, which is Torque's request, so `torque.j2`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common
+
+batch = {
+    "name": "batch",
+    "scheduler": "torque.j2",
+    "launcher": "mpiexec",
+    "environs": ["mpich"],
+    "features": ["striping"],
+    "processor": {"num_cpus": 1},
+    "extras": {
+        "nodes": 64,
+        "memory": 256,
+        "filesystems": {
+            "pvfs2": common.file_system(
+                common.setting("PVFS2", "/pvfs2"),
+                kind="pvfs2",
+                # ROMIO then speaks to the servers itself, and not through the kernel's mount.
+                prefix="pvfs2:",
+                striping={"kind": "pvfs2", "count": 64, "size": "64k"},
+                note="every compute node is a server too; ROMIO turns data sieving for writes off",
+            ),
+            "nfs": common.file_system(
+                common.setting("NFS", "/home"),
+                kind="nfs",
+                # ROMIO's driver that locks around each access: with the plain one (`ufs:`) two
+                # clients' caches would overwrite each other's parts of a page.
+                prefix="nfs:",
+                hints={"romio_ds_write": "disable"},
+                note="one server, the master; it must be mounted with noac for shared files",
+            ),
+        },
+    },
+}
+
+site_configuration = common.site(
+    [common.system("faust", [r"faust\d*"], [batch], "Athlon cluster, Utah State")],
+    [common.stack("mpich", "mpicc", "libmpich.so.12", ["romio", "hdf5", "peak"])],
+)

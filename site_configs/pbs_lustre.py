@@ -1,0 +1,54 @@
+"""A cluster with PBS Professional and Lustre, shaped like NASA's Pleiades.
+
+Pleiades' Ivy Bridge nodes: 20 cores, 64 GB, chosen by `model=ivy`; SGI MPT. Other machines by the
+environment: IOGAUGE_SCRATCH, IOGAUGE_CORES, IOGAUGE_MEMORY (MiB), IOGAUGE_NODES, IOGAUGE_MODEL,
+IOGAUGE_QUEUE, IOGAUGE_MODULES.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common
+
+MODEL = common.setting("MODEL", "ivy")
+QUEUE = common.setting("QUEUE", "")
+
+batch = {
+    "name": "batch",
+    "scheduler": "pbs.j2",
+    "launcher": "mpiexec-mpt",
+    "environs": ["mpt"],
+    # Without a dash: a resource of the chunks of `select`.
+    "access": [f"model={MODEL}", *([f"-q {QUEUE}"] if QUEUE else [])],
+    "features": ["striping"],
+    "processor": {"num_cpus": common.number("CORES", 20)},
+    "extras": {
+        "nodes": common.number("NODES", 256),
+        "memory": common.number("MEMORY", 61440),
+        "filesystems": {
+            "nobackup": common.file_system(
+                common.setting("SCRATCH", "/nobackup"),
+                kind="lustre",
+                striping={"kind": "lustre", "count": 16, "size": "1M"},
+                hints={"romio_cb_write": "enable"},
+            ),
+        },
+    },
+}
+
+site_configuration = common.site(
+    [common.system("pbs_lustre", [r"pfe\d+"], [batch], "PBS and Lustre, like Pleiades")],
+    [
+        common.stack(
+            "mpt",
+            "mpicc",
+            "libmpi.so",
+            ["romio", "hdf5", "pnetcdf", "peak"],
+            modules=common.setting("MODULES", "").split(),
+        )
+    ],
+)

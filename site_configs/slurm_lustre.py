@@ -1,0 +1,53 @@
+"""A cluster with Slurm and Lustre, whichever: copy it, or describe yours by the environment.
+
+IOGAUGE_SCRATCH (a folder on Lustre), IOGAUGE_CORES and IOGAUGE_MEMORY (MiB) of a node,
+IOGAUGE_NODES, IOGAUGE_QUEUE, IOGAUGE_ACCOUNT, IOGAUGE_MODULES, IOGAUGE_STRIPES.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common
+
+SCRATCH = common.setting("SCRATCH", "/scratch")
+ACCESS = {"--partition": common.setting("QUEUE", ""), "--account": common.setting("ACCOUNT", "")}
+
+batch = {
+    "name": "batch",
+    "scheduler": "slurm.j2",
+    "launcher": "srun",
+    "environs": ["default"],
+    "access": [f"{option}={value}" for option, value in ACCESS.items() if value],
+    "features": ["striping"],
+    "processor": {"num_cpus": common.number("CORES", 32)},
+    "extras": {
+        "nodes": common.number("NODES", 16),
+        "memory": common.number("MEMORY", 65536),
+        "filesystems": {
+            "scratch": common.file_system(
+                SCRATCH,
+                kind="lustre",
+                # -1: over all targets. ROMIO's own default is one writer per target.
+                striping={"kind": "lustre", "count": common.setting("STRIPES", "-1"), "size": "1M"},
+                hints={"romio_cb_write": "enable"},
+            ),
+        },
+    },
+}
+
+site_configuration = common.site(
+    [common.system("slurm_lustre", [r"slurm-lustre\d*"], [batch], "Slurm and Lustre")],
+    [
+        common.stack(
+            "default",
+            "mpicc",
+            "libmpi.so.40",
+            ["hdf5", "pnetcdf", "peak"],
+            modules=common.setting("MODULES", "").split(),
+        )
+    ],
+)

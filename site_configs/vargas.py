@@ -1,0 +1,47 @@
+"""Vargas at IDRIS: IBM Power6, LoadLeveler, GPFS (the 2011 RAMSES and IOR measurements).
+
+Shape (IDRIS 2011 document): 112 nodes, 3584 cores, 18 TB; two InfiniBand links of 16 Gbit/s a node.
+GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common
+
+PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
+
+# IBM's MPI-IO, not ROMIO: its own names. Large blocks of a file go to one task each.
+HINTS = {"IBM_largeblock_io": "true"}
+
+
+def gpfs(path: str) -> dict[str, object]:
+    return common.file_system(
+        path, kind="gpfs", striping={"kind": "gpfs"}, hints=HINTS, published_peak=PEAK
+    )
+
+
+compute = {
+    "name": "compute",
+    "scheduler": "loadleveler.j2",
+    "launcher": "poe",
+    "environs": ["xl"],
+    "processor": {"num_cpus": 32},
+    "extras": {
+        "nodes": 112,
+        "memory": 18 * 2**20 // 112,  # 18 TB over all nodes
+        "filesystems": {
+            "workdir": gpfs(common.setting("WORKDIR", "/workdir")),
+            "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
+        },
+    },
+}
+
+site_configuration = common.site(
+    [common.system("vargas", [r"vargas\d*"], [compute], "Power6, IDRIS")],
+    [common.stack("xl", "mpcc_r", "", ["hdf5", "pnetcdf", "peak"], cross=True)],
+)

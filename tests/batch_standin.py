@@ -1,0 +1,154 @@
+"""Stand-ins for the commands of PBS, Torque, Cobalt and LoadLeveler: small, and only for tests.
+
+`install(folder, kind)` puts commands into a folder. They run a job's script on this machine and
+print what those systems print (PBS Professional's reference guide, Cobalt's user guide, IBM's
+"Using and Administering"). STANDIN_SAYS=garbled: queries print nonsense; =no-id: submissions do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = {
+    "pbs": ("qsub", "qstat", "qdel"),
+    "torque": ("qsub", "qstat", "qdel"),
+    "cobalt": ("qsub", "qstat", "qdel"),
+    "loadleveler": ("llsubmit", "llq", "llcancel"),
+}
+SUBMIT = ("qsub", "llsubmit")
+QUERY = ("qstat", "llq")
+
+
+def install(folder: Path, kind: str) -> None:
+    """The commands of `kind` in `folder`/bin; jobs are noted in `folder`/jobs."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "jobs").mkdir()
+    for name in COMMANDS[kind]:
+        command = folder / "bin" / name
+        command.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" "{__file__}" {kind} {name} "{folder}/jobs" "$@"\n'
+        )
+        command.chmod(0o755)
+
+
+class Jobs:
+    """What was submitted: a number, a process, and how it ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def submit(self, script: Path, out: str, err: str, log: str) -> int:
+        number = 100 + len(list(self.folder.glob("*.job")))
+        note = self.folder / f"{number}.job"
+        ended = self.folder / f"{number}.status"
+        # The shell around the script outlives a signal to its group, to note how that ended.
+        lines = ["trap : TERM", f'"$0" >"{out}" 2>"{err}" & wait $!', "s=$?"]
+        lines += ["[ $s -le 128 ] || { wait $!; s=$?; }"]
+        if log:
+            end = "task completed normally with an exit code of $s; initiating job cleanup"
+            lines.append(f'echo "Info: {end} and removal" >"{log}"')
+        lines.append(f'echo $s >"{ended}.new"; mv "{ended}.new" "{ended}"')
+        job = subprocess.Popen(
+            ["bash", "-c", "\n".join(lines), str(script.absolute())],
+            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        note.write_text(str(job.pid))
+        return number
+
+    def is_running(self, number: int) -> bool:
+        return not (self.folder / f"{number}.status").exists()
+
+    def status(self, number: int) -> str:
+        return (self.folder / f"{number}.status").read_text().strip()
+
+    def kill(self, number: int) -> None:
+        os.killpg(int((self.folder / f"{number}.job").read_text()), signal.SIGTERM)
+
+
+def directive(script: str, pattern: str) -> str:
+    match = re.search(pattern, script, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def submit(kind: str, jobs: Jobs, arguments: list[str]) -> int:
+    script = Path(arguments[-1])
+    text = script.read_text()
+    names = {
+        "pbs": (r"^#PBS -o (\S+)", r"^#PBS -e (\S+)", r"^(?!)()"),
+        "torque": (r"^#PBS -o (\S+)", r"^#PBS -e (\S+)", r"^(?!)()"),
+        "cobalt": (r"^#COBALT -o (\S+)", r"^#COBALT -e (\S+)", r"^#COBALT --debuglog (\S+)"),
+        "loadleveler": (r"^# @ output = (\S+)", r"^# @ error = (\S+)", r"^(?!)()"),
+    }[kind]
+    if kind == "cobalt" and not os.access(script, os.X_OK):
+        print(f"command {script} is not executable", file=sys.stderr)
+        return 1
+    if kind == "loadleveler" and not re.search(r"^# @ queue$", text, re.MULTILINE):
+        print("llsubmit: 2512-051 This job has not been submitted to LoadLeveler.")
+        return 1
+    if not os.access(script, os.X_OK):
+        script.chmod(0o755)
+    number = jobs.submit(script, *(directive(text, pattern) for pattern in names))
+    if os.environ.get("STANDIN_SAYS") == "no-id":
+        print("try again later")
+    elif kind == "loadleveler":
+        print('llsubmit: Processed command file through Submit Filter: "/etc/filter".')
+        print(f'llsubmit: The job "frontend.site.{number}" has been submitted.')
+    else:
+        print(number if kind == "cobalt" else f"{number}.server")
+    return 0
+
+
+def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
+    if os.environ.get("STANDIN_SAYS") == "garbled":
+        print("Segmentation fault")
+        return 139
+    number = int(re.findall(r"\d+", arguments[-1])[0])
+    running = jobs.is_running(number)
+    if kind == "cobalt":
+        if not running:
+            return 1
+        print("JobID  State    Location\n========================")
+        print(f"{number}    running  CET-20400-31731-128")
+    elif kind == "loadleveler":
+        if not running:
+            print("llq: There is currently no job status to report.")
+            return 0
+        print("Step Id                  ST\n------------------------ --")
+        print(f"front.{number}.0             R ")
+        print("\n1 job step(s) in query, 0 waiting, 0 pending, 1 running, 0 held, 0 preempted")
+    elif running:
+        print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = R")
+        print("    exec_host = n1/0+n2/0\n")
+    elif kind == "pbs" and arguments[0] == "-xf":
+        print(f"Job Id: {number}.server\n    job_state = F\n    Exit_status = ", end="")
+        print(jobs.status(number))
+    else:
+        print(f"qstat: {number}.server Job has finished, use -x or -H", file=sys.stderr)
+        return 35 if kind == "pbs" else 153
+    return 0
+
+
+def cancel(kind: str, jobs: Jobs, arguments: list[str]) -> int:
+    number = int(re.findall(r"\d+", arguments[-1])[0])
+    jobs.kill(number)
+    if kind == "cobalt":
+        print(f"      Deleted Jobs\nJobID  User\n===========\n{number}   me")
+    if kind == "loadleveler":
+        print("llcancel: Cancel command has been sent to the central manager.")
+    return 0
+
+
+def main(kind: str, name: str, folder: str, *arguments: str) -> int:
+    jobs = Jobs(Path(folder))
+    act = submit if name in SUBMIT else query if name in QUERY else cancel
+    return act(kind, jobs, list(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(*sys.argv[1:]))

@@ -1,0 +1,62 @@
+#!/bin/bash
+# @ job_name = rfm_S3d_0d1a48dc
+# @ initialdir = /stage
+# @ output = rfm_job.out
+# @ error = rfm_job.err
+# @ notification = never
+# @ wall_clock_limit = 00:10:00
+# @ job_type = bluegene
+# @ bg_size = 64
+# @ bg_connection = PREFER_TORUS
+# @ queue
+#
+# S3d %fs=disk %call=mpiio:collective %scale=laptop
+#
+#   system       local, partition host
+#   stack        openmpi
+#   processes    10 on 3 nodes, 4 on each
+#   file system  disk: /scratch/my files (tmpfs)
+#                this 'disk' is tmpfs, so memory
+#
+# Written by ReFrame from templates/loadleveler.sh.j2: a change here is lost, a change there stays.
+
+set -e -o pipefail
+
+cd -- /stage
+
+# However the script ends: clean up, and leave the exit status where the test looks for it.
+finish() {
+    status=$?
+    trap - EXIT
+    [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
+    echo "$status" > exit_status
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The partition's and the stack's environment.
+module load openmpi
+export OMPI_MCA_pml=ob1
+
+set -u
+
+# A folder of this run's own on the file system that is measured.
+[ -d '/scratch/my files' ] || {
+    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+        "see filesystems.disk.path of partition local:host in the site file" >&2
+    exit 1
+}
+run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+
+# GPFS stripes every file over all disks by its block size: recorded, nothing to set.
+stat -c 'block size %o' -- "$run_dir" > striping.txt
+
+echo before
+mpirun -mode VN -np 10 \
+    /opt/iokernel s3d --grid 100x100x100 \
+        --method mpiio --mode collective \
+        --dir "$run_dir" \
+        --json result.json
+echo after

@@ -1,0 +1,63 @@
+#!/bin/bash
+#PBS -N rfmS3d0d1a48dc
+#PBS -l select=2:ncpus=4:mpiprocs=4:model=ivy+1:ncpus=2:mpiprocs=2:model=ivy
+#PBS -l walltime=00:10:00
+#PBS -o rfm_job.out
+#PBS -e rfm_job.err
+#PBS -q long
+#
+# S3d %fs=disk %call=mpiio:collective %scale=laptop
+#
+#   system       local, partition host
+#   stack        openmpi
+#   processes    10 on 3 nodes, 4 on each
+#   file system  disk: /scratch/my files (tmpfs)
+#                this 'disk' is tmpfs, so memory
+#
+# Written by ReFrame from templates/pbs.sh.j2: a change here is lost, a change there stays.
+
+set -e -o pipefail
+
+cd -- /stage
+
+# However the script ends: clean up, and leave the exit status where the test looks for it.
+finish() {
+    status=$?
+    trap - EXIT
+    [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
+    echo "$status" > exit_status
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The partition's and the stack's environment.
+module load openmpi
+export OMPI_MCA_pml=ob1
+
+set -u
+
+# A folder of this run's own on the file system that is measured.
+[ -d '/scratch/my files' ] || {
+    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+        "see filesystems.disk.path of partition local:host in the site file" >&2
+    exit 1
+}
+run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+
+# Files of this run get this many data servers; read back from a file.
+setfattr -n user.pvfs2.num_dfiles -v 8 "$run_dir"
+setfattr -n user.pvfs2.dist_name -v simple_stripe "$run_dir"
+setfattr -n user.pvfs2.dist_params -v strip_size:65536 "$run_dir"
+: > "$run_dir/layout"
+pvfs2-viewdist -f "$run_dir/layout" > striping.txt
+rm -f -- "$run_dir/layout"
+
+echo before
+mpiexec.openmpi -n 4 --bind-to none \
+    /opt/iokernel s3d --grid 100x100x100 \
+        --method mpiio --mode collective \
+        --dir "$run_dir" \
+        --json result.json
+echo after

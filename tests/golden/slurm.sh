@@ -1,0 +1,66 @@
+#!/bin/bash
+#SBATCH --job-name="rfm_S3d_0d1a48dc"
+#SBATCH --nodes=3
+#SBATCH --ntasks=10
+#SBATCH --ntasks-per-node=4
+#SBATCH --time=00:10:00
+#SBATCH --output=rfm_job.out
+#SBATCH --error=rfm_job.err
+#SBATCH --exclusive
+#SBATCH -C knl
+#DW jobdw
+#
+# S3d %fs=disk %call=mpiio:collective %scale=laptop
+#
+#   system       local, partition host
+#   stack        openmpi
+#   processes    10 on 3 nodes, 4 on each
+#   file system  disk: /scratch/my files (tmpfs)
+#                this 'disk' is tmpfs, so memory
+#
+# Written by ReFrame from templates/slurm.sh.j2: a change here is lost, a change there stays.
+
+set -e -o pipefail
+
+cd -- /stage
+
+# However the script ends: clean up, and leave the exit status where the test looks for it.
+finish() {
+    status=$?
+    trap - EXIT
+    [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
+    echo "$status" > exit_status
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The partition's and the stack's environment.
+module load openmpi
+export OMPI_MCA_pml=ob1
+
+set -u
+
+# A folder of this run's own on the file system that is measured.
+[ -d '/scratch/my files' ] || {
+    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+        "see filesystems.disk.path of partition local:host in the site file" >&2
+    exit 1
+}
+run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+
+# Files of this run get this layout. It is read back from a file: what can be had is not always
+# what was asked for.
+lfs setstripe -c 96 -S 1M "$run_dir"
+: > "$run_dir/layout"
+lfs getstripe "$run_dir/layout" > striping.txt
+rm -f -- "$run_dir/layout"
+
+echo before
+mpiexec.openmpi -n 4 --bind-to none \
+    /opt/iokernel s3d --grid 100x100x100 \
+        --method mpiio --mode collective \
+        --dir "$run_dir" \
+        --json result.json
+echo after

@@ -1,0 +1,173 @@
+"""Slurm for real: two slurmd on this machine, both stacks, jobs that end well and that do not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.reframe_session import ROOT, Session, reframe
+from tools.slurm_cluster import Cluster, lacking
+
+STACKS = ("mpich", "openmpi")
+SITE = ROOT / "tests" / "slurm_site.py"
+TWO_NODES = [f"-S{test}.{size}=2" for test in ("S3d", "Ior") for size in ("nodes", "num_tasks")]
+SMOKE = ("-t", "smoke", "-n", "call=mpiio:collective")
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(
+        not all(shutil.which(f"mpicc.{stack}") for stack in STACKS),
+        reason="mpicc.openmpi or mpicc.mpich is missing: make setup",
+    ),
+    pytest.mark.skipif(bool(lacking()), reason=f"{lacking()}: make setup-test"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster() as started:
+        yield started
+
+
+def run(
+    cluster: Cluster, output: Path, *options: str, tests: str = "s3d.py", config: Path = SITE
+) -> Session:
+    return reframe(
+        output,
+        *("-r", "--system=slurm", *SMOKE, *TWO_NODES, *options),
+        config=config,
+        tests=tests,
+        environment=cluster.environment,
+    )
+
+
+@pytest.fixture(scope="module")
+def past_its_limit(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Future[Session]]:
+    """Slurm's limits are whole minutes: this job waits for its end beside the other tests."""
+    slow = ("-S", "S3d.prerun_cmds=sleep 300", "-S", "S3d.time_limit=1m", "-p", "mpich")
+    one_node = ("-SS3d.nodes=1", "-SS3d.num_tasks=1")
+    with ThreadPoolExecutor(1) as pool:
+        folder = tmp_path_factory.mktemp("limit")
+        yield pool.submit(run, cluster, folder, *slow, *one_node)
+
+
+def accounted(cluster: Cluster, job: str, what: str) -> str:
+    """What sacct says of a job."""
+    return cluster.run("sacct", "-n", "-X", "-P", "-j", job, "-o", what).strip()
+
+
+def test_both_patterns_run_on_both_stacks_and_two_nodes(
+    cluster: Cluster, past_its_limit: Future[Session], tmp_path: Path
+) -> None:
+    session = run(cluster, tmp_path, tests="")
+    assert session.status == 0, session.text
+    cases = [case for case in session.cases if case["result"] == "pass"]
+    assert sorted((case["pattern"], case["environ"]) for case in cases) == [
+        *(("ior", stack) for stack in STACKS),
+        *(("s3d", stack) for stack in STACKS),
+    ]
+    for case in cases:
+        kept = Path(case["outputdir"])
+        script = (kept / "rfm_job.sh").read_text()
+        assert "#SBATCH --nodes=2\n#SBATCH --ntasks=2\n#SBATCH --ntasks-per-node=1\n" in script
+        assert "\nsrun --mpi=pmi" in script
+        assert (kept / "exit_status").read_text() == "0\n"
+        assert accounted(cluster, case["jobid"], "state,nodelist") == "COMPLETED|ionode[1-2]"
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_without_accounting_squeue_is_enough(cluster: Cluster, tmp_path: Path) -> None:
+    session = run(cluster, tmp_path, "--system=squeue")
+    assert session.status == 0, session.text
+    assert sorted(case["environ"] for case in session.cases) == list(STACKS)
+    for case in session.cases:
+        assert f"\nmpiexec.{case['environ']} -n 2" in script_of(case)
+
+
+def script_of(case: dict[str, str]) -> str:
+    return (Path(case["outputdir"]) / "rfm_job.sh").read_text()
+
+
+def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
+    session = run(cluster, tmp_path, "-p", "mpich", "-S", "S3d.hints=cb_buffer_size=none")
+    assert session.status == 1
+    (case,) = session.cases
+    assert "cb_buffer_size=none" in case["fail_reason"]
+    assert accounted(cluster, case["jobid"], "state") == "FAILED"
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    missing = tmp_path / "nosuch"
+    site = tmp_path / "no_path.py"
+    site.write_text(
+        f"import sys\nsys.path.append({str(SITE.parent)!r})\n"
+        "from slurm_site import site_configuration as site\n"
+        "extras = site['systems'][0]['partitions'][0]['extras']\n"
+        f"extras['filesystems']['disk'] |= {{'path': {str(missing)!r}, 'create': False}}\n"
+        "site_configuration = site\n"
+    )
+    session = run(cluster, tmp_path, "-p", "mpich", config=site)
+    assert session.status == 1
+    assert f"error: file system disk: {missing} is not a folder on " in session.text
+    assert "see filesystems.disk.path of partition slurm:batch in the site file" in session.text
+
+
+def test_a_cancelled_job_says_so_and_cleans_up(cluster: Cluster, tmp_path: Path) -> None:
+    slow = ("-p", "mpich", "-S", "S3d.prerun_cmds=sleep 300", "-J", "comment=cancelled-by-test")
+    with ThreadPoolExecutor(1) as pool:
+        session = pool.submit(run, cluster, tmp_path, *slow)
+        job = running_job(cluster, "cancelled-by-test")
+        cluster.run("scancel", job)
+        ended = session.result()
+    assert ended.status == 1
+    (case,) = ended.cases
+    assert case["jobid"] == job
+    assert accounted(cluster, job, "state").startswith("CANCELLED")
+    assert "the job ended with exit status 143" in case["fail_reason"]
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def running_job(cluster: Cluster, comment: str) -> str:
+    """The job with this comment, once its script is in its run directory."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        for line in cluster.run("squeue", "-h", "-t", "RUNNING", "-o", "%A %k").splitlines():
+            job, its_comment = line.split(" ", 1)
+            if its_comment == comment:
+                time.sleep(1)
+                return job
+        time.sleep(0.2)
+    raise AssertionError(f"no running job with comment {comment}")
+
+
+def test_a_job_past_its_time_limit_says_so_and_cleans_up(
+    cluster: Cluster, past_its_limit: Future[Session]
+) -> None:
+    session = past_its_limit.result()
+    assert session.status == 1
+    (case,) = session.cases
+    assert accounted(cluster, case["jobid"], "state") == "TIMEOUT"
+    assert "DUE TO TIME LIMIT" in case["fail_reason"]
+    assert list((session.output / "disk").iterdir()) == []
+
+
+def test_nothing_is_left_when_the_cluster_stops() -> None:
+    with Cluster(accounting=False) as small:
+        folder, daemons = small.folder, [daemon for _, daemon in small.daemons]
+        step = subprocess.Popen(["srun", "-N2", "sleep", "60"], env=small.environment)
+        while len(small.run("squeue", "-h", "-t", "RUNNING").splitlines()) < 1:
+            time.sleep(0.1)
+    assert step.wait(timeout=20) != 0
+    assert all(daemon.poll() is not None for daemon in daemons)
+    assert not folder.exists()
