@@ -66,7 +66,8 @@ test-fs: ## mount every file system that this machine can, test on each, unmount
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
 
-site: setup ## a first site file, by looking at this machine (NAME=dawn)
+site: ## a first site file, by looking at this machine (NAME=dawn)
+	@environments/debian/setup.sh --python-only
 	@$(PYTHON) -m tools.new_site $(NAME)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
