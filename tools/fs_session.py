@@ -26,8 +26,8 @@ from tools.fs_table import KINDS, KNOWN
 
 SITE = ROOT / "site_configs" / "testfs.py"
 
-# A file system's cases. Left out: `null`, which moves nothing, and of RAMSES what differs in the
-# bytes' order alone: those cases run on `disk` and `ram` of the local site.
+# A file system's cases. Left out: `null`, which moves nothing, and of RAMSES the hint sets,
+# `hydro` and the other order of bytes: those cases run on the local site.
 TESTS = "^(S3d|Ior|Ramses)"
 NOT = "call=null|^RamsesHints|contents=hydro|layout=process-major"
 
