@@ -5,7 +5,8 @@
 Debian's munged, mariadbd, slurmdbd, slurmctld and two slurmd, on the loopback address and ports of
 their own, with everything they write in a temporary folder. Works as root and as a plain user (who
 is then Slurm's only user). COMMAND finds the cluster by SLURM_CONF. All daemons end with this
-process, even if it is killed; only processes that were started here are ever ended.
+process, even if it is killed; jobs that ran then do not, and end by themselves. Only processes that
+were started here are ever ended.
 """
 
 from __future__ import annotations
