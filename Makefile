@@ -57,7 +57,7 @@ test-python: setup-test
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test
-	@$(PYTHON) -m tools.test_fs --local
+	@$(PYTHON) -m tools.test_fs --local --tests quick
 
 test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs

@@ -172,7 +172,7 @@ def test_the_exit_status(rows: list[Row], status: int) -> None:
 
 
 def test_names_and_scale_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == (["xfs", "tmpfs"], "smoke")
+    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == (["xfs", "tmpfs"], "smoke", "all")
     assert test_fs.parse(["--local"])[0] == ["ext4", "xfs", "btrfs", "tmpfs"]
     assert "moosefs" in test_fs.parse([])[0]
     with pytest.raises(SystemExit):

@@ -1,6 +1,6 @@
 """Mounts file systems, runs the tests on each with verification, and unmounts them.
 
-    python -m tools.test_fs [--local] [--scale smoke|laptop] [NAME ...]
+    python -m tools.test_fs [--local] [--scale smoke|laptop] [--tests quick|all] [NAME ...]
 
 Without names: all of tools/fs_table.py; `--local`: those without servers. What cannot be mounted is
 listed with the reason. Exit status 1 where a case fails on a file system that was mounted, or where
@@ -29,7 +29,7 @@ from pathlib import Path
 from reframe_tests.paths import ROOT
 from tools import fs_kinds, fs_processes, fs_report
 from tools.fs_kinds import IMAGE_BYTES
-from tools.fs_session import SIGNALS, Options
+from tools.fs_session import SIGNALS, TESTS, Options
 from tools.fs_table import KINDS
 
 SPACES = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -62,8 +62,8 @@ def namespaces() -> list[str]:
     raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
 
 
-def parse(words: list[str]) -> tuple[list[str], str]:
-    """Names of file systems, and the scale."""
+def parse(words: list[str]) -> tuple[list[str], str, str]:
+    """Names of file systems, the scale, and which tests."""
     known = fs_kinds.names(KINDS)
     parser = argparse.ArgumentParser(
         prog="tools.test_fs", description=(__doc__ or "").split("\n")[0]
@@ -71,12 +71,14 @@ def parse(words: list[str]) -> tuple[list[str], str]:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--local", action="store_true", help="those without servers")
     parser.add_argument("--scale", choices=list(IMAGE_BYTES), default="smoke")
+    parser.add_argument("--tests", choices=list(TESTS), default="all")
     asked = parser.parse_args(words)
     unknown = [name for name in asked.names if name not in known]
     if unknown:
         parser.error(f"unknown file system {unknown[0]!r}; known are {', '.join(known)}")
     local = [kind.name for kind in KINDS if kind.local]
-    return list(dict.fromkeys(asked.names)) or (local if asked.local else known), asked.scale
+    names = list(dict.fromkeys(asked.names)) or (local if asked.local else known)
+    return names, asked.scale, asked.tests
 
 
 @contextmanager
@@ -151,7 +153,7 @@ def run_session(options: Options, front: list[str]) -> int:
 
 
 def main(words: list[str]) -> int:
-    names, scale = parse(words)
+    names, scale, tests = parse(words)
     try:
         front = namespaces()
     except fs_processes.CannotMount as reason:
@@ -161,7 +163,7 @@ def main(words: list[str]) -> int:
     start = time.monotonic()
     output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
     with work_folder(output) as work:
-        status = run_session(Options(names, scale, str(work), str(output)), front)
+        status = run_session(Options(names, scale, tests, str(work), str(output)), front)
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
     return status
 
