@@ -11,8 +11,7 @@ from tools.bench_parse import READ, TOTAL, WRITE
 
 IOR, S3D = "ior", "s3d_io.x"
 
-# IOR's words for each API and call. NCMPI has no -F, and its independent mode ends in a record
-# variable that each process extends alone, which PnetCDF does not promise to work.
+# IOR's words for each API and call. NCMPI has no -F in IOR; its independent mode is not benched.
 IOR_CALLS = {
     "POSIX": ("-a", "POSIX"),
     "POSIX -F": ("-a", "POSIX", "-F"),
