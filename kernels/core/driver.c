@@ -1,15 +1,12 @@
 #include "driver.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "beside.h"
 #include "evidence.h"
+#include "visit.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
     [IO_CREATE] = {"create", IO_WRITING},
@@ -47,22 +44,11 @@ static int end(flight *f, io_phase phase) {
     return io_agree(f->session->world);
 }
 
-static bool own_file(const flight *f) {
-    return (f->session->what->method->traits & IO_FILE_PER_PROCESS) || f->schema.file_per_process;
-}
-
 static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
     const io_case *c = s->what;
-    char name[IO_MAX_PATH / 2];
     *f = (flight){.session = s, .owner = owner, .step = step};
     c->pattern->schema(c->state, step, &f->schema);
-    if (own_file(f))
-        io_own_name(c, step, owner, name, sizeof name);
-    else
-        c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
-    int n = snprintf(f->path, sizeof f->path, "%s/%s", c->dir, name);
-    if (n >= (int)sizeof f->path)
-        return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
+    if (io_file_path(s, step, owner, f->path)) return -1;
     f->ctx = (io_ctx){.comm = s->world->comm,
                       .mode = c->mode,
                       .hints = c->hints,
@@ -151,13 +137,13 @@ static int verify(flight *f) {
         for (int i = 0; i < n; i++)
             if (verify_part(f, &f->parts[i])) return -1;
     }
-    return own_file(f) ? io_check_texts(f->session, f->step) : 0;
+    return io_own_files(f->session->what) ? io_check_texts(f->session, f->step) : 0;
 }
 
 /* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
  */
 static int create_file(flight *f) {
-    if (own_file(f) && io_write_texts(f->session, f->step)) return -1;
+    if (io_own_files(f->session->what) && io_write_texts(f->session, f->step)) return -1;
     return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
 }
 
@@ -178,7 +164,7 @@ static int close_file(flight *f) {
 static int phase(flight *f, io_phase which, int (*work)(flight *)) {
     begin(f, which);
     int status = 0;
-    if (which == IO_CREATE && own_file(f)) status = io_make_directory(f->session, f->step);
+    if (which == IO_CREATE && io_own_files(f->session->what)) status = io_make_directory(f->session, f->step);
     if (io_take_turn(f->session)) status = -1;
     if (!status) work(f);
     io_pass_turn(f->session);
@@ -257,113 +243,22 @@ static uint64_t owner_to_read(const io_session *s) {
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
 }
 
-/* Visits the files that this process wrote: its own ones; a shared one by process 0, or by a process
- * of each node, for what each node holds of it. */
-static void each_file(io_session *s, bool on_each_node, void (*visit)(io_session *, const char *path)) {
-    bool shared = on_each_node ? s->world->first_on_node : s->world->rank == 0;
-    for (uint64_t step = 0; step < s->what->steps; step++) {
-        flight f;
-        char text[IO_MAX_PATH];
-        bool ok = !prepare(&f, s, step, (uint64_t)s->world->rank);
-        if (ok && (own_file(&f) || shared)) visit(s, f.path);
-        for (int i = 0; ok && own_file(&f) && s->world->rank == 0 && io_text_path(s, step, i, text); i++)
-            visit(s, text);
-        finish(&f);
-    }
-}
-
-static void remove_file(io_session *s, const char *path) {
-    (void)s;
-    unlink(path);
-}
-static void drop_file(io_session *s, const char *path) {
-    (void)s;
-    io_drop_file_cache(path);
-}
-static void look_at_cache(io_session *s, const char *path) {
-    uint64_t resident, bytes;
-    io_file_residency(path, &resident, &bytes);
-    s->found->resident += resident;
-    s->found->cached_bytes += bytes;
-}
-static void look_at_file(io_session *s, const char *path) {
-    struct stat st;
-    if (!stat(path, &st)) io_note_size(s->found, path, (uint64_t)st.st_size);
-}
-
-/* A cold read, as far as this user may ask for one; what came of it is looked up, not assumed. */
-static void cool(io_session *s) {
-    if (s->what->drop_caches) {
-        MPI_Barrier(s->world->comm);
-        if (s->world->first_on_node) io_drop_node_caches();
-        each_file(s, true, drop_file);
-    }
-    MPI_Barrier(s->world->comm);
-    if (s->found) each_file(s, true, look_at_cache);
-}
-
-/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
-void io_remove_files(io_session *s) {
-    for (uint64_t step = 0; step < s->what->steps; step++) {
-        char text[IO_MAX_PATH];
-        flight f;
-        bool ok = !prepare(&f, s, step, (uint64_t)s->world->rank);
-        if (ok) remove_file(s, f.path);
-        for (int i = 0; ok && own_file(&f) && io_text_path(s, step, i, text); i++) remove_file(s, text);
-        finish(&f);
-        io_remove_directory(s, step);
-    }
-}
-
-/* By all: their own files, then the directories, which are empty once all have done so. */
-static void remove_all(io_session *s) {
-    each_file(s, false, remove_file);
-    MPI_Barrier(s->world->comm);
-    for (uint64_t step = 0; s->world->rank == 0 && step < s->what->steps; step++)
-        io_remove_directory(s, step);
-}
-
-/* Opened for it, because a network file system may remember an older size. */
-static void add_size(io_session *s, const char *path) {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !fstat(fd, &st)) s->stored += (uint64_t)st.st_size;
-    if (fd >= 0) close(fd);
-}
-
-/* Some libraries lose the error of a write to a full file system, but not its traces. */
-static int check_stored(io_session *s) {
-    uint64_t all = 0, right = io_total_bytes(s->what->pattern, s->what->state, (uint64_t)s->world->size) *
-                              s->what->steps;
-    if (s->what->method->traits & IO_MOVES_NOTHING) return 0;
-    s->stored = 0;
-    each_file(s, false, add_size);
-    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
-    if (all < right && s->world->rank == 0)
-        io_fail(&s->world->error,
-                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
-                "check the free space and the quota there (df), or ask for less data",
-                (unsigned long long)all, (unsigned long long)right, s->what->dir);
-    return io_agree(s->world);
-}
-
 int io_measure(io_session *s, io_sample *sample) {
     const io_case *c = s->what;
     uint64_t rank = (uint64_t)s->world->rank;
     int status = 0;
     *sample = (io_sample){0};
-    if (s->write) each_file(s, false, remove_file); /* fresh files: overwriting is another measurement */
+    if (s->write) io_remove_own(s); /* fresh files: overwriting is another measurement */
     for (uint64_t step = 0; s->write && step < c->steps && !status; step++)
         status = one_step(s, step, rank, IO_WRITING, sample);
-    if (!status && s->found && s->write) status = check_stored(s);
-    if (!status && s->found && s->repeat == 0) each_file(s, false, look_at_file);
+    if (!status && s->found) status = io_look_at_files(s);
     if (!status && s->read) {
-        cool(s);
+        io_cool_files(s);
         uint64_t owner = owner_to_read(s);
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);
     }
-    if (s->write && !s->keep) remove_all(s);
+    if (s->write && !s->keep) io_remove_all(s);
     double bytes = (double)(io_total_bytes(c->pattern, c->state, (uint64_t)s->world->size) * c->steps);
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;

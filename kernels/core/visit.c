@@ -1,0 +1,113 @@
+#include "visit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "beside.h"
+#include "evidence.h"
+
+bool io_own_files(const io_case *c) {
+    io_schema schema;
+    c->pattern->schema(c->state, 0, &schema);
+    return (c->method->traits & IO_FILE_PER_PROCESS) || schema.file_per_process;
+}
+
+int io_file_path(const io_session *s, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
+    const io_case *c = s->what;
+    char name[IO_MAX_PATH / 2];
+    if (io_own_files(c))
+        io_own_name(c, step, owner, name, sizeof name);
+    else
+        c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
+    if (snprintf(path, IO_MAX_PATH, "%s/%s", c->dir, name) < IO_MAX_PATH) return 0;
+    return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->dir);
+}
+
+typedef void visit_file(io_session *session, const char *path);
+
+/* The files of a step: the one of this process, or the shared one where `shared` says that it is this
+ * process's to visit; process 0 has the text files too. */
+static void visit_step(io_session *s, uint64_t step, bool shared, visit_file *visit) {
+    char path[IO_MAX_PATH];
+    bool own = io_own_files(s->what);
+    if ((own || shared) && !io_file_path(s, step, (uint64_t)s->world->rank, path)) visit(s, path);
+    for (int i = 0; own && s->world->rank == 0 && io_text_path(s, step, i, path); i++) visit(s, path);
+}
+
+/* A shared file is visited by process 0, or by a process of each node, for what each node holds of it. */
+static void each_file(io_session *s, bool on_each_node, visit_file *visit) {
+    bool shared = on_each_node ? s->world->first_on_node : s->world->rank == 0;
+    for (uint64_t step = 0; step < s->what->steps; step++) visit_step(s, step, shared, visit);
+}
+
+static void remove_file(io_session *s, const char *path) {
+    (void)s;
+    unlink(path);
+}
+static void drop_file(io_session *s, const char *path) {
+    (void)s;
+    io_drop_file_cache(path);
+}
+static void look_at_cache(io_session *s, const char *path) {
+    uint64_t resident, bytes;
+    io_file_residency(path, &resident, &bytes);
+    s->found->resident += resident;
+    s->found->cached_bytes += bytes;
+}
+
+/* Opened for it, because a network file system may remember an older size. */
+static void look_at_size(io_session *s, const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !fstat(fd, &st)) {
+        s->stored += (uint64_t)st.st_size;
+        if (s->repeat == 0) io_note_size(s->found, path, (uint64_t)st.st_size);
+    }
+    if (fd >= 0) close(fd);
+}
+
+void io_cool_files(io_session *s) {
+    if (s->what->drop_caches) {
+        MPI_Barrier(s->world->comm);
+        if (s->world->first_on_node) io_drop_node_caches();
+        each_file(s, true, drop_file);
+    }
+    MPI_Barrier(s->world->comm);
+    if (s->found) each_file(s, true, look_at_cache);
+}
+
+/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
+void io_remove_files(io_session *s) {
+    for (uint64_t step = 0; step < s->what->steps; step++) {
+        visit_step(s, step, true, remove_file);
+        io_remove_directory(s, step);
+    }
+}
+
+void io_remove_own(io_session *s) { each_file(s, false, remove_file); }
+
+/* By all: their own files, then the directories, which are empty once all have done so. */
+void io_remove_all(io_session *s) {
+    io_remove_own(s);
+    MPI_Barrier(s->world->comm);
+    for (uint64_t step = 0; s->world->rank == 0 && step < s->what->steps; step++)
+        io_remove_directory(s, step);
+}
+
+int io_look_at_files(io_session *s) {
+    s->stored = 0;
+    each_file(s, false, look_at_size);
+    if (!s->write || s->what->method->traits & IO_MOVES_NOTHING) return 0;
+    /* Some libraries lose the error of a write to a full file system, but not its traces. */
+    uint64_t all = 0, right = io_total_bytes(s->what->pattern, s->what->state, (uint64_t)s->world->size) *
+                              s->what->steps;
+    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
+    if (all < right && s->world->rank == 0)
+        io_fail(&s->world->error,
+                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
+                "check the free space and the quota there (df), or ask for less data",
+                (unsigned long long)all, (unsigned long long)right, s->what->dir);
+    return io_agree(s->world);
+}

@@ -1,0 +1,23 @@
+/* Where a run's files are, and what is done to them between its timed parts: removed, dropped from the page
+ * cache, looked at. */
+#ifndef IOGAUGE_VISIT_H
+#define IOGAUGE_VISIT_H
+
+#include "driver.h"
+
+/* A file for each process, because of the method or because the pattern asks for it. */
+bool io_own_files(const io_case *what);
+/* The file of a step: the owner's own, or the shared one. */
+int io_file_path(const io_session *session, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]);
+
+/* Called by all: the files that this process wrote; then the directories too. */
+void io_remove_own(io_session *session);
+void io_remove_all(io_session *session);
+
+/* Called by all: a cold read, as far as this user may ask for one; what came of it is looked up (evidence.h),
+ * not assumed. */
+void io_cool_files(io_session *session);
+/* Called by all: notes the sizes of the files; after writing, fails where they hold less than their data. */
+int io_look_at_files(io_session *session);
+
+#endif
