@@ -26,7 +26,7 @@ test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
 	$(PYTHON) -m tools.bench $(ARGS)
 
-setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, .venv
+setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh
 
 setup-test: ## what `test` needs besides

@@ -101,16 +101,35 @@ source_package() {
     bash "$here/source_package.sh" "$@"
 }
 
+# What Debian has for one MPI only or for none: NAME STACK, and what to call it.
+built_here=(
+    'pnetcdf mpich PnetCDF for MPICH'
+    'cgns openmpi parallel CGNS for Open MPI'
+    'cgns mpich parallel CGNS for MPICH'
+)
+
+stacks_in_place() {
+    local line name stack _
+    for line in "${built_here[@]}"; do
+        read -r name stack _ <<<"$line"
+        source_package --check "$name" "$stack" || return 1
+    done
+}
+
 set_up_stack() {
-    if source_package --check pnetcdf mpich; then
-        say 'PnetCDF for MPICH: already there'
-        return 0
-    fi
-    command -v apt-get >/dev/null || fail 3 \
-        'set-up: PnetCDF for MPICH is missing, and comes through apt-get, which is not here.' \
-        "$other_ways"
-    say "PnetCDF for MPICH: building Debian's source (about a minute)"
-    source_package pnetcdf mpich
+    local line name stack title
+    for line in "${built_here[@]}"; do
+        read -r name stack title <<<"$line"
+        if source_package --check "$name" "$stack"; then
+            say "$title: already there"
+            continue
+        fi
+        command -v apt-get >/dev/null || fail 3 \
+            "set-up: $title is missing, and comes through apt-get, which is not here." \
+            "$other_ways"
+        say "$title: building Debian's source (about a minute)"
+        source_package "$name" "$stack"
+    done
 }
 
 # Prints the first Python that will do: $PYTHON if set, else the machine's.
@@ -192,7 +211,7 @@ main() {
     exec 9>"$local_dir/setup.lock"
     wait_for_lock 9 set-up
     if [[ $system == yes ]]; then
-        source_package --check pnetcdf mpich || groups+=(source-build)
+        stacks_in_place || groups+=(source-build)
         [[ $level == run ]] || groups+=(test slurm)
         set_up_system "${groups[@]}" "${more[@]}"
         set_up_stack

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds a library from Debian's SOURCE package against one MPI, into
-# .local/stacks/STACK. For what Debian ships for one MPI only: its binary
-# PnetCDF is Open MPI's, and a program linked to both MPIs fails at run time.
+# .local/stacks/STACK. For what Debian ships for one MPI only, or for none: its
+# binary PnetCDF is Open MPI's, and a program linked to both MPIs fails at run
+# time; its CGNS is serial.
 #
 #   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich
 #
@@ -13,8 +14,8 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 # Debian's name of the source package, and the file that proves the result.
-declare -rA sources=([pnetcdf]=pnetcdf)
-declare -rA libraries=([pnetcdf]=lib/libpnetcdf.so)
+declare -rA sources=([pnetcdf]=pnetcdf [cgns]=libcgns)
+declare -rA libraries=([pnetcdf]=lib/libpnetcdf.so [cgns]=lib/libcgns.so)
 
 build_pnetcdf() {
     # Debian's source has no configure. Suffix names only: plain mpicc is
@@ -25,6 +26,22 @@ build_pnetcdf() {
         MPICC="mpicc.$stack" CFLAGS="-O2 -g"
     run_logged "$log" make -j"$(nproc)"
     run_logged "$log" make install DESTDIR="$stage"
+}
+
+build_cgns() {
+    # Debian's own build is serial. The wrapper of the stack's HDF5 is named, or
+    # CMake would take whichever h5pcc it finds; 64 bits: cgsize_t is int64.
+    # The tools bring cgnscheck, an independent reader; it needs no X.
+    run_logged "$log" cmake -S . -B iogauge-build -G Ninja \
+        -DCMAKE_C_COMPILER="mpicc.$stack" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+        -DCMAKE_INSTALL_RPATH="$prefix/lib" \
+        -DCGNS_ENABLE_HDF5=ON -DHDF5_PREFER_PARALLEL=ON -DHDF5_NEED_MPI=ON \
+        -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$stack" \
+        -DCGNS_ENABLE_PARALLEL=ON -DCGNS_ENABLE_64BIT=ON -DCGNS_BUILD_SHARED=ON \
+        -DCGNS_BUILD_CGNSTOOLS=OFF -DCGNS_ENABLE_TESTS=OFF
+    run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"
+    run_logged "$log" env DESTDIR="$stage" cmake --install iogauge-build
 }
 
 # The identity of a result. With the prefix: libraries and .pc files hold
