@@ -18,7 +18,7 @@
 typedef enum { IO_BYTE, IO_INT32, IO_INT64, IO_FLOAT32, IO_FLOAT64, IO_TYPES } io_type;
 
 /* What a data set is for; CGNS-like formats store coordinates and connectivity differently. */
-typedef enum { IO_FIELD, IO_COORDINATE, IO_CONNECTIVITY, IO_PARAMETER } io_role;
+typedef enum { IO_FIELD, IO_COORDINATE, IO_CONNECTIVITY, IO_PARAMETER, IO_USER_ARRAY } io_role;
 
 typedef struct {
     const char *name;
@@ -34,6 +34,10 @@ typedef struct {
     uint64_t block[IO_MAX_DIMS]; /* the largest part that one process moves in a call */
     bool small;                  /* moved by independent calls in every mode but ordered: headers, tables */
     bool facts;                  /* its values mean something: io_pattern.facts makes them, not a hash */
+    /* Of a mesh: which of its zones (blocks) the data set belongs to, and its name there. Zones count from
+     * 0; the data sets of one follow each other. */
+    int zone;
+    const char *node;
 } io_dataset;
 
 typedef struct {
@@ -64,8 +68,8 @@ typedef struct {
     void *data;
 } io_part;
 
-/* How a method calls its library. */
-typedef enum { IO_COLLECTIVE, IO_INDEPENDENT, IO_NONBLOCKING, IO_ORDERED, IO_MODES } io_mode;
+/* How a method calls its library. Serial: one process, and no MPI below the library. */
+typedef enum { IO_COLLECTIVE, IO_INDEPENDENT, IO_NONBLOCKING, IO_ORDERED, IO_SERIAL, IO_MODES } io_mode;
 
 typedef struct {
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];

@@ -3,8 +3,8 @@
  * Add one: a file in methods/ that defines `const io_method io_method_NAME`, a line in
  * methods/methods.def and, when it needs a library, one in CMakeLists.txt (docs/add-a-method.md).
  *
- * The driver calls create, write..., sync?, close, and then open, read..., close, always from
- * every process of ctx->comm and always with the same number of parts. Every function returns 0,
+ * The driver calls create, define?, write..., sync?, close, and then open, define?, read..., close,
+ * always from every process of ctx->comm and always with the same number of parts. Every function returns 0,
  * or -1 after io_fail...(ctx->error). A method never reads a clock, never prints, keeps no state
  * outside its io_file, and holds at most one more copy of a process's data. */
 #ifndef IOGAUGE_METHOD_H
@@ -38,6 +38,9 @@ struct io_method {
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
     int (*open)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
+    /* Optional. Makes the schema's data sets in a file just created, finds them in one just opened. Timed
+     * apart, where it is something that users wait for apart. */
+    int (*define)(io_file *file);
     int (*write)(io_file *file, const io_part *parts, int n); /* data may be changed meanwhile, not after */
     int (*read)(io_file *file, const io_part *parts, int n);
     int (*sync)(io_file *file); /* returns once the data is on stable storage */
@@ -52,6 +55,8 @@ struct io_method {
      * in the data set. -1, without a message, where that is not known. The default follows
      * IO_FILE_PER_PROCESS or dataset_offset. */
     int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
+    /* Optional. Can its files hold this? Else io_fail_usage with the reason, which --list shows too. */
+    int (*check_schema)(const io_schema *schema, io_error *error);
     /* Optional. Is this hint's value right? For hints that are the method's own (hdf5_...). */
     int (*check_hint)(const io_hint *hint, io_error *error);
     /* Optional. Name and version of the library used. */

@@ -20,6 +20,7 @@ typedef struct {
 } io_option;
 
 typedef struct io_pattern io_pattern;
+#define IO_MAX_STRETCHES 8
 
 /* What was asked for; patterns whose options have a common meaning (IOR's letters) set these. */
 typedef struct {
@@ -48,7 +49,7 @@ struct io_pattern {
     const char *name, *summary;
     const io_option *options; /* ends with one whose letter is 0 */
     size_t state_size;
-    int max_parts; /* of one call */
+    int max_parts; /* of one call; 0: `most_parts` knows */
 
     void (*defaults)(void *state);
     int (*option)(void *state, io_run *run, int letter, const char *value, io_error *error);
@@ -64,6 +65,11 @@ struct io_pattern {
      * same for every owner, and the same data sets. */
     int (*parts)(const void *state, uint64_t owner, uint64_t call, io_part *parts);
     uint64_t (*bytes)(const void *state, uint64_t owner); /* of one step */
+    int (*most_parts)(const void *state);
+    /* Optional. Calls of one name that follow each other are a stretch, which is timed on its own within the
+     * phases write and read: the names, at most IO_MAX_STRETCHES and a NULL, and which one a call has. */
+    const char *const *stretches;
+    int (*stretch)(const void *state, uint64_t call);
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
     /* For data sets marked `facts`: the values of a part, as parts() gave it, without gaps. */
@@ -86,5 +92,6 @@ int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_err
 
 const io_pattern *const *io_patterns(int *n);
 const io_pattern *io_pattern_find(const char *name);
+int io_most_parts(const io_pattern *pattern, const void *state); /* of one call */
 
 #endif

@@ -56,6 +56,10 @@ const io_pattern *io_pattern_find(const char *name) {
     return NULL;
 }
 
+int io_most_parts(const io_pattern *pattern, const void *state) {
+    return pattern->max_parts ? pattern->max_parts : pattern->most_parts(state);
+}
+
 int io_method_find(const char *name, const io_method **method, io_error *error) {
     char names[256] = "";
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {

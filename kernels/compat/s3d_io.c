@@ -77,8 +77,8 @@ static double phase(const io_report *r, io_phase p) { return r->samples[0].phase
 static void add(const io_report *r, void *to) {
     totals *t = to;
     t->open += phase(r, IO_CREATE) + phase(r, IO_OPEN);
-    t->write += phase(r, IO_WRITE);
-    t->read += phase(r, IO_READ);
+    t->write += phase(r, IO_DEFINE) + phase(r, IO_WRITE); /* as S3D-IO counts */
+    t->read += phase(r, IO_READ_DEFINE) + phase(r, IO_READ);
     t->close += phase(r, IO_CLOSE) + phase(r, IO_READ_CLOSE);
     if (r->run->write)
         t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->steps;

@@ -10,10 +10,12 @@
 
 const io_phase_name io_phases[IO_PHASES] = {
     [IO_CREATE] = {"create", IO_WRITING},
-      [IO_WRITE] = {"write",  IO_WRITING},
-    [IO_FLUSH] = {"flush",  IO_WRITING},
-      [IO_CLOSE] = {"close",  IO_WRITING},
-    [IO_OPEN] = {"open",   IO_READING},
+      [IO_DEFINE] = {"define", IO_WRITING},
+    [IO_WRITE] = {"write",  IO_WRITING},
+      [IO_FLUSH] = {"flush",  IO_WRITING},
+    [IO_CLOSE] = {"close",  IO_WRITING},
+      [IO_OPEN] = {"open",   IO_READING},
+    [IO_READ_DEFINE] = {"define", IO_READING},
       [IO_READ] = {"read",   IO_READING},
     [IO_READ_CLOSE] = {"close",  IO_READING},
 };
@@ -28,8 +30,8 @@ typedef struct {
     uint64_t owner, step;
     int direction;
     char path[IO_MAX_PATH];
-    double began, phase[IO_PHASES]; /* seconds of this process */
-    uint64_t calls;                 /* to the library, with the closing one */
+    double began, phase[IO_PHASES], stretch[IO_MAX_STRETCHES]; /* seconds of this process */
+    uint64_t calls;                                            /* to the library, with the closing one */
 } flight;
 
 static void begin(flight *f, io_phase phase) {
@@ -55,8 +57,9 @@ static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
                       .info = c->info,
                       .prefix = c->prefix,
                       .error = &s->world->error};
-    f->parts = malloc((size_t)c->pattern->max_parts * sizeof *f->parts);
-    if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", c->pattern->max_parts);
+    int most = io_most_parts(c->pattern, c->state);
+    f->parts = malloc((size_t)most * sizeof *f->parts);
+    if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", most);
     return 0;
 }
 
@@ -101,14 +104,35 @@ static void fill(flight *f) {
         for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
 }
 
-static int move_all(flight *f) {
+static int move_calls(flight *f, uint64_t from, uint64_t to) {
     const io_case *c = f->session->what;
     bool writing = f->direction == IO_WRITING;
-    uint64_t calls = c->pattern->calls(c->state);
-    for (uint64_t k = 0; k < calls; k++) {
+    for (uint64_t k = from; k < to; k++) {
         int n = parts_of(f, k);
         if (writing ? c->method->write(f->file, f->parts, n) : c->method->read(f->file, f->parts, n))
             return -1;
+    }
+    return 0;
+}
+
+/* Together, unless processes take turns: then one's stretch is over before another's begins. */
+static int move_stretch(flight *f, int which, uint64_t from, uint64_t to) {
+    bool together = !f->session->what->io_group;
+    if (together) MPI_Barrier(f->session->world->comm);
+    double began = MPI_Wtime();
+    int status = move_calls(f, from, to);
+    f->stretch[which] += MPI_Wtime() - began;
+    return together ? io_agree(f->session->world) : status;
+}
+
+static int move_all(flight *f) {
+    const io_case *c = f->session->what;
+    uint64_t calls = c->pattern->calls(c->state);
+    if (!c->pattern->stretch) return move_calls(f, 0, calls);
+    for (uint64_t k = 0, next; k < calls; k = next) {
+        int which = c->pattern->stretch(c->state, k);
+        for (next = k + 1; next < calls && c->pattern->stretch(c->state, next) == which;) next++;
+        if (move_stretch(f, which, k, next)) return -1;
     }
     return 0;
 }
@@ -151,6 +175,8 @@ static int open_file(flight *f) {
     return f->session->what->method->open(&f->ctx, f->path, &f->schema, &f->file);
 }
 
+static int define_file(flight *f) { return f->session->what->method->define(f->file); }
+
 static int sync_file(flight *f) { return f->session->what->method->sync(f->file); }
 
 static int close_file(flight *f) {
@@ -179,7 +205,8 @@ static int note(flight *f) {
 
 static int write_phases(flight *f) {
     io_session *s = f->session;
-    if (phase(f, IO_CREATE, create_file) || note(f)) return -1;
+    if (phase(f, IO_CREATE, create_file)) return -1;
+    if ((s->what->method->define && phase(f, IO_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_WRITE, move_all)) return -1;
     if (s->what->fsync && phase(f, IO_FLUSH, sync_file)) return -1;
     return phase(f, IO_CLOSE, close_file);
@@ -188,27 +215,52 @@ static int write_phases(flight *f) {
 static int read_phases(flight *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
-    if (phase(f, IO_OPEN, open_file) || note(f)) return -1;
+    if (phase(f, IO_OPEN, open_file)) return -1;
+    if ((m->define && phase(f, IO_READ_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_READ, move_all)) return -1;
     if (s->found && s->verify && !(m->traits & IO_MOVES_NOTHING)) verify(f);
     return phase(f, IO_READ_CLOSE, close_file);
 }
 
+static io_time over_processes(const io_world *world, double mine) {
+    io_time time;
+    MPI_Allreduce(&mine, &time.max, 1, MPI_DOUBLE, MPI_MAX, world->comm);
+    MPI_Allreduce(&mine, &time.min, 1, MPI_DOUBLE, MPI_MIN, world->comm);
+    MPI_Allreduce(&mine, &time.mean, 1, MPI_DOUBLE, MPI_SUM, world->comm);
+    time.mean /= world->size;
+    return time;
+}
+
+static void add_time(io_time *to, io_time time) {
+    to->min += time.min;
+    to->mean += time.mean;
+    to->max += time.max;
+}
+
+static void reduce_stretches(flight *f, io_sample *sample, int direction) {
+    const io_case *c = f->session->what;
+    uint64_t bytes[IO_MAX_STRETCHES] = {0}, calls = c->pattern->calls(c->state);
+    if (!c->pattern->stretch) return;
+    for (uint64_t k = 0; k < calls; k++)
+        for (int i = parts_of(f, k) - 1; i >= 0; i--)
+            bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
+    MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
+    for (int i = 0; c->pattern->stretches[i]; i++) {
+        add_time(&sample->stretch[direction][i], over_processes(f->session->world, f->stretch[i]));
+        sample->stretch_bytes[direction][i] += bytes[i];
+    }
+}
+
 static void reduce(flight *f, io_sample *sample, int direction) {
     io_session *s = f->session;
-    double max[IO_PHASES], min[IO_PHASES], sum[IO_PHASES];
     uint64_t most;
-    MPI_Allreduce(f->phase, max, IO_PHASES, MPI_DOUBLE, MPI_MAX, s->world->comm);
-    MPI_Allreduce(f->phase, min, IO_PHASES, MPI_DOUBLE, MPI_MIN, s->world->comm);
-    MPI_Allreduce(f->phase, sum, IO_PHASES, MPI_DOUBLE, MPI_SUM, s->world->comm);
     MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
     sample->calls[direction] += most;
     for (int p = 0; p < IO_PHASES; p++) {
         if (io_phases[p].direction != direction) continue;
-        sample->phase[p].max += max[p];
-        sample->phase[p].min += min[p];
-        sample->phase[p].mean += sum[p] / s->world->size;
-        sample->seconds[direction] += max[p];
+        io_time time = over_processes(s->world, f->phase[p]);
+        add_time(&sample->phase[p], time);
+        sample->seconds[direction] += time.max;
     }
 }
 
@@ -229,7 +281,10 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         fill(&f);
     status = direction == IO_WRITING ? write_phases(&f) : read_phases(&f);
     /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
-    if (!status) reduce(&f, sample, direction);
+    if (!status) {
+        reduce(&f, sample, direction);
+        reduce_stretches(&f, sample, direction);
+    }
     finish(&f);
     return status;
 }

@@ -7,7 +7,18 @@
 #include "values.h"
 #include "world.h"
 
-typedef enum { IO_CREATE, IO_WRITE, IO_FLUSH, IO_CLOSE, IO_OPEN, IO_READ, IO_READ_CLOSE, IO_PHASES } io_phase;
+typedef enum {
+    IO_CREATE,
+    IO_DEFINE,
+    IO_WRITE,
+    IO_FLUSH,
+    IO_CLOSE,
+    IO_OPEN,
+    IO_READ_DEFINE,
+    IO_READ,
+    IO_READ_CLOSE,
+    IO_PHASES
+} io_phase;
 enum { IO_WRITING, IO_READING, IO_DIRECTIONS };
 
 typedef struct {
@@ -23,6 +34,8 @@ typedef struct {
 /* One repeat, all steps. */
 typedef struct {
     io_time phase[IO_PHASES];
+    io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
+    uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
     uint64_t calls[IO_DIRECTIONS];   /* to the library, by the process that made most */
     double seconds[IO_DIRECTIONS];   /* sum of the direction's phases, slowest processes */
     double bandwidth[IO_DIRECTIONS]; /* MiB/s of the payload over that; 0 where nothing ran */

@@ -35,7 +35,7 @@ enum {
 
 static const io_option common[] = {
     {"method", METHOD, "M", "how it is written and read (see --list)"},
-    {"mode", MODE, "MODE", "collective, independent, nonblocking or ordered"},
+    {"mode", MODE, "MODE", "collective, independent, nonblocking, ordered or serial"},
     {"dir", DIR, "D", "an existing, writable directory"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
@@ -79,7 +79,8 @@ static int set_mode(io_run *run, const char *value, io_error *error) {
     run->mode_given = true;
     if (!io_mode_find(value, &run->mode)) return 0;
     return io_fail_usage(
-        error, "--mode %s is unknown; right is collective, independent, nonblocking or ordered", value);
+        error, "--mode %s is unknown; right is collective, independent, nonblocking, ordered or serial",
+        value);
 }
 
 static int set_dir(io_run *run, const char *value, io_error *error) {
@@ -187,10 +188,13 @@ void io_options_release(io_run *run) {
     free(run->hints.items);
 }
 
-static int check_mode(io_run *run, io_error *error) {
+static int check_mode(io_run *run, uint64_t processes, io_error *error) {
     const io_method *m = run->method;
     char names[128] = "";
     if (!run->mode_given) run->mode = m->default_mode;
+    if (m->modes >> run->mode & 1 && run->mode == IO_SERIAL && processes > 1)
+        return io_fail_usage(error, "--mode serial is of one process, and here are %llu; right is -n 1",
+                             (unsigned long long)processes);
     if (!run->mode_given || m->modes >> run->mode & 1) return 0;
     for (int i = 0; i < IO_MODES; i++) {
         size_t used = strlen(names);
@@ -209,7 +213,7 @@ static int check_own_hints(io_run *run, io_error *error) {
         const io_hint *hint = &run->hints.items[i];
         if (strncmp(hint->key, "hdf5_", 5)) continue; /* MPI passes over hints that it does not know */
         if (!run->method->check_hint)
-            return io_fail_usage(error, "--hint %s is the hdf5 method's; leave it out for method %s",
+            return io_fail_usage(error, "--hint %s is for methods on top of HDF5; leave it out for method %s",
                                  hint->key, run->method->name);
         if (run->method->check_hint(hint, error)) return -1;
     }
@@ -220,9 +224,10 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (run->pattern->configure(run->state, run, processes, error)) return -1;
     if (!run->method)
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
-    if (check_mode(run, error) || check_own_hints(run, error)) return -1;
+    if (check_mode(run, processes, error) || check_own_hints(run, error)) return -1;
     io_schema schema;
     run->pattern->schema(run->state, 0, &schema);
+    if (run->method->check_schema && run->method->check_schema(&schema, error)) return -1;
     if (run->io_group && !schema.file_per_process && !(run->method->traits & IO_FILE_PER_PROCESS))
         return io_fail_usage(error,
                              "--io-group is for a file for each process, and method %s writes one shared "

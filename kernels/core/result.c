@@ -142,17 +142,36 @@ static json_t *payload_json(const io_report *r) {
                      (json_int_t)run->pattern->calls(run->state), "datasets", datasets);
 }
 
-static json_t *direction_json(const io_sample *s, int direction, bool ran) {
+static json_t *time_json(io_time time) {
+    return json_pack("{s:f,s:f,s:f}", "min", time.min, "mean", time.mean, "max", time.max);
+}
+
+static json_t *stretches_json(const io_sample *s, int direction, const char *const *names) {
+    json_t *all = json_array();
+    for (int i = 0; names[i]; i++) {
+        json_t *one = time_json(s->stretch[direction][i]);
+        uint64_t bytes = s->stretch_bytes[direction][i];
+        double seconds = s->stretch[direction][i].max;
+        json_object_set_new(one, "name", json_string(names[i]));
+        json_object_set_new(one, "bytes", json_integer((json_int_t)bytes));
+        json_object_set_new(one, "bandwidth",
+                            seconds > 0 ? json_real((double)bytes / seconds / 1048576) : json_null());
+        json_array_append_new(all, one);
+    }
+    return all;
+}
+
+static json_t *direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
     if (!ran) return json_null();
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction)
-            json_object_set_new(phases, io_phases[p].name,
-                                json_pack("{s:f,s:f,s:f}", "min", s->phase[p].min, "mean", s->phase[p].mean,
-                                          "max", s->phase[p].max));
-    return json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth",
-                     s->bandwidth[direction], "library_calls", (json_int_t)s->calls[direction], "phases",
-                     phases);
+            json_object_set_new(phases, io_phases[p].name, time_json(s->phase[p]));
+    json_t *all =
+        json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
+                  "library_calls", (json_int_t)s->calls[direction], "phases", phases);
+    if (names) json_object_set_new(all, "stretches", stretches_json(s, direction, names));
+    return all;
 }
 
 static json_t *ceiling_json(const io_sample *s) {
@@ -161,15 +180,16 @@ static json_t *ceiling_json(const io_sample *s) {
 
 static json_t *samples_json(const io_report *r) {
     json_t *samples = json_array();
+    const char *const *names = r->run->pattern->stretches;
     for (uint64_t i = 0; i < r->done; i++) {
         const io_sample *s = &r->samples[i];
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples,
-                              json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
-                                        direction_json(s, IO_WRITING, r->run->write), "read",
-                                        direction_json(s, IO_READING, r->run->read), "ceilings", ceilings));
+        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
+                                                 direction_json(s, IO_WRITING, r->run->write, names), "read",
+                                                 direction_json(s, IO_READING, r->run->read, names),
+                                                 "ceilings", ceilings));
     }
     return samples;
 }
@@ -183,6 +203,9 @@ double io_figure_read(const io_report *r, uint64_t i) {
 }
 static double open_time(const io_report *r, uint64_t i) {
     return r->run->write ? r->samples[i].phase[IO_CREATE].max : -1;
+}
+static double define_time(const io_report *r, uint64_t i) {
+    return r->run->write && r->run->method->define ? r->samples[i].phase[IO_DEFINE].max : -1;
 }
 static double close_time(const io_report *r, uint64_t i) {
     return r->run->write ? r->samples[i].phase[IO_CLOSE].max : -1;
@@ -209,6 +232,7 @@ static const struct {
     {"write_bw",              io_figure_write},
     {"read_bw",               io_figure_read },
     {"open_time",             open_time      },
+    {"define_time",           define_time    },
     {"close_time",            close_time     },
     {"read_open_time",        read_open_time },
     {"write_fraction_fpp",    write_fpp      },

@@ -17,6 +17,18 @@ static void spread(const io_report *r, const char *label, double (*figure)(const
     putchar('\n');
 }
 
+static void add(io_time *to, io_time time) {
+    to->min += time.min;
+    to->mean += time.mean;
+    to->max += time.max;
+}
+
+static void line(const io_report *r, bool writing, const char *name, io_time sum) {
+    double n = (double)r->done;
+    printf(" %-6s%-14s: %10.6f %10.6f %10.6f", writing ? "write" : "read", name, sum.min / n, sum.mean / n,
+           sum.max / n);
+}
+
 static void phases(const io_report *r) {
     printf(" -----------------------------------------------\n");
     printf(" %-20s  %10s %10s %10s   seconds over processes, mean of repeats\n", "phase", "min", "mean",
@@ -25,14 +37,26 @@ static void phases(const io_report *r) {
         bool writing = io_phases[p].direction == IO_WRITING;
         io_time sum = {0};
         if (!(writing ? r->run->write : r->run->read)) continue;
-        for (uint64_t i = 0; i < r->done; i++) {
-            sum.min += r->samples[i].phase[p].min;
-            sum.mean += r->samples[i].phase[p].mean;
-            sum.max += r->samples[i].phase[p].max;
-        }
-        printf(" %-6s%-14s: %10.6f %10.6f %10.6f\n", writing ? "write" : "read", io_phases[p].name,
-               sum.min / (double)r->done, sum.mean / (double)r->done, sum.max / (double)r->done);
+        for (uint64_t i = 0; i < r->done; i++) add(&sum, r->samples[i].phase[p]);
+        line(r, writing, io_phases[p].name, sum);
+        putchar('\n');
     }
+}
+
+static void stretches(const io_report *r) {
+    const char *const *names = r->run->pattern->stretches;
+    for (int d = 0; names && d < IO_DIRECTIONS; d++)
+        for (int k = 0; names[k] && (d == IO_WRITING ? r->run->write : r->run->read); k++) {
+            io_time sum = {0};
+            double bytes = 0;
+            for (uint64_t i = 0; i < r->done; i++) {
+                add(&sum, r->samples[i].stretch[d][k]);
+                bytes += (double)r->samples[i].stretch_bytes[d][k];
+            }
+            line(r, d == IO_WRITING, names[k], sum);
+            if (sum.max > 0) printf(" %12.2f MiB/s", bytes / sum.max / 1048576);
+            putchar('\n');
+        }
 }
 
 static double fpp_write(const io_report *r, uint64_t i) { return r->ceilings[i].fpp.bandwidth[IO_WRITING]; }
@@ -64,6 +88,7 @@ void io_print_table(const io_report *r, void *unused) {
         spread(r, "shared file read", shared_read);
     }
     if (run->phases) phases(r);
+    if (run->phases) stretches(r);
     printf(" -----------------------------------------------\n");
     printf(" %-20s: %s", "verification", io_verdict(r));
     if (r->summary.bytes) printf(", %.2f MiB read back", (double)r->summary.bytes / 1048576);

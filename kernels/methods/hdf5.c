@@ -17,6 +17,7 @@ extern const io_method io_method_hdf5;
 
 typedef struct {
     io_file base;
+    bool creating;
     hid_t file, transfer, alone; /* alone: the transfer of small data sets */
     hid_t *datasets;
 } hdf5_file;
@@ -67,7 +68,8 @@ static const struct {
     {"hdf5_alignment",       "a number of bytes",           true,  set_alignment          },
     {"hdf5_meta_block_size", "a number of bytes",           true,  set_meta_block         },
     {"hdf5_coll_metadata",   "true or false",               false, set_collective_metadata},
-    {"hdf5_chunk",           "block (one process's block)", false, NULL                   }, /* a property of data sets: see define */
+    {"hdf5_chunk",           "block (one process's block)", false,
+     NULL                                                                                 }, /* a property of data sets: see make_dataset */
 };
 
 static int check_hint(const io_hint *hint, io_error *error) {
@@ -111,7 +113,7 @@ static int write_attributes(hid_t file, const io_schema *schema) {
 }
 
 /* One data set, without fill values: every byte of it is written by the run. */
-static hid_t define(const hdf5_file *f, int dataset) {
+static hid_t make_dataset(const hdf5_file *f, int dataset) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[dataset];
     hsize_t shape[IO_MAX_DIMS];
@@ -148,6 +150,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
     if (!f) return -1;
     f->file = f->transfer = f->alone = -1;
+    f->creating = creating;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
     f->datasets = malloc((size_t)schema->ndatasets * sizeof *f->datasets);
@@ -156,14 +159,6 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     f->file = creating ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
                        : H5Fopen(name, H5F_ACC_RDONLY, access);
     if (f->file < 0) goto failed;
-    for (int i = 0; i < schema->ndatasets; i++) {
-        call = creating ? "H5Dcreate2" : "H5Dopen2";
-        f->base.calls++;
-        f->datasets[i] = creating ? define(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
-        if (f->datasets[i] < 0) goto failed;
-    }
-    call = "H5Awrite";
-    if (creating && write_attributes(f->file, schema)) goto failed;
     call = "H5Pset_dxpl_mpio";
     f->transfer = H5Pcreate(H5P_DATASET_XFER);
     f->alone = H5Pcreate(H5P_DATASET_XFER);
@@ -190,6 +185,19 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return start(ctx, path, schema, false, file);
 }
 
+static int define(io_file *file) {
+    hdf5_file *f = (hdf5_file *)file;
+    const io_schema *schema = file->schema;
+    for (int i = 0; i < schema->ndatasets; i++) {
+        file->calls++;
+        f->datasets[i] =
+            f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
+        if (f->datasets[i] < 0) return fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
+    }
+    if (f->creating && write_attributes(f->file, schema)) return fail(file->ctx, "H5Awrite", file->path);
+    return 0;
+}
+
 /* Memory and file selection of parts of one data set. Memory has a single part's own shape: with
  * another one HDF5 maps chunks element by element. Several parts stand in memory as they do in the
  * file, one after the other. */
@@ -213,11 +221,18 @@ static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *
     return !all && H5Sselect_none(*memory) < 0 ? -1 : 0;
 }
 
-/* Parts of one data set, in one call. */
+static uint64_t elements_of(const hdf5_file *f, const io_part *parts, int n) {
+    uint64_t all = 0;
+    for (int i = 0; i < n; i++) all += io_part_elements(f->base.schema, &parts[i]);
+    return all;
+}
+
+/* Parts of one data set, in one call; none where there is nothing and nobody waits. */
 static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
     hid_t memory = -1, space = -1, type = memory_type(d->type);
     hid_t transfer = d->small ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
+    if ((d->small || f->base.ctx->mode == IO_INDEPENDENT) && !elements_of(f, parts, n)) return 0;
     herr_t code = select_parts(f, parts, n, &memory, &space);
     f->base.calls++;
     if (code >= 0 && writing)
@@ -292,6 +307,7 @@ const io_method io_method_hdf5 = {
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,
+    .define = define,
     .write = write_parts,
     .read = read_parts,
     .sync = sync_file,

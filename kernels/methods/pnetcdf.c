@@ -15,6 +15,7 @@ extern const io_method io_method_pnetcdf;
 typedef struct {
     io_file base;
     int id;
+    bool creating;
     int *variables;
 } pnetcdf_file;
 
@@ -41,7 +42,7 @@ static MPI_Datatype memory_type(io_type type) {
         if (code_ != NC_NOERR) return io_fail_library((ctx)->error, #call, path, ncmpi_strerror(code_));     \
     } while (0)
 
-static int define(pnetcdf_file *f) {
+static int make_variables(pnetcdf_file *f) {
     const io_schema *schema = f->base.schema;
     const io_ctx *ctx = f->base.ctx;
     const char *path = f->base.path;
@@ -78,6 +79,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     pnetcdf_file *f = io_file_new(sizeof *f, &io_method_pnetcdf, ctx, path, schema);
     if (!f) return -1;
+    f->creating = creating;
     f->variables = calloc((size_t)schema->ndatasets, sizeof *f->variables);
     f->base.calls++;
     int code = creating ? ncmpi_create(ctx->comm, name, NC_CLOBBER | NC_64BIT_DATA, ctx->info, &f->id)
@@ -88,10 +90,6 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
             io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
     else if (!f->variables)
         status = io_fail(ctx->error, "out of memory for %d variables: %s", schema->ndatasets, path);
-    else
-        status = creating ? define(f) : find_variables(f);
-    if (!status && ctx->mode == IO_INDEPENDENT && (code = ncmpi_begin_indep_data(f->id)) != NC_NOERR)
-        status = io_fail_library(ctx->error, "ncmpi_begin_indep_data", name, ncmpi_strerror(code));
     if (status) {
         free(f->variables);
         free(f);
@@ -107,6 +105,13 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
 
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
     return start(ctx, path, schema, false, file);
+}
+
+static int define(io_file *file) {
+    pnetcdf_file *f = (pnetcdf_file *)file;
+    if (f->creating ? make_variables(f) : find_variables(f)) return -1;
+    if (file->ctx->mode == IO_INDEPENDENT) CHECK(file->ctx, file->path, ncmpi_begin_indep_data, f->id);
+    return 0;
 }
 
 /* The calls differ in name only. */
@@ -285,6 +290,7 @@ const io_method io_method_pnetcdf = {
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,
+    .define = define,
     .write = write_parts,
     .read = read_parts,
     .sync = sync_file,

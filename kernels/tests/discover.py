@@ -15,12 +15,17 @@ RUNNER = Path(__file__).resolve().with_name("run_case.py")
 def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     """Pattern, method and mode; a method without modes has None."""
     found: list[tuple[str, str, str | None]] = []
-    for pattern in listing["patterns"]:
-        for method in listing["methods"]:
-            if method["available"]:
-                modes = method["modes"] or [None]
-                found += [(pattern["name"], method["name"], mode) for mode in modes]
+    methods = {method["name"]: method for method in listing["methods"]}
+    for pair in listing["cross"]:
+        modes = methods[pair["method"]]["modes"] or [None]
+        found += [(pair["pattern"], pair["method"], mode) for mode in modes if pair["ok"]]
     return found
+
+
+def refused(listing: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Pattern, method, and why it cannot be."""
+    pairs = [pair for pair in listing["cross"] if not pair["ok"]]
+    return [(pair["pattern"], pair["method"], pair["reason"]) for pair in pairs]
 
 
 def quoted(word: str) -> str:
@@ -29,10 +34,13 @@ def quoted(word: str) -> str:
 
 def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
     lines = []
-    for pattern, method, mode in combinations(listing):
-        name = ".".join(word for word in (pattern, method, mode) if word)
+    asked = [(p, m, ["--mode", mode] if mode else []) for p, m, mode in combinations(listing)]
+    asked += [(p, m, ["--refused", reason]) for p, m, reason in refused(listing)]
+    for pattern, method, more in asked:
+        last = "refused" if "--refused" in more else "".join(more[1:])
+        name = ".".join(word for word in (pattern, method, last) if word)
         command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
-        command += ["--method", method, *(["--mode", mode] if mode else [])]
+        command += ["--method", method, *more]
         command += ["--processes", options.processes, "--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(

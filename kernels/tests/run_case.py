@@ -167,18 +167,37 @@ def one(options: argparse.Namespace, case: Case, processes: int) -> None:
             raise Wrong(f"{' '.join(command)}\n  {wrong}") from None
 
 
+def check_refusal(options: argparse.Namespace) -> None:
+    """What --list says cannot be is refused before anything runs, with the same reason."""
+    command = [*options.launch, "-n", "2", options.program, options.pattern]
+    command += ["--method", options.method, "--dir", options.dir]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment(), timeout=SECONDS
+    )
+    expect("exit status", done.returncode, 2)
+    if options.refused not in done.stderr:
+        raise Wrong(f"stderr does not say {options.refused!r} but {done.stderr!r}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     parser.add_argument("--pattern", required=True)
     parser.add_argument("--method", required=True)
     parser.add_argument("--mode")
+    parser.add_argument("--refused", help="the reason with which --list says that it cannot be")
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
     parser.add_argument("--dir", required=True)
     parser.add_argument("launch", nargs="+")
     options = parser.parse_args()
     failed = 0
-    for processes in map(int, options.processes.split(",")):
+    counts = [int(n) for n in options.processes.split(",")]
+    if options.refused:
+        counts = []
+        check_refusal(options)
+    if options.mode == "serial":  # by definition
+        counts = [1]
+    for processes in counts:
         for case in cases(options.pattern, options.method, processes):
             try:
                 one(options, case, processes)

@@ -73,7 +73,7 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cov
     uint64_t bytes = 0, records = 0;
     for (uint64_t call = 0; call < p->calls(state); call++) {
         int n = p->parts(state, owner, call, parts);
-        CHECK(n > 0 && n <= p->max_parts, "%s: %d parts", p->name, n);
+        CHECK(n > 0 && n <= io_most_parts(p, state), "%s: %d parts", p->name, n);
         for (int i = 0; i < n; i++) {
             CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
                   parts[i].offset, bytes);
@@ -94,7 +94,7 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cov
 
 static void check_cover(const io_pattern *p, const void *state, uint64_t processes) {
     io_schema schema;
-    io_part *parts = malloc((size_t)p->max_parts * sizeof *parts);
+    io_part *parts = malloc((size_t)io_most_parts(p, state) * sizeof *parts);
     cover c;
     p->schema(state, 0, &schema);
     uint64_t bytes = 0, in_file = 0;
