@@ -70,13 +70,35 @@ def ramses_cases(method: str, processes: int) -> list[Case]:
     return [Case(small, 2, 1, None, 0), Case(other, 1, 2, None, 0)]
 
 
+def structured_cases(processes: int) -> list[Case]:
+    """A zone of each process; one block with fewer planes than the most processes."""
+    each = ("--zone", "7x5x3", "--steps", "2", "--repeat", "2")
+    block = ("--one-block", "9x8x4", "--real", "float64", "--fsync")
+    return [
+        Case(each, 2, 2, processes * 7 * 5 * 3 * 3, 4),
+        Case(block, 1, 1, 9 * 8 * 4 * 3, 8),
+    ]
+
+
+def unstructured_cases(processes: int) -> list[Case]:
+    """Uneven, and with fewer elements than the most processes."""
+    per_element = 6 * (3 + 3 + 2) + 6  # coordinates, fields, arrays; connectivity
+    many = ("--elements", "1001", "--steps", "2", "--repeat", "2")
+    few = ("--elements", "5", *(("--fsync",) if processes % 2 else ()))
+    return [Case(many, 2, 2, 1001 * per_element, 8), Case(few, 1, 1, 5 * per_element, 8)]
+
+
 def cases(pattern: str, method: str, processes: int) -> list[Case]:
     if pattern.startswith("ramses-"):
         return ramses_cases(method, processes)
-    if pattern == "s3d":
-        return s3d_cases(processes)
-    if pattern == "ior":
-        return ior_cases(processes)
+    known = {
+        "s3d": s3d_cases,
+        "ior": ior_cases,
+        "cgns-structured": structured_cases,
+        "cgns-unstructured": unstructured_cases,
+    }
+    if pattern in known:
+        return known[pattern](processes)
     return [Case(("--steps", "2", "--repeat", "2"), 2, 2, None, 0)]
 
 

@@ -20,18 +20,21 @@ typedef struct {
 extern const io_method io_method_posix;
 #define OWN_FILES 10000 /* in place of a letter: a method with a file for each process */
 static const setting settings[] = {
-    {"s3d",          {{256, "13x17x12"}}                                               },
-    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
-    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
-    {"ior",          {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
-    {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
-    {"ramses-amr",   {{256, "16"}, {259, NULL}}                                        },
-    {"ramses-amr",   {{256, "16"}, {257, "process-major"}, {259, NULL}}                },
-    {"ramses-amr",   {{256, "8"}, {258, NULL}}                                         },
-    {"ramses-amr",   {{256, "16"}, {259, NULL}, {OWN_FILES, NULL}}                     },
-    {"ramses-hydro", {{256, "8"}, {259, NULL}}                                         },
-    {"ramses-hydro", {{256, "8"}, {257, "process-major"}, {258, NULL}}                 },
-    {"ramses-hydro", {{256, "8"}, {259, NULL}, {OWN_FILES, NULL}}                      },
+    {"s3d",               {{256, "13x17x12"}}                                               },
+    {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
+    {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
+    {"ior",               {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
+    {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
+    {"ramses-amr",        {{256, "16"}, {259, NULL}}                                        },
+    {"ramses-amr",        {{256, "16"}, {257, "process-major"}, {259, NULL}}                },
+    {"ramses-amr",        {{256, "8"}, {258, NULL}}                                         },
+    {"ramses-amr",        {{256, "16"}, {259, NULL}, {OWN_FILES, NULL}}                     },
+    {"ramses-hydro",      {{256, "8"}, {259, NULL}}                                         },
+    {"ramses-hydro",      {{256, "8"}, {257, "process-major"}, {258, NULL}}                 },
+    {"ramses-hydro",      {{256, "8"}, {259, NULL}, {OWN_FILES, NULL}}                      },
+    {"cgns-structured",   {{256, "5x3x2"}}                                                  },
+    {"cgns-structured",   {{257, "3x4x7"}, {258, "float64"}}                                },
+    {"cgns-unstructured", {{256, "7"}}                                                      },
 };
 
 /* How often each element of each data set of a file was handed over. */
