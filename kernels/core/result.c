@@ -1,4 +1,5 @@
 #include "result.h"
+#include "series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -142,17 +143,35 @@ static json_t *payload_json(const io_report *r) {
                      (json_int_t)run->pattern->calls(run->state), "datasets", datasets);
 }
 
+static json_t *spread_json(const io_time *t) {
+    return json_pack("{s:f,s:f,s:f}", "min", t->min, "mean", t->mean, "max", t->max);
+}
+
 static json_t *direction_json(const io_sample *s, int direction, bool ran) {
     if (!ran) return json_null();
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction)
-            json_object_set_new(phases, io_phases[p].name,
-                                json_pack("{s:f,s:f,s:f}", "min", s->phase[p].min, "mean", s->phase[p].mean,
-                                          "max", s->phase[p].max));
+            json_object_set_new(phases, io_phases[p].name, spread_json(&s->phase[p]));
     return json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth",
                      s->bandwidth[direction], "library_calls", (json_int_t)s->calls[direction], "phases",
                      phases);
+}
+
+/* Of a series; an operation that did not run is null. */
+static json_t *series_json(const io_report *r, const io_sample *s) {
+    const io_pattern *p = r->run->pattern;
+    if (!p->series) return json_null();
+    json_t *all =
+        json_pack("{s:I}", "files_per_process", (json_int_t)(p->series(r->run->state) * r->run->steps));
+    for (int i = 0; i < IO_OPERATIONS; i++) {
+        const io_operation_time *t = &s->operation[i];
+        json_object_set_new(all, io_operation_names[i],
+                            t->all > 0 ? json_pack("{s:o,s:f,s:o}", "seconds", spread_json(&t->seconds),
+                                                   "rate", t->all, "rate_per_process", spread_json(&t->rate))
+                                       : json_null());
+    }
+    return all;
 }
 
 static json_t *ceiling_json(const io_sample *s) {
@@ -166,10 +185,10 @@ static json_t *samples_json(const io_report *r) {
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples,
-                              json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
-                                        direction_json(s, IO_WRITING, r->run->write), "read",
-                                        direction_json(s, IO_READING, r->run->read), "ceilings", ceilings));
+        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
+                                                 direction_json(s, IO_WRITING, r->run->write), "read",
+                                                 direction_json(s, IO_READING, r->run->read), "series",
+                                                 series_json(r, s), "ceilings", ceilings));
     }
     return samples;
 }
@@ -190,6 +209,14 @@ static double close_time(const io_report *r, uint64_t i) {
 static double read_open_time(const io_report *r, uint64_t i) {
     return r->run->read ? r->samples[i].phase[IO_OPEN].max : -1;
 }
+static double rate_of(const io_report *r, uint64_t i, io_operation which) {
+    double rate = r->samples[i].operation[which].all;
+    return rate > 0 ? rate : -1;
+}
+static double create_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_CREATE); }
+static double stat_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_STAT); }
+static double open_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_OPEN); }
+static double remove_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_REMOVE); }
 static double fraction(const io_report *r, uint64_t i, int direction, bool shared) {
     if (!r->ceilings || r->run->method->traits & IO_MOVES_NOTHING) return -1;
     const io_sample *ceiling = shared ? &r->ceilings[i].shared : &r->ceilings[i].fpp;
@@ -211,6 +238,10 @@ static const struct {
     {"open_time",             open_time      },
     {"close_time",            close_time     },
     {"read_open_time",        read_open_time },
+    {"create_rate",           create_rate    },
+    {"stat_rate",             stat_rate      },
+    {"open_rate",             open_rate      },
+    {"remove_rate",           remove_rate    },
     {"write_fraction_fpp",    write_fpp      },
     {"read_fraction_fpp",     read_fpp       },
     {"write_fraction_shared", write_shared   },
