@@ -70,6 +70,10 @@ struct io_pattern {
      * phases write and read: the names, at most IO_MAX_STRETCHES and a NULL, and which one a call has. */
     const char *const *stretches;
     int (*stretch)(const void *state, uint64_t call);
+    /* Optional. A series: so many files of its own (schema.file_per_process) each process handles one after
+     * the other in a step, and each operation on them is timed (series.h). All have the same size and the
+     * same number of calls; calls count through them, and a part's offset is that in its file. */
+    uint64_t (*series)(const void *state);
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
     /* For data sets marked `facts`: the values of a part, as parts() gave it, without gaps. */
@@ -77,9 +81,10 @@ struct io_pattern {
 
     /* For methods with a file for each process; both optional. A pattern that arranges its data in another
      * way there looks at run->method->traits in configure. */
-    /* What the owner's file is called; may hold one directory, which the driver makes. Default:
-     * file_name and the owner's number. */
-    void (*own_name)(const void *state, uint64_t step, uint64_t owner, char *name, size_t size);
+    /* What the owner's file is called (`number`: in its series, from 0); may hold one directory, which the
+     * driver makes: one for all, or one for each owner. Default: file_name and the owner's number. */
+    void (*own_name)(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                     size_t size);
     /* Small text files that process 0 writes beside them, index 0, 1, ...: its name, and its text to `out`
      * (NULL: only the name is asked for). False where there is no more. */
     bool (*text_file)(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);

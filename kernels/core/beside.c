@@ -9,9 +9,10 @@
 
 #define TURN_TAG 77
 
-void io_own_name(const io_case *what, uint64_t step, uint64_t owner, char *name, size_t size) {
+void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                 size_t size) {
     if (what->pattern->own_name) {
-        what->pattern->own_name(what->state, step, owner, name, size);
+        what->pattern->own_name(what->state, step, owner, number, name, size);
         return;
     }
     what->pattern->file_name(what->state, step, what->method->extension, name, size);
@@ -20,27 +21,34 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, char *name,
 }
 
 /* "dir/directory", or false where the pattern's own names have none. */
-static bool directory_of(const io_case *c, uint64_t step, char path[IO_MAX_PATH]) {
+static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
     char name[IO_MAX_PATH / 2];
     if (!c->pattern->own_name) return false;
-    io_own_name(c, step, 0, name, sizeof name);
+    io_own_name(c, step, owner, 0, name, sizeof name);
     char *slash = strrchr(name, '/');
     if (!slash) return false;
     return snprintf(path, IO_MAX_PATH, "%s/%.*s", c->dir, (int)(slash - name), name) < IO_MAX_PATH;
 }
 
+/* Does this process look after its directory? One that all share is process 0's. */
+static bool is_mine(const io_session *s, uint64_t step, const char *path) {
+    char first[IO_MAX_PATH];
+    return s->world->rank == 0 || !directory_of(s->what, step, 0, first) || strcmp(first, path) != 0;
+}
+
 int io_make_directory(const io_session *s, uint64_t step) {
     char path[IO_MAX_PATH];
-    if (!directory_of(s->what, step, path)) return 0;
-    int failed = s->world->rank == 0 && mkdir(path, 0777) && errno != EEXIST ? errno : 0;
-    int code = MPI_Bcast(&failed, 1, MPI_INT, 0, s->world->comm);
+    if (!directory_of(s->what, step, (uint64_t)s->world->rank, path)) return 0;
+    int failed = is_mine(s, step, path) && mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+    int first = failed, code = MPI_Bcast(&first, 1, MPI_INT, 0, s->world->comm);
     if (code) return io_fail_mpi(&s->world->error, "MPI_Bcast", path, code);
+    if (!failed) failed = first;
     return failed ? io_fail_errno(&s->world->error, "mkdir", path, failed) : 0;
 }
 
 void io_remove_directory(const io_session *s, uint64_t step) {
     char path[IO_MAX_PATH];
-    if (directory_of(s->what, step, path)) rmdir(path);
+    if (directory_of(s->what, step, (uint64_t)s->world->rank, path) && is_mine(s, step, path)) rmdir(path);
 }
 
 bool io_text_path(const io_session *s, uint64_t step, int index, char path[IO_MAX_PATH]) {

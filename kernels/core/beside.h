@@ -5,13 +5,14 @@
 
 #include "driver.h"
 
-/* The name of the owner's file, within --dir. */
-void io_own_name(const io_case *what, uint64_t step, uint64_t owner, char *name, size_t size);
+/* The name of the owner's file, within --dir; `number` of its series. */
+void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                 size_t size);
 
-/* The directory that the pattern's names begin with, made by process 0 before any other goes on. Called by
- * all; nothing to do where names have none. */
+/* The directory that the pattern's names begin with: made by process 0 before any other goes on, or by each
+ * process where each has one. Called by all; nothing to do where names have none. */
 int io_make_directory(const io_session *session, uint64_t step);
-/* When its files are gone. Quiet: others may have files there. */
+/* When its files are gone; by those who made it. Quiet: others may have files there. */
 void io_remove_directory(const io_session *session, uint64_t step);
 
 /* Process 0: writes the text files; compares what is there with what was to be written. */

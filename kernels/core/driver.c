@@ -6,6 +6,7 @@
 
 #include "beside.h"
 #include "evidence.h"
+#include "series.h"
 #include "visit.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
@@ -20,7 +21,7 @@ const io_phase_name io_phases[IO_PHASES] = {
     [IO_READ_CLOSE] = {"close",  IO_READING},
 };
 
-/* One step of one direction, in flight. */
+/* One step of one direction, in flight: its file, or one after the other of a series. */
 typedef struct {
     io_session *session;
     io_ctx ctx;
@@ -28,6 +29,7 @@ typedef struct {
     io_file *file;
     io_part *parts;
     uint64_t owner, step;
+    uint64_t number, files, calls_each, bytes_each; /* which file of the series, and what each has */
     int direction;
     char path[IO_MAX_PATH];
     double began, phase[IO_PHASES], stretch[IO_MAX_STRETCHES]; /* seconds of this process */
@@ -42,15 +44,17 @@ static void begin(flight *f, io_phase phase) {
 }
 
 static int end(flight *f, io_phase phase) {
-    f->phase[phase] = MPI_Wtime() - f->began;
+    f->phase[phase] += MPI_Wtime() - f->began;
     return io_agree(f->session->world);
 }
 
 static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
     const io_case *c = s->what;
-    *f = (flight){.session = s, .owner = owner, .step = step};
+    *f = (flight){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
+    f->calls_each = c->pattern->calls(c->state) / f->files;
+    f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
-    if (io_file_path(s, step, owner, f->path)) return -1;
+    if (io_file_path(s, step, owner, 0, f->path)) return -1;
     f->ctx = (io_ctx){.comm = s->world->comm,
                       .mode = c->mode,
                       .hints = c->hints,
@@ -81,11 +85,12 @@ static void finish(flight *f) {
     free(f->parts);
 }
 
-/* The parts of one call, pointing into the buffer. */
+/* The parts of one call of the present file, pointing into the buffer. */
 static int parts_of(flight *f, uint64_t call) {
     const io_case *c = f->session->what;
-    int n = c->pattern->parts(c->state, f->owner, call, f->parts);
-    for (int i = 0; i < n; i++) f->parts[i].data = f->session->buffer + f->parts[i].offset;
+    char *data = f->session->buffer + f->number * f->bytes_each;
+    int n = c->pattern->parts(c->state, f->owner, f->number * f->calls_each + call, f->parts);
+    for (int i = 0; i < n; i++) f->parts[i].data = data + f->parts[i].offset;
     return n;
 }
 
@@ -98,10 +103,10 @@ static void fill_part(const flight *f, const io_part *part) {
 }
 
 static void fill(flight *f) {
-    const io_case *c = f->session->what;
-    uint64_t calls = c->pattern->calls(c->state);
-    for (uint64_t k = 0; k < calls; k++)
-        for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
+    for (f->number = 0; f->number < f->files; f->number++)
+        for (uint64_t k = 0; k < f->calls_each; k++)
+            for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
+    f->number = 0;
 }
 
 static int move_calls(flight *f, uint64_t from, uint64_t to) {
@@ -127,7 +132,7 @@ static int move_stretch(flight *f, int which, uint64_t from, uint64_t to) {
 
 static int move_all(flight *f) {
     const io_case *c = f->session->what;
-    uint64_t calls = c->pattern->calls(c->state);
+    uint64_t calls = f->calls_each;
     if (!c->pattern->stretch) return move_calls(f, 0, calls);
     for (uint64_t k = 0, next; k < calls; k = next) {
         int which = c->pattern->stretch(c->state, k);
@@ -136,6 +141,9 @@ static int move_all(flight *f) {
     }
     return 0;
 }
+
+/* The text files beside go with the first file. */
+static bool has_texts(const flight *f) { return !f->number && io_own_files(f->session->what); }
 
 static int verify_part(const flight *f, const io_part *part) {
     const io_case *c = f->session->what;
@@ -154,20 +162,18 @@ static int verify_part(const flight *f, const io_part *part) {
 }
 
 static int verify(flight *f) {
-    const io_case *c = f->session->what;
-    uint64_t calls = c->pattern->calls(c->state);
-    for (uint64_t k = 0; k < calls; k++) {
+    for (uint64_t k = 0; k < f->calls_each; k++) {
         int n = parts_of(f, k);
         for (int i = 0; i < n; i++)
             if (verify_part(f, &f->parts[i])) return -1;
     }
-    return io_own_files(f->session->what) ? io_check_texts(f->session, f->step) : 0;
+    return has_texts(f) ? io_check_texts(f->session, f->step) : 0;
 }
 
 /* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
  */
 static int create_file(flight *f) {
-    if (io_own_files(f->session->what) && io_write_texts(f->session, f->step)) return -1;
+    if (has_texts(f) && io_write_texts(f->session, f->step)) return -1;
     return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
 }
 
@@ -181,13 +187,22 @@ static int sync_file(flight *f) { return f->session->what->method->sync(f->file)
 
 static int close_file(flight *f) {
     io_file *file = f->file;
-    f->calls = file->calls + 1;
+    f->calls += file->calls + 1;
     f->file = NULL;
     return f->session->what->method->close(file);
 }
 
-/* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error. */
+static int lap(flight *f, io_phase which, int (*work)(flight *)) {
+    double began = MPI_Wtime();
+    int status = work(f);
+    f->phase[which] += MPI_Wtime() - began;
+    return status;
+}
+
+/* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error.
+ * All processes begin it together, but for the files of a series after the first: each handles them alone. */
 static int phase(flight *f, io_phase which, int (*work)(flight *)) {
+    if (f->number) return lap(f, which, work);
     begin(f, which);
     int status = 0;
     if (which == IO_CREATE && io_own_files(f->session->what)) status = io_make_directory(f->session, f->step);
@@ -251,6 +266,22 @@ static void reduce_stretches(flight *f, io_sample *sample, int direction) {
     }
 }
 
+/* The file of this step; then the others of its series. */
+static int each_file(flight *f, int (*one)(flight *)) {
+    const io_session *s = f->session;
+    if (one(f)) return -1;
+    if (f->files == 1) return 0;
+    int status = io_take_turn(s);
+    for (f->number = 1; !status && f->number < f->files; f->number++) {
+        status = io_file_path(s, f->step, f->owner, f->number, f->path);
+        if (status) break;
+        io_world_doing(s->world, "series", s->what->method->name, f->path);
+        status = one(f);
+    }
+    io_pass_turn(s);
+    return io_agree(s->world);
+}
+
 static void reduce(flight *f, io_sample *sample, int direction) {
     io_session *s = f->session;
     uint64_t most;
@@ -279,11 +310,13 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
     else if (s->found)
         fill(&f);
-    status = direction == IO_WRITING ? write_phases(&f) : read_phases(&f);
+    if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
+    if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
     /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
     if (!status) {
         reduce(&f, sample, direction);
         reduce_stretches(&f, sample, direction);
+        io_note_series(sample, direction, f.phase);
     }
     finish(&f);
     return status;
@@ -313,7 +346,11 @@ int io_measure(io_session *s, io_sample *sample) {
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);
     }
-    if (s->write && !s->keep) io_remove_all(s);
+    if (s->write && !s->keep) {
+        if (!status) status = io_remove_series(s, sample);
+        io_remove_all(s);
+    }
+    io_reduce_series(s, sample);
     double bytes = (double)(io_total_bytes(c->pattern, c->state, (uint64_t)s->world->size) * c->steps);
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;

@@ -31,14 +31,24 @@ typedef struct {
     double min, mean, max; /* seconds, over processes */
 } io_time;
 
+/* What is done to each file of a series (create: to its close; open: read and close too); rates in files a
+ * second. */
+typedef enum { IO_OP_CREATE, IO_OP_STAT, IO_OP_OPEN, IO_OP_REMOVE, IO_OPERATIONS } io_operation;
+typedef struct {
+    double mine;           /* seconds of this process, all steps; 0 where it did not run */
+    io_time seconds, rate; /* over processes */
+    double all;            /* rate of all together: their files over the slowest process's seconds */
+} io_operation_time;
+
 /* One repeat, all steps. */
 typedef struct {
     io_time phase[IO_PHASES];
     io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
-    uint64_t calls[IO_DIRECTIONS];   /* to the library, by the process that made most */
-    double seconds[IO_DIRECTIONS];   /* sum of the direction's phases, slowest processes */
-    double bandwidth[IO_DIRECTIONS]; /* MiB/s of the payload over that; 0 where nothing ran */
+    uint64_t calls[IO_DIRECTIONS];              /* to the library, by the process that made most */
+    double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
+    double bandwidth[IO_DIRECTIONS];            /* MiB/s of the payload over that; 0 where nothing ran */
+    io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
 } io_sample;
 
 /* One thing to measure: the run itself, or a ceiling beside it. */

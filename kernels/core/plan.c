@@ -20,7 +20,8 @@ static int make_plan(const io_run *run, plan *p) {
         if (bytes > p->memory) p->memory = bytes;
     }
     if (__builtin_mul_overflow(step, run->steps, &p->bytes)) return -1;
-    p->files = (own ? n : 1) * run->steps;
+    uint64_t files = run->pattern->series ? run->pattern->series(run->state) : 1;
+    p->files = (own ? n * files : 1) * run->steps;
     p->calls = run->pattern->calls(run->state) * run->steps;
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "result.h"
+#include "series.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -174,6 +175,22 @@ static json_t *direction_json(const io_sample *s, int direction, bool ran, const
     return all;
 }
 
+/* Of a series; an operation that did not run is null. */
+static json_t *series_json(const io_report *r, const io_sample *s) {
+    const io_pattern *p = r->run->pattern;
+    if (!p->series) return json_null();
+    json_t *all =
+        json_pack("{s:I}", "files_per_process", (json_int_t)(p->series(r->run->state) * r->run->steps));
+    for (int i = 0; i < IO_OPERATIONS; i++) {
+        const io_operation_time *t = &s->operation[i];
+        json_object_set_new(all, io_operation_names[i],
+                            t->all > 0 ? json_pack("{s:o,s:f,s:o}", "seconds", time_json(t->seconds), "rate",
+                                                   t->all, "rate_per_process", time_json(t->rate))
+                                       : json_null());
+    }
+    return all;
+}
+
 static json_t *ceiling_json(const io_sample *s) {
     return json_pack("{s:f,s:f}", "write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);
 }
@@ -186,10 +203,10 @@ static json_t *samples_json(const io_report *r) {
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
+        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
                                                  direction_json(s, IO_WRITING, r->run->write, names), "read",
-                                                 direction_json(s, IO_READING, r->run->read, names),
-                                                 "ceilings", ceilings));
+                                                 direction_json(s, IO_READING, r->run->read, names), "series",
+                                                 series_json(r, s), "ceilings", ceilings));
     }
     return samples;
 }
@@ -213,6 +230,14 @@ static double close_time(const io_report *r, uint64_t i) {
 static double read_open_time(const io_report *r, uint64_t i) {
     return r->run->read ? r->samples[i].phase[IO_OPEN].max : -1;
 }
+static double rate_of(const io_report *r, uint64_t i, io_operation which) {
+    double rate = r->samples[i].operation[which].all;
+    return rate > 0 ? rate : -1;
+}
+static double create_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_CREATE); }
+static double stat_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_STAT); }
+static double open_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_OPEN); }
+static double remove_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_REMOVE); }
 static double fraction(const io_report *r, uint64_t i, int direction, bool shared) {
     if (!r->ceilings || r->run->method->traits & IO_MOVES_NOTHING) return -1;
     const io_sample *ceiling = shared ? &r->ceilings[i].shared : &r->ceilings[i].fpp;
@@ -235,6 +260,10 @@ static const struct {
     {"define_time",           define_time    },
     {"close_time",            close_time     },
     {"read_open_time",        read_open_time },
+    {"create_rate",           create_rate    },
+    {"stat_rate",             stat_rate      },
+    {"open_rate",             open_rate      },
+    {"remove_rate",           remove_rate    },
     {"write_fraction_fpp",    write_fpp      },
     {"read_fraction_fpp",     read_fpp       },
     {"write_fraction_shared", write_shared   },

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "result.h"
+#include "series.h"
 
 static void spread(const io_report *r, const char *label, double (*figure)(const io_report *, uint64_t)) {
     double median = io_median(r, figure), low = median, high = median;
@@ -59,6 +60,29 @@ static void stretches(const io_report *r) {
         }
 }
 
+/* mdtest's figures: files a second of all processes together, of one process, and the slowest one's time. */
+static void series(const io_report *r) {
+    printf(" -- %" PRIu64 " files of each process; files/s, mean of repeats\n",
+           r->run->pattern->series(r->run->state) * r->run->steps);
+    printf(" %-20s  %12s %12s %12s %12s %12s\n", "operation", "all", "process min", "mean", "max",
+           "slowest, s");
+    for (int op = 0; op < IO_OPERATIONS; op++) {
+        io_operation_time sum = {0};
+        for (uint64_t i = 0; i < r->done; i++) {
+            const io_operation_time *t = &r->samples[i].operation[op];
+            sum.all += t->all;
+            sum.rate.min += t->rate.min;
+            sum.rate.mean += t->rate.mean;
+            sum.rate.max += t->rate.max;
+            sum.seconds.max += t->seconds.max;
+        }
+        double n = (double)r->done;
+        if (sum.all > 0)
+            printf(" file %-15s: %12.0f %12.0f %12.0f %12.0f %12.6f\n", io_operation_names[op], sum.all / n,
+                   sum.rate.min / n, sum.rate.mean / n, sum.rate.max / n, sum.seconds.max / n);
+    }
+}
+
 static double fpp_write(const io_report *r, uint64_t i) { return r->ceilings[i].fpp.bandwidth[IO_WRITING]; }
 static double fpp_read(const io_report *r, uint64_t i) { return r->ceilings[i].fpp.bandwidth[IO_READING]; }
 static double shared_write(const io_report *r, uint64_t i) {
@@ -87,6 +111,7 @@ void io_print_table(const io_report *r, void *unused) {
         spread(r, "shared file write", shared_write);
         spread(r, "shared file read", shared_read);
     }
+    if (run->pattern->series) series(r);
     if (run->phases) phases(r);
     if (run->phases) stretches(r);
     printf(" -----------------------------------------------\n");

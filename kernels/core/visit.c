@@ -14,11 +14,14 @@ bool io_own_files(const io_case *c) {
     return (c->method->traits & IO_FILE_PER_PROCESS) || schema.file_per_process;
 }
 
-int io_file_path(const io_session *s, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
+uint64_t io_series_length(const io_case *c) { return c->pattern->series ? c->pattern->series(c->state) : 1; }
+
+int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t number,
+                 char path[IO_MAX_PATH]) {
     const io_case *c = s->what;
     char name[IO_MAX_PATH / 2];
     if (io_own_files(c))
-        io_own_name(c, step, owner, name, sizeof name);
+        io_own_name(c, step, owner, number, name, sizeof name);
     else
         c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
     if (snprintf(path, IO_MAX_PATH, "%s/%s", c->dir, name) < IO_MAX_PATH) return 0;
@@ -27,19 +30,28 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, char path[I
 
 typedef void visit_file(io_session *session, const char *path);
 
-/* The files of a step: the one of this process, or the shared one where `shared` says that it is this
- * process's to visit; process 0 has the text files too. */
-static void visit_step(io_session *s, uint64_t step, bool shared, visit_file *visit) {
+/* The files of a step: those of this process, `most` of a series, or the shared one where `shared` says that
+ * it is this process's to visit; process 0 has the text files too. */
+static void visit_step(io_session *s, uint64_t step, bool shared, uint64_t most, visit_file *visit) {
     char path[IO_MAX_PATH];
     bool own = io_own_files(s->what);
-    if ((own || shared) && !io_file_path(s, step, (uint64_t)s->world->rank, path)) visit(s, path);
+    uint64_t n = io_series_length(s->what);
+    for (uint64_t i = 0; (own || shared) && i < n && i < most; i++)
+        if (!io_file_path(s, step, (uint64_t)s->world->rank, i, path)) visit(s, path);
     for (int i = 0; own && s->world->rank == 0 && io_text_path(s, step, i, path); i++) visit(s, path);
 }
 
-/* A shared file is visited by process 0, or by a process of each node, for what each node holds of it. */
-static void each_file(io_session *s, bool on_each_node, visit_file *visit) {
-    bool shared = on_each_node ? s->world->first_on_node : s->world->rank == 0;
-    for (uint64_t step = 0; step < s->what->steps; step++) visit_step(s, step, shared, visit);
+/* A shared file is visited by process 0. */
+static void each_file(io_session *s, visit_file *visit) {
+    for (uint64_t step = 0; step < s->what->steps; step++)
+        visit_step(s, step, s->world->rank == 0, UINT64_MAX, visit);
+}
+
+/* For what each node's memory holds of the files: a shared one is visited by a process of each node. Of a
+ * series only the first file, because a look at a file brings in what the series is to measure. */
+static void each_cached_file(io_session *s, visit_file *visit) {
+    for (uint64_t step = 0; step < s->what->steps; step++)
+        visit_step(s, step, s->world->first_on_node, 1, visit);
 }
 
 static void remove_file(io_session *s, const char *path) {
@@ -72,33 +84,32 @@ void io_cool_files(io_session *s) {
     if (s->what->drop_caches) {
         MPI_Barrier(s->world->comm);
         if (s->world->first_on_node) io_drop_node_caches();
-        each_file(s, true, drop_file);
+        each_cached_file(s, drop_file);
     }
     MPI_Barrier(s->world->comm);
-    if (s->found) each_file(s, true, look_at_cache);
+    if (s->found) each_cached_file(s, look_at_cache);
 }
 
 /* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
 void io_remove_files(io_session *s) {
     for (uint64_t step = 0; step < s->what->steps; step++) {
-        visit_step(s, step, true, remove_file);
+        visit_step(s, step, true, UINT64_MAX, remove_file);
         io_remove_directory(s, step);
     }
 }
 
-void io_remove_own(io_session *s) { each_file(s, false, remove_file); }
+void io_remove_own(io_session *s) { each_file(s, remove_file); }
 
 /* By all: their own files, then the directories, which are empty once all have done so. */
 void io_remove_all(io_session *s) {
     io_remove_own(s);
     MPI_Barrier(s->world->comm);
-    for (uint64_t step = 0; s->world->rank == 0 && step < s->what->steps; step++)
-        io_remove_directory(s, step);
+    for (uint64_t step = 0; step < s->what->steps; step++) io_remove_directory(s, step);
 }
 
 int io_look_at_files(io_session *s) {
     s->stored = 0;
-    each_file(s, false, look_at_size);
+    each_file(s, look_at_size);
     if (!s->write || s->what->method->traits & IO_MOVES_NOTHING) return 0;
     /* Some libraries lose the error of a write to a full file system, but not its traces. */
     uint64_t all = 0, right = io_total_bytes(s->what->pattern, s->what->state, (uint64_t)s->world->size) *

@@ -7,8 +7,11 @@
 
 /* A file for each process, because of the method or because the pattern asks for it. */
 bool io_own_files(const io_case *what);
-/* The file of a step: the owner's own, or the shared one. */
-int io_file_path(const io_session *session, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]);
+/* How many files of its own a process handles in a step. */
+uint64_t io_series_length(const io_case *what);
+/* The file of a step: the owner's own, or the shared one; `number` of a series. */
+int io_file_path(const io_session *session, uint64_t step, uint64_t owner, uint64_t number,
+                 char path[IO_MAX_PATH]);
 
 /* Called by all: the files that this process wrote; then the directories too. */
 void io_remove_own(io_session *session);

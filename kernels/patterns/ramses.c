@@ -178,7 +178,9 @@ void ramses_file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "%s_%05" PRIu64 "%s", ((const ramses *)state)->kind->name, step + 1, extension);
 }
 
-void ramses_own_name(const void *state, uint64_t step, uint64_t owner, char *name, size_t size) {
+void ramses_own_name(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                     size_t size) {
+    (void)number;
     snprintf(name, size, "output_%05" PRIu64 "/%s_%05" PRIu64 ".out%05" PRIu64, step + 1,
              ((const ramses *)state)->kind->name, step + 1, owner + 1);
 }

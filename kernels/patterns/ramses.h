@@ -80,7 +80,8 @@ int ramses_configure(void *state, io_run *run, uint64_t processes, io_error *err
 json_t *ramses_describe(const void *state);
 void ramses_schema(const void *state, uint64_t step, io_schema *schema);
 void ramses_file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size);
-void ramses_own_name(const void *state, uint64_t step, uint64_t owner, char *name, size_t size);
+void ramses_own_name(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                     size_t size);
 uint64_t ramses_calls(const void *state);
 int ramses_parts(const void *state, uint64_t owner, uint64_t call, io_part *parts);
 uint64_t ramses_bytes(const void *state, uint64_t owner);

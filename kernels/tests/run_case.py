@@ -36,6 +36,7 @@ class Case:
     own_files: bool = False
     beside: int = 0  # text files of a step, beside files of their own
     records: bool = False  # their data stands in records
+    series: int = 1  # files of a step that each process handles
 
 
 def s3d_cases(processes: int) -> list[Case]:
@@ -88,6 +89,17 @@ def unstructured_cases(processes: int) -> list[Case]:
     return [Case(many, 2, 2, 1001 * per_element, 8), Case(few, 1, 1, 5 * per_element, 8)]
 
 
+def metadata_cases(processes: int) -> list[Case]:
+    """Three int64 in each file; both layouts of directories."""
+
+    def case(files: int, *more: str, steps: int = 1, repeats: int = 1) -> Case:
+        options = ("--files", str(files), "--steps", str(steps), "--repeat", str(repeats), *more)
+        elements = processes * files * 3
+        return Case(options, steps, repeats, elements, 8, own_files=True, series=files)
+
+    return [case(5, "--unique-dir", steps=2), case(9, repeats=2), case(1, "--fsync")]
+
+
 def cases(pattern: str, method: str, processes: int) -> list[Case]:
     if pattern.startswith("ramses-"):
         return ramses_cases(method, processes)
@@ -96,6 +108,7 @@ def cases(pattern: str, method: str, processes: int) -> list[Case]:
         "ior": ior_cases,
         "cgns-structured": structured_cases,
         "cgns-unstructured": unstructured_cases,
+        "metadata": metadata_cases,
     }
     if pattern in known:
         return known[pattern](processes)
@@ -149,7 +162,7 @@ def check_amounts(case: Case, method: str, processes: int, document: dict[str, A
     expect("verification.bytes", checked["bytes"], size * case.repeats * moves)
     expect("verification.mismatches", checked["mismatches"], 0)
     own = case.own_files or method == "posix"
-    files = processes + case.beside if own else 1
+    files = processes * case.series + case.beside if own else 1
     expect("file_count", document["file_count"], moves * case.steps * files)
     if method in RAW and not case.records:
         expect("file_bytes", document["file_bytes"], size)

@@ -35,6 +35,8 @@ static const setting settings[] = {
     {"cgns-structured",   {{256, "5x3x2"}}                                                  },
     {"cgns-structured",   {{257, "3x4x7"}, {258, "float64"}}                                },
     {"cgns-unstructured", {{256, "7"}}                                                      },
+    {"metadata",          {{256, "7"}}                                                      },
+    {"metadata",          {{256, "7"}, {257, NULL}}                                         },
 };
 
 /* How often each element of each data set of a file was handed over. */
@@ -71,11 +73,14 @@ static void mark(cover *c, const io_part *part, const char *name) {
         for (uint64_t k = 0; k < r.length; k++) c->seen[part->dataset][r.global + k]++;
 }
 
-/* One process's parts; returns its bytes. */
-static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cover *c, io_part *parts) {
-    uint64_t bytes = 0, records = 0;
-    for (uint64_t call = 0; call < p->calls(state); call++) {
-        int n = p->parts(state, owner, call, parts);
+static uint64_t series_of(const io_pattern *p, const void *state) { return p->series ? p->series(state) : 1; }
+
+/* One process's parts of a file; returns its bytes. */
+static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, uint64_t number, cover *c,
+                     io_part *parts) {
+    uint64_t bytes = 0, records = 0, calls = p->calls(state) / series_of(p, state);
+    for (uint64_t call = 0; call < calls; call++) {
+        int n = p->parts(state, owner, number * calls + call, parts);
         CHECK(n > 0 && n <= io_most_parts(p, state), "%s: %d parts", p->name, n);
         for (int i = 0; i < n; i++) {
             CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
@@ -90,9 +95,31 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, cov
             bytes += io_part_bytes(c->schema, &parts[i]);
         }
     }
-    CHECK(bytes == p->bytes(state, owner), "%s: process %" PRIu64 " has %" PRIu64 " bytes", p->name, owner,
-          bytes);
+    CHECK(bytes * series_of(p, state) == p->bytes(state, owner),
+          "%s: process %" PRIu64 " has %" PRIu64 " bytes", p->name, owner, bytes);
     return bytes;
+}
+
+/* All files of one process, each complete in itself. */
+static void check_own_files(const io_pattern *p, const void *state, const io_schema *schema,
+                            uint64_t processes, uint64_t owner, io_part *parts) {
+    uint64_t in_file = 0, n = series_of(p, state), calls = p->calls(state) / n;
+    char name[256], before[256] = "";
+    for (int i = 0; i < schema->ndatasets; i++) in_file += io_dataset_bytes(schema, i);
+    for (uint64_t number = 0; number < n; number++) {
+        cover c;
+        start(&c, schema);
+        uint64_t own = take(p, state, owner, number, &c, parts);
+        finish(&c, p->name, processes);
+        CHECK(own == in_file, "%s: a file of its own holds %" PRIu64 " bytes", p->name, own);
+        p->parts(state, owner, number * calls, parts);
+        CHECK(schema->datasets[0].facts || parts[0].index0 == owner * own,
+              "%s: values of process %" PRIu64 " are its own", p->name, owner);
+        if (!p->own_name) continue;
+        p->own_name(state, 0, owner, number, name, sizeof name);
+        CHECK(strcmp(name, before), "%s: two files are called %s", p->name, name);
+        memcpy(before, name, sizeof before);
+    }
 }
 
 static void check_cover(const io_pattern *p, const void *state, uint64_t processes) {
@@ -102,23 +129,16 @@ static void check_cover(const io_pattern *p, const void *state, uint64_t process
     p->schema(state, 0, &schema);
     uint64_t bytes = 0, in_file = 0;
     for (int i = 0; i < schema.ndatasets; i++) in_file += io_dataset_bytes(&schema, i);
-    if (!schema.file_per_process) start(&c, &schema);
-    for (uint64_t owner = 0; owner < processes; owner++) {
-        if (schema.file_per_process) start(&c, &schema);
-        uint64_t own = take(p, state, owner, &c, parts);
-        if (schema.file_per_process) {
-            finish(&c, p->name, processes);
-            CHECK(own == in_file, "%s: a file of its own holds %" PRIu64 " bytes", p->name, own);
-            p->parts(state, owner, 0, parts);
-            CHECK(parts[0].index0 == owner * own, "%s: values of process %" PRIu64 " are its own", p->name,
-                  owner);
-        }
-        bytes += own;
+    if (schema.file_per_process) {
+        for (uint64_t owner = 0; owner < processes; owner++)
+            check_own_files(p, state, &schema, processes, owner, parts);
+        free(parts);
+        return;
     }
-    if (!schema.file_per_process) {
-        finish(&c, p->name, processes);
-        CHECK(bytes == in_file, "%s: %" PRIu64 " bytes of %" PRIu64, p->name, bytes, in_file);
-    }
+    start(&c, &schema);
+    for (uint64_t owner = 0; owner < processes; owner++) bytes += take(p, state, owner, 0, &c, parts);
+    finish(&c, p->name, processes);
+    CHECK(bytes == in_file, "%s: %" PRIu64 " bytes of %" PRIu64, p->name, bytes, in_file);
     free(parts);
 }
 

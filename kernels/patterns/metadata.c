@@ -1,0 +1,121 @@
+/* metadata: a series of small files that each process creates, looks up, reads and removes, as IDRIS timed it
+ * on Babel in 2011 and mdtest does. A file holds three numbers: whose it is, of which step, and its place in
+ * the series, so that another process that reads it sees a file that was mixed up or lost. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pattern.h"
+
+extern const io_pattern io_pattern_metadata;
+
+#define VALUES 3 /* owner, step, number */
+#define BYTES (VALUES * sizeof(int64_t))
+
+typedef struct {
+    uint64_t files;
+    bool unique;
+    io_dim dim;
+    io_dataset data;
+} metadata;
+
+enum { FILES = 256, UNIQUE_DIR };
+
+static const io_option options[] = {
+    {"files", FILES, "N", "files that each process handles, one after the other (default 100)"},
+    {"unique-dir", UNIQUE_DIR, NULL, "a directory for each process's files (default: all in --dir)"},
+    {0},
+};
+
+static void defaults(void *state) { ((metadata *)state)->files = 100; }
+
+static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+    metadata *s = state;
+    (void)run;
+    if (letter == FILES) return io_parse_count("--files", value, &s->files, error);
+    s->unique = true;
+    return 0;
+}
+
+static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+    metadata *s = state;
+    uint64_t all;
+    (void)run;
+    if (__builtin_mul_overflow(s->files, BYTES, &all) || __builtin_mul_overflow(all, processes, &all) ||
+        all > INT64_MAX)
+        return io_fail_usage(error, "--files %" PRIu64 ": more than 2^63 bytes in all; right is fewer files",
+                             s->files);
+    s->dim = (io_dim){"owner_step_number", VALUES};
+    s->data = (io_dataset){.name = "identity",
+                           .type = IO_INT64,
+                           .role = IO_PARAMETER,
+                           .ndims = 1,
+                           .block = {VALUES},
+                           .facts = true};
+    return 0;
+}
+
+static json_t *describe(const void *state) {
+    const metadata *s = state;
+    return json_pack("{s:I,s:b}", "files", (json_int_t)s->files, "unique_dir", s->unique);
+}
+
+static void schema(const void *state, uint64_t step, io_schema *out) {
+    const metadata *s = state;
+    (void)step;
+    *out = (io_schema){
+        .ndims = 1, .dims = &s->dim, .ndatasets = 1, .datasets = &s->data, .file_per_process = true};
+}
+
+static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
+    (void)state;
+    snprintf(name, size, "metadata_%05" PRIu64 "%s", step + 1, extension);
+}
+
+static void own_name(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
+                     size_t size) {
+    const char *between = ((const metadata *)state)->unique ? "/" : ".";
+    snprintf(name, size, "metadata_%05" PRIu64 ".%08" PRIu64 "%s%08" PRIu64, step + 1, owner, between,
+             number);
+}
+
+static uint64_t series(const void *state) { return ((const metadata *)state)->files; }
+
+/* One call for each file. */
+static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+    (void)state, (void)owner;
+    *out = (io_part){.count = {VALUES}, .index0 = call * VALUES};
+    return 1;
+}
+
+static uint64_t bytes(const void *state, uint64_t owner) {
+    (void)owner;
+    return series(state) * BYTES;
+}
+
+static void facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
+    int64_t *values = out;
+    (void)state;
+    values[0] = (int64_t)owner;
+    values[1] = (int64_t)step;
+    values[2] = (int64_t)(part->index0 / VALUES);
+}
+
+const io_pattern io_pattern_metadata = {
+    .name = "metadata",
+    .summary = "a series of small files of each process: create, stat, read, remove",
+    .options = options,
+    .state_size = sizeof(metadata),
+    .max_parts = 1,
+    .defaults = defaults,
+    .option = option,
+    .configure = configure,
+    .describe = describe,
+    .schema = schema,
+    .file_name = file_name,
+    .calls = series,
+    .parts = parts,
+    .bytes = bytes,
+    .series = series,
+    .facts = facts,
+    .own_name = own_name,
+};

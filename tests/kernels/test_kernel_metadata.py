@@ -1,0 +1,174 @@
+"""Pattern metadata: which files there are and what they hold, rates, and files lost or mixed up."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iokernel_stacks import Run, Stack
+
+OPERATIONS = ("create", "stat", "open", "remove")
+FILES, STEPS, PROCESSES = 4, 2, 3
+
+
+def name(step: int, owner: int, number: int, unique: bool = False) -> str:
+    return f"metadata_{step + 1:05d}.{owner:08d}{'/' if unique else '.'}{number:08d}"
+
+
+def run(stack: Stack, folder: Path, *more: str, files: int = FILES, processes: int = 2) -> Run:
+    document = folder.with_suffix(".json")
+    document.unlink(missing_ok=True)
+    folder.mkdir(exist_ok=True)
+    words = ["metadata", "--files", str(files), "--method", "posix", "--dir", str(folder)]
+    return stack.run(*words, *more, processes=processes, document=document)
+
+
+def test_operations(stack: Stack, tmp_path: Path) -> None:
+    """What is reported follows from what was timed, and nothing is left behind."""
+    for unique in ([], ["--unique-dir"]):
+        done = run(stack, tmp_path / "d", "--repeat", "3", "--steps", "2", *unique, files=20)
+        found = done.good()
+        assert found["file_count"] == 2 * 2 * 20 and found["file_bytes"] == 2 * 2 * 20 * 24
+        assert found["verification"]["bytes"] == 3 * found["file_bytes"]
+        rates = {operation: [] for operation in OPERATIONS}
+        for sample in found["samples"]:
+            assert sample["series"]["files_per_process"] == 2 * 20
+            for operation in OPERATIONS:
+                check_operation(sample["series"][operation], files=40, processes=2)
+                rates[operation].append(sample["series"][operation]["rate"])
+            # From opening to closing of each side: all its phases, of the slowest process.
+            write = sum(p["max"] for p in sample["write"]["phases"].values())
+            assert sample["series"]["create"]["seconds"]["max"] <= write * 1.000001
+        for operation, values in rates.items():
+            assert found["summary"][f"{operation}_rate"] == sorted(values)[1]
+            assert f" file {operation:15}: " in done.stdout
+        assert list((tmp_path / "d").iterdir()) == []
+
+
+def check_operation(found: dict[str, Any], files: int, processes: int) -> None:
+    seconds, each = found["seconds"], found["rate_per_process"]
+    assert 0 < seconds["min"] <= seconds["mean"] <= seconds["max"]
+    assert found["rate"] == pytest.approx(files * processes / seconds["max"])
+    assert each["min"] == pytest.approx(files / seconds["max"])
+    assert each["max"] == pytest.approx(files / seconds["min"])
+    assert each["min"] <= each["mean"] <= each["max"]
+
+
+def test_patterns_without_a_series_have_no_rates(openmpi: Stack, tmp_path: Path) -> None:
+    words = ["s3d", "--grid", "8x8x8", "--method", "posix", "--dir", str(tmp_path)]
+    found = openmpi.run(*words, document=tmp_path / "r.json").good()
+    assert found["samples"][0]["series"] is None
+    assert [found["summary"][f"{o}_rate"] for o in OPERATIONS] == [None] * 4
+
+
+def test_what_did_not_run_is_null(openmpi: Stack, tmp_path: Path) -> None:
+    kept = run(openmpi, tmp_path / "d", "--keep", "--write-only").good()["summary"]
+    assert [kept[f"{o}_rate"] is None for o in OPERATIONS] == [False, True, True, True]
+    read = run(openmpi, tmp_path / "d", "--read-only").good()["summary"]
+    assert [read[f"{o}_rate"] is None for o in OPERATIONS] == [True, False, False, True]
+
+
+@pytest.fixture(params=[False, True], ids=["shared-dir", "unique-dir"])
+def unique(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def options(unique: bool) -> list[str]:
+    return ["--steps", str(STEPS), *(["--unique-dir"] if unique else [])]
+
+
+@pytest.fixture
+def kept(openmpi: Stack, tmp_path: Path, options: list[str]) -> Path:
+    folder = tmp_path / "kept"
+    run(openmpi, folder, *options, "--keep", processes=PROCESSES).good()
+    return folder
+
+
+def read(stack: Stack, folder: Path, options: list[str]) -> Run:
+    return run(stack, folder, *options, "--read-only", processes=PROCESSES)
+
+
+def test_names_and_contents(openmpi: Stack, kept: Path, unique: bool, options: list[str]) -> None:
+    right = {
+        name(step, owner, number, unique): (owner, step, number)
+        for step in range(STEPS)
+        for owner in range(PROCESSES)
+        for number in range(FILES)
+    }
+    found = {
+        str(path.relative_to(kept)): struct.unpack("<3q", path.read_bytes())
+        for path in kept.rglob("*")
+        if path.is_file()
+    }
+    assert found == right
+    read(openmpi, kept, options).good()
+
+
+def test_mixed_up_files_are_named(
+    openmpi: Stack, kept: Path, unique: bool, options: list[str]
+) -> None:
+    """A file in another's place: of the right size, with the values of another."""
+    path = kept / name(1, 2, 3, unique)
+    path.write_bytes((kept / name(1, 0, 1, unique)).read_bytes())
+    done = read(openmpi, kept, options)
+    line = done.error(1)
+    first = done.result()["verification"]["first"]
+    assert (first["file"], first["dataset"], first["offset"]) == (str(path), "identity", 0)
+    assert (first["expected"], first["found"]) == (2, 0)
+    assert done.result()["verification"]["mismatches"] == 2  # owner and number
+    assert str(path) in line
+
+
+@pytest.mark.parametrize("number", [0, FILES - 1])
+def test_a_lost_file_is_named(
+    openmpi: Stack, kept: Path, unique: bool, options: list[str], number: int
+) -> None:
+    path = kept / name(0, 1, number, unique)
+    path.unlink()
+    line = read(openmpi, kept, options).error(1)
+    assert "stat: No such file or directory" in line and str(path) in line
+
+
+@pytest.mark.parametrize("number", [0, FILES - 1])
+def test_a_short_file_is_named(
+    openmpi: Stack, kept: Path, unique: bool, options: list[str], number: int
+) -> None:
+    path = kept / name(0, 1, number, unique)
+    path.write_bytes(path.read_bytes()[:-1])
+    line = read(openmpi, kept, options).error(1)
+    assert "ends at byte 23" in line and str(path) in line
+
+
+@pytest.mark.parametrize("number", [0, FILES - 1])
+def test_a_create_that_fails_ends_the_run(stack: Stack, tmp_path: Path, number: int) -> None:
+    """In the middle of one process's series, which no other process waits for."""
+    folder = tmp_path / "d"
+    obstacle = folder / name(0, 1, number)
+    obstacle.mkdir(parents=True)
+    line = run(stack, folder).error(1)
+    assert "open: Is a directory" in line and str(obstacle) in line
+    assert list(folder.iterdir()) == [obstacle]
+
+
+def test_turns(openmpi: Stack, tmp_path: Path) -> None:
+    found = run(openmpi, tmp_path / "d", "--io-group", "2", processes=5).good()
+    assert found["verification"]["verdict"] == "verified"
+
+
+def test_plan_counts_files(openmpi: Stack) -> None:
+    words = ["--files", "100000", "--procs", "16384", "--steps", "2", "--method", "posix"]
+    done = openmpi.alone("metadata", *words, "--plan", "--json", "-")
+    found = json.loads(done.stdout)
+    assert found["files"] == 2 * 16384 * 100_000
+    assert found["bytes"] == 24 * found["files"]
+    assert found["calls_per_process"] == 2 * 100_000
+
+
+@pytest.mark.parametrize("files", ["0", "-1", "x", "9223372036854775807"])
+def test_wrong_number_of_files(openmpi: Stack, files: str, tmp_path: Path) -> None:
+    line = openmpi.run("metadata", "--files", files, "--method", "posix", "--dir", str(tmp_path))
+    assert f"--files {files}" in line.error(2) and "right is" in line.error(2)
