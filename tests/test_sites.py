@@ -68,7 +68,8 @@ def test_faust_has_a_driver_for_each_file_system(tmp_path: Path) -> None:
     both = "".join(script.read_text() for script in found)
     assert "--prefix pvfs2: " in both
     assert "setfattr -n user.pvfs2.num_dfiles -v 64 " in both
-    assert "--prefix nfs: --hint romio_ds_write=disable" in both
+    assert "hints=(\n    --hint romio_ds_write=disable\n)\n" in both
+    assert '--prefix nfs: "${hints[@]}"' in both
 
 
 def test_the_published_run_of_s3d_is_one_test(tmp_path: Path) -> None:
