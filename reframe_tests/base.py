@@ -93,6 +93,8 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
+    # The site file's, with its source; MB/s. The fractions of it are performance variables.
+    published_peak = variable(str, value="", loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
     # How the program takes hints: a file of templates/hints/.
@@ -214,6 +216,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         return placement.memory_shortage(data, self.where, shape)
 
     @run_after("setup")
+    def note_the_published_peak(self) -> None:
+        self.published_peak = filesystems.published_peak(self.file_system)
+
+    @run_after("setup")
     def use_the_stack(self) -> None:
         launchers.use_stack(self.job.launcher, self.current_environ)
         launchers.pass_on(self.job.launcher, self.sorted_hints.environment)
@@ -278,6 +284,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
                 "note": "",
                 "create": False,
                 **self.file_system,
+                "published_peak": self.published_peak,
                 "striping": self.striping(),
             },
             "hints": {"form": self.hints_form, **asdict(self.sorted_hints)},
@@ -328,6 +335,11 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             name: sn.make_performance_function(sn.defer(summary[name]), unit)
             for name, unit in PERFORMANCE.items()
             if summary[name] is not None and self.is_worth_logging(name)
+        }
+        self.perf_variables |= {
+            name: sn.make_performance_function(sn.defer(share), "1")
+            for name, share in filesystems.published_shares(self.file_system, summary).items()
+            if self.is_worth_logging(name)
         }
 
     def is_worth_logging(self, name: str) -> bool:

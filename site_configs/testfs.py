@@ -43,22 +43,24 @@ def mounted(path: str | None) -> dict[str, dict[str, Any]]:
 SYSTEM = local.site_configuration["systems"][0]
 PARTITION = SYSTEM["partitions"][0]
 
-site_configuration = {
-    **local.site_configuration,
-    "systems": [
-        {
-            **SYSTEM,
-            "name": "testfs",
-            "descr": "this machine, with file systems mounted for testing",
-            "partitions": [
-                {
-                    **PARTITION,
-                    "extras": {
-                        **PARTITION["extras"],
-                        "filesystems": mounted(os.environ.get(VARIABLE)),
-                    },
-                }
-            ],
-        }
-    ],
-}
+site_configuration = common.checked(
+    {
+        **local.site_configuration,
+        "systems": [
+            {
+                **SYSTEM,
+                "name": "testfs",
+                "descr": "this machine, with file systems mounted for testing",
+                "partitions": [
+                    {
+                        **PARTITION,
+                        "extras": {
+                            **PARTITION["extras"],
+                            "filesystems": mounted(os.environ.get(VARIABLE)),
+                        },
+                    }
+                ],
+            }
+        ],
+    }
+)
