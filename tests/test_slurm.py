@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 from tests.reframe_session import ROOT, Session, reframe
 from tools.slurm_cluster import Cluster, lacking
+from tools.slurm_guard import members
 
 STACKS = ("mpich", "openmpi")
 SITE = ROOT / "tests" / "slurm_site.py"
@@ -171,3 +173,34 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
     assert step.wait(timeout=20) != 0
     assert all(daemon.poll() is not None for daemon in daemons)
     assert not folder.exists()
+
+
+OWNER = """
+import time
+from tools.slurm_cluster import Cluster
+with Cluster(accounting=False) as cluster:
+    job = "trap '' TERM; srun sleep 300 & sleep 300"
+    cluster.run("sbatch", "-N2", "-o", "/dev/null", "--wrap", job)
+    while not cluster.run("squeue", "-h", "-s", "-o", "%i").split():
+        time.sleep(0.1)
+    time.sleep(1)
+    print(cluster.folder, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_nothing_is_left_when_its_owner_is_killed_outright() -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout
+    folder = owner.stdout.readline().strip()
+    names = {Path(f"/proc/{process}/comm").read_text().strip() for process in members(folder)}
+    assert {"munged", "slurmctld", "slurmd", "slurmstepd", "sleep"} <= names
+    owner.kill()
+    owner.wait()
+    end = time.monotonic() + 20
+    while Path(folder).exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert members(folder) == []
+    assert not Path(folder).exists()
