@@ -94,6 +94,24 @@ def test_without_accounting_squeue_is_enough(cluster: Cluster, tmp_path: Path) -
         assert f"\nmpiexec.{case['environ']} -n 2" in script_of(case)
 
 
+def test_scaling_goes_over_two_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    session = reframe(
+        tmp_path,
+        *("-r", "--system=slurm", "-t", "scaling", "-p", "mpich", "-S", "repeats=1"),
+        *("-n", "(Weak|Strong)Scaling.*call=mpiio:collective.*on_nodes=2.*on_each=(1|2)"),
+        config=SITE,
+        tests="sweeps.py",
+        environment=cluster.environment,
+    )
+    assert session.status == 0, session.text
+    ran = {(case["name"].split(" ")[0], case["num_tasks"]) for case in session.cases}
+    assert {("WeakScaling", 2), ("StrongScaling", 2)} <= ran
+    for case in session.cases:
+        if case["result"] == "pass":
+            assert accounted(cluster, case["jobid"], "state,nodelist") == "COMPLETED|ionode[1-2]"
+            assert "#SBATCH --nodes=2\n" in script_of(case)
+
+
 def script_of(case: dict[str, str]) -> str:
     return (Path(case["outputdir"]) / "rfm_job.sh").read_text()
 
