@@ -124,6 +124,12 @@ def peak_lines(table: Table) -> list[str]:
     return lines
 
 
+def published_lines(table: Table) -> list[str]:
+    """What was published of a file system, from the site file: MB/s, with the source."""
+    found = {(row.run.fs, row.run.published_peak) for row in table.ran if row.run.published_peak}
+    return [f"published peak of {fs}: {text}" for fs, text in sorted(found)]
+
+
 def version_lines(table: Table) -> list[str]:
     """The libraries of each stack, and the programs that measured."""
     stacks: dict[str, set[str]] = defaultdict(set)
@@ -176,6 +182,7 @@ def footer_lines(table: Table) -> list[str]:
     peaks = peak_lines(table)
     if peaks:
         lines += ["peaks, write / read MiB/s:", *(f"  {line}" for line in peaks)]
+    lines += published_lines(table)
     lines += [f"reads from {line}" for line in caches_lines(table)]
     lines += version_lines(table)
     return [*lines, f"{machine_text(table)}; {session_text(table)}"]

@@ -246,6 +246,7 @@ def _run(case: dict[str, Any], place: _Place, causes: dict[str, str]) -> Run:
         result=result,
         document=document if document and document.exists() else None,
         job_script=script if script and script.exists() else None,
+        published_peak=word("published_peak"),
     )
 
 

@@ -87,6 +87,7 @@ class Run:
     result: Result | None
     document: Path | None
     job_script: Path | None
+    published_peak: str = ""
 
     @property
     def verdict(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +24,7 @@ from reframe.core.exceptions import SanityError
 from reframe_tests import filesystems, launchers, placement, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
+from reframe_tests.hints import Hints, parse_hints, sort_hints
 from reframe_tests.verdict import Expected, Wrong, check_run, load
 
 # The suite that `make run` runs is the quick calls at this scale.
@@ -44,17 +45,6 @@ PERFORMANCE = {
     "write_fraction_shared": "1",
     "read_fraction_shared": "1",
 }
-
-
-def parse_hints(text: str) -> dict[str, str]:
-    """`K=V K=V ...` (shell quoting) as an object. `ValueError` names the part that is not `K=V`."""
-    hints = {}
-    for word in shlex.split(text):
-        match = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", word)
-        if not match:
-            raise ValueError(f"hints: {word!r} is not K=V")
-        hints[match[1]] = match[2]
-    return hints
 
 
 def stretch_times(document: dict[str, Any]) -> dict[str, float]:
@@ -117,8 +107,12 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
+    # The site file's, with its source; MB/s. The fractions of it are performance variables.
+    published_peak = variable(str, value="", loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    # How the program takes hints: a file of templates/hints/.
+    hints_form = "options"
     sourcesdir = None
     keep_files = ["result.json", "exit_status"]
     time_limit = "10m"
@@ -236,8 +230,13 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         return placement.memory_shortage(data, self.where, shape)
 
     @run_after("setup")
+    def note_the_published_peak(self) -> None:
+        self.published_peak = filesystems.published_peak(self.file_system)
+
+    @run_after("setup")
     def use_the_stack(self) -> None:
         launchers.use_stack(self.job.launcher, self.current_environ)
+        launchers.pass_on(self.job.launcher, self.sorted_hints.environment)
 
     # ---------------------------------------------------------------- the job
 
@@ -257,15 +256,19 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         return {**self.file_system.get("hints", {}), **parse_hints(self.hints)}
 
     @property
+    def sorted_hints(self) -> Hints:
+        return sort_hints(self.all_hints())
+
+    @property
     def file_prefix(self) -> str:
         """The file system's, for a stack with ROMIO: OMPIO takes it for a part of the name."""
         has_romio = "romio" in self.current_environ.features
         return self.file_system.get("prefix", "") if has_romio else ""
 
     def file_system_options(self) -> list[str]:
+        """The hints are the array that the script's `hints` block makes."""
         options = [f"--prefix {shlex.quote(self.file_prefix)}"] if self.file_prefix else []
-        hints = self.all_hints().items()
-        return options + [f"--hint {shlex.quote(f'{key}={value}')}" for key, value in hints]
+        return [*options, '"${hints[@]}"'] if self.sorted_hints.mpi else options
 
     def run_options(self) -> list[str]:
         flags = {
@@ -295,8 +298,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
                 "note": "",
                 "create": False,
                 **self.file_system,
+                "published_peak": self.published_peak,
                 "striping": self.striping(),
             },
+            "hints": {"form": self.hints_form, **asdict(self.sorted_hints)},
             "before": list(self.prerun_cmds),
             "programs": self.programs(),
             "after": list(self.postrun_cmds),
@@ -348,6 +353,11 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         for name, seconds in stretch_times(document).items():
             function = sn.make_performance_function(sn.defer(seconds), "s")
             self.perf_variables[name] = function
+        self.perf_variables |= {
+            name: sn.make_performance_function(sn.defer(share), "1")
+            for name, share in filesystems.published_shares(self.file_system, summary).items()
+            if self.is_worth_logging(name)
+        }
 
     def is_worth_logging(self, name: str) -> bool:
         """A call that moves nothing has no share of what the file system gives."""

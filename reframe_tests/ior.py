@@ -120,6 +120,8 @@ class Ior(IoBenchmark):
         if self.call in REAL_IOR and wanted != "none" and self.dumps == 1:
             api, _ = REAL_IOR[self.call]
             self.ior_program = find_ior(wanted, self.current_environ, api) or ""
+        if self.ior_program:
+            self.hints_form = "ior"
 
     def programs(self) -> list[dict[str, Any]]:
         """With the real ior, `iokernel` runs before it for the ceilings: with `null` it moves
@@ -147,15 +149,6 @@ class Ior(IoBenchmark):
             "-O summaryFormat=JSON -O summaryFile=ior.json",
             f'-o {shlex.quote(prefix)}"$run_dir/ior.data"' if prefix else '-o "$run_dir/ior.data"',
         ]
-
-    def script_values(self) -> dict[str, Any]:
-        values = super().script_values()
-        if self.ior_program:
-            values["before"] += [
-                f"export IOR_HINT__MPI__{key}={shlex.quote(value)}"
-                for key, value in self.all_hints().items()
-            ]
-        return values
 
     @run_before("sanity")
     def make_the_document(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from reframe.core.launchers import JobLauncher
@@ -25,6 +26,8 @@ class StackLauncher(JobLauncher):
 class RunjobLauncher(JobLauncher):
     """Blue Gene/Q. Under Cobalt the environ adds `--block $COBALT_PARTNAME`."""
 
+    passes_on = "--exp-env {}"
+
     def command(self, job: Any) -> list[str]:
         words = ["runjob", "--np", str(job.num_tasks)]
         if job.num_tasks_per_node:
@@ -42,6 +45,8 @@ BGP_MODES = {1: "SMP", 2: "DUAL", 4: "VN"}
 @registry.launcher("mpirun-bgp")
 class BlueGenePLauncher(JobLauncher):
     """Blue Gene/P's mpirun."""
+
+    passes_on = "-exp_env {}"
 
     def command(self, job: Any) -> list[str]:
         mode = BGP_MODES[job.num_tasks_per_node or 1]
@@ -71,3 +76,10 @@ def use_stack(launcher: Any, environ: Any) -> None:
     if hasattr(launcher, "program"):
         launcher.program = stack["command"]
     launcher.options += stack.get("options", [])
+
+
+def pass_on(launcher: Any, variables: Iterable[str]) -> None:
+    """Environment variables of the script to the processes, where the launcher does not by itself
+    (Blue Gene's: `passes_on` is their option)."""
+    option = getattr(launcher, "passes_on", "")
+    launcher.options += [option.format(name) for name in variables if option]

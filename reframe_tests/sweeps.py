@@ -22,22 +22,23 @@ CALLS = calls.names(
 PARTITIONS = rt.runtime().system.partitions
 
 
-def powers_of_four(most: int) -> list[int]:
-    """1, 4, 16 ... up to `most`: each test of a sweep is made, even for a list of names."""
-    return [4**n for n in range(most.bit_length()) if 4**n <= most]
+def sizes(most: int) -> list[int]:
+    """1, 2, 4, 16, 64 ... up to `most`: each test of a sweep is made, even for a list of names. The
+    step from one node to two is the first one over the network."""
+    return [n for n in (1, 2, *(4**n for n in range(1, most.bit_length()))) if n <= most]
 
 
 class Scaling(S3d):
-    """Nodes and processes of a node are powers of four, up to what the largest partition has;
-    others by -S (`S3d.nodes`, `num_tasks_per_node`) or -P."""
+    """Nodes and processes of a node are `sizes` up to what the largest partition has. Others with
+    S3d itself: `-n S3d -t node -P S3d.nodes=3,9 -S S3d.num_tasks_per_node=8`."""
 
     call = parameter(CALLS, type=str, loggable=True)
     on_nodes = parameter(
-        powers_of_four(max(part.extras.get("nodes", 1) for part in PARTITIONS)),
+        sizes(max(part.extras.get("nodes", 1) for part in PARTITIONS)),
         type=int,
         loggable=True,
     )
-    on_each = parameter(powers_of_four(max(map(cores_of, PARTITIONS))), type=int, loggable=True)
+    on_each = parameter(sizes(max(map(cores_of, PARTITIONS))), type=int, loggable=True)
 
     @run_after("init")
     def set_size(self) -> None:

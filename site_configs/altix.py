@@ -1,8 +1,10 @@
 """Explore at NASA Goddard: SGI Altix, PBS (the measurements of PAIO).
 
 From the PAIO document: 2 GB of memory a processor, 3.2 GB/s between processors, 298 MB/s when one
-process writes directly. It does not say how many processors an image had: 512, as built for NASA,
-is taken; IOGAUGE_CORES says otherwise.
+process writes directly. Unverified: how many processors an image had (512, as each of the 20 images
+of NASA Ames' Columbia; IOGAUGE_CORES says otherwise), that its batch system was PBS and took
+`select`, its file system XFS, its path, and the login nodes' names. No peak of the file system was
+published.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ batch = {
                 # ROMIO's XFS driver would go past the page cache when hinted; the document's
                 # numbers are through it.
                 prefix="ufs:",
-                published_peak={"value": 298, "source": "PAIO document: one process, direct"},
+                note="the PAIO document: 298 MB/s by one process",
             ),
         },
     },

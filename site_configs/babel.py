@@ -2,7 +2,7 @@
 
 Shape (IDRIS 2011 document): 10 racks of 1024 nodes, 4 cores and 2 GB each; one I/O node for 64
 compute nodes, 400 MB/s measured: blocks are multiples of 64 nodes. GPFS: 8 GB/s for each of WORKDIR
-and TMPDIR, block size 2 MB, smallest write 64 kB.
+and TMPDIR, block size 2 MB, smallest write 64 kB. Unverified: the paths and the login nodes' names.
 """
 
 from __future__ import annotations

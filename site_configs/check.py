@@ -1,29 +1,24 @@
 """What ReFrame's own schema lets pass in a site file: each problem names the key and what is right.
 
-Used by `common.site`; a typo in `extras` would else be ignored, and the wrong thing measured.
+Used by `common.checked`; a typo in `extras` would else be ignored, and the wrong thing measured.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from reframe_tests.schedulers import NAMES as SCHEDULERS
+from reframe_tests.spelling import unknown
 from reframe_tests.striping import ANSWERS, in_bytes
 
 STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
 EXTRAS = ("nodes", "memory", "per_node", "blocks", "job_type", "filesystems")
-ENTRY = ("path", "type", "note", "create", "prefix", "hints", "striping", "published_peak")
+ENTRY = (
+    *("path", "type", "note", "create", "mounted_as", "prefix", "hints", "striping"),
+    "published_peak",
+)
 WHOLE_NUMBERS = ("nodes", "memory")
-
-
-def unknown(word: str, known: Iterable[str]) -> str:
-    """What to say of a word that is not among the known."""
-    names = list(known)
-    close = difflib.get_close_matches(word, names, 1)
-    right = f"did you mean {close[0]!r}?" if close else f"right is one of {', '.join(names)}"
-    return f"{word!r} is unknown; {right}"
 
 
 def problems(site: dict[str, Any]) -> Iterator[str]:
@@ -54,6 +49,16 @@ def of_extras(at: str, extras: dict[str, Any]) -> Iterator[str]:
         yield from of_entry(f"{at}.filesystems.{name}", entry)
 
 
+def of_peak(at: str, peak: Any) -> Iterator[str]:
+    """A number that nobody can look up is none."""
+    right = "right is {'value': MB/s, 'source': where it was published}"
+    if peak is None:
+        return
+    keys = isinstance(peak, dict) and set(peak) == {"value", "source"}
+    if not (keys and isinstance(peak["value"], int) and peak["value"] > 0 and peak["source"]):
+        yield f"{at}: {peak!r}; {right}"
+
+
 def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
     for key in entry:
         if key not in ENTRY:
@@ -61,6 +66,7 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
     for key, value in entry.get("hints", {}).items():
         if not isinstance(value, str):
             yield f"{at}.hints.{key}: {value!r} is not a string"
+    yield from of_peak(f"{at}.published_peak", entry.get("published_peak"))
     prefix = entry.get("prefix", "")
     if prefix and not prefix.endswith(":"):
         yield f"{at}.prefix: {prefix!r} does not end with a colon"

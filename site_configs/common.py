@@ -61,8 +61,10 @@ def general(**more: Any) -> list[dict[str, Any]]:
 
 
 # Of `general()` for a site with a batch system: its answer to "is it done?" costs a server's time,
-# which all users share. From one look in a second to one in ten.
-BATCH: dict[str, Any] = {"poll_rate_max": 1, "poll_rate_min": 0.1, "poll_rate_decay": 0.05}
+# which all users share. After each submission the looks come after 0.1, 0.25, 0.5, 0.8, 1.2 ... 5,
+# 10, 19, 34, 60 s, and then every 10 s: 17 in the first minute. The first ones come soon because a
+# dry run, which asks nobody, waits for them too: one a second made it take minutes.
+BATCH: dict[str, Any] = {"poll_rate_max": 10, "poll_rate_min": 0.1, "poll_rate_decay": 0.2}
 
 
 def logging() -> list[dict[str, Any]]:
@@ -124,7 +126,7 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
     own type is always what /proc/mounts of the compute node says.
     `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
     MPI, such as `ufs:`), `hints` (object), `striping` (`kind` of templates/stripe/, `count`,
-    `size`), `published_peak` (`value` in MB/s, `source`).
+    `size`), `published_peak` (`value` in MB/s of 10^6 bytes, `source`), `mounted_as`.
     """
     path = Path(path).absolute()
     found = mount_of(path)["type"] if path.exists() or not kind else kind
@@ -177,19 +179,24 @@ def stack(
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
-    """A site with a batch system, as ReFrame takes it. `ConfigError` names file and key of what
-    cannot be right."""
+    """A site with a batch system, as ReFrame takes it; `ConfigError` as `checked`."""
     found = {
         "systems": systems,
         "environments": environments,
         "general": general(**BATCH),
         "logging": logging(),
     }
-    file = inspect.stack()[1].filename
-    wrong = [f"{file}: {problem}" for problem in check.problems(found)]
+    return checked(found, inspect.stack()[1].filename)
+
+
+def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
+    """A site as it is; `ConfigError` names file and key of what cannot be right. `file`: the
+    caller's own where it is not given."""
+    file = file or inspect.stack()[1].filename
+    wrong = [f"{file}: {problem}" for problem in check.problems(site)]
     if wrong:
         raise ConfigError("; ".join(wrong))
-    return found
+    return site
 
 
 def setting(name: str, default: str) -> str:

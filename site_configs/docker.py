@@ -43,18 +43,20 @@ container = {
     },
 }
 
-site_configuration = {
-    "systems": [
-        {
-            "name": "docker",
-            "descr": "a container",
-            "hostnames": [".*"],
-            "max_local_jobs": 1,
-            **common.folders(),
-            "partitions": [container],
-        }
-    ],
-    "environments": [OPEN_MPI, mpich()],
-    "general": common.general(),
-    "logging": common.logging(),
-}
+site_configuration = common.checked(
+    {
+        "systems": [
+            {
+                "name": "docker",
+                "descr": "a container",
+                "hostnames": [".*"],
+                "max_local_jobs": 1,
+                **common.folders(),
+                "partitions": [container],
+            }
+        ],
+        "environments": [OPEN_MPI, mpich()],
+        "general": common.general(),
+        "logging": common.logging(),
+    }
+)

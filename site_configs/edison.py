@@ -1,7 +1,14 @@
 """Edison at NERSC: Cray XC30, Slurm, Lustre (the S3D-IO document's published run).
 
-4096 processes on 96 stripes of 1 MiB: `reframe -t paper -n S3d`. Shape: 24 cores and 64 GB a node,
-5586 nodes. Peak: 36 GB/s for scratch1 (2013).
+4096 processes on 96 stripes of 1 MiB: `reframe -t paper -n S3d`. That document does not name the
+machine; that it was this one is unverified.
+
+- 24 cores and 64 GB a node, 5576 compute nodes, Slurm: www.nersc.gov, Edison (retired), "Running
+  jobs: overview".
+- /scratch1, Lustre, 36 GB/s: www.nersc.gov, Edison, "File storage and I/O" of 2013. The machine had
+  664 nodes then; the same page for the whole machine was not found.
+- Unverified: what a job may have of the 64 GB (3 GB are left to the system here), the names of
+  modules and of the login nodes.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ batch = {
     "features": ["striping"],
     "processor": {"num_cpus": 24},
     "extras": {
-        "nodes": 5586,
+        "nodes": 5576,
         "memory": 62464,
         "filesystems": {
             "scratch1": common.file_system(
@@ -30,7 +37,7 @@ batch = {
                 kind="lustre",
                 striping={"kind": "lustre", "count": 96, "size": "1M"},
                 hints={"romio_cb_write": "enable"},
-                published_peak={"value": 36000, "source": "NERSC, Edison scratch1, 2013"},
+                published_peak={"value": 36000, "source": "NERSC, 2013: peak of scratch1"},
             ),
         },
     },

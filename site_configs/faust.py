@@ -1,8 +1,12 @@
 """FAUST at Utah State: 64 Athlon XP, Fast Ethernet, PVFS2 and NFS (parallel CGNS, 2005).
 
 Shape (2005 document): 64 nodes of one processor and 256 MB, diskless but for scratch; every compute
-node is a server and a client of PVFS2; NFS comes from the master. PBS of that time asks for
-`nodes=N:ppn=M`, which is Torque's request, so `torque.j2`.
+node is a server and a client of PVFS2; NFS comes from the master.
+
+Batch system: a PBS. The document does not say which; of the free ones of 2005, OpenPBS and Torque,
+both ask for `nodes=N:ppn=M`. That is what `torque.j2` writes; the `select=` of `pbs.j2` came with
+PBS Professional. Unverified: the paths, and the size of a stripe (64 KiB is PVFS2's default). No
+peak was published.
 """
 
 from __future__ import annotations

@@ -132,31 +132,33 @@ def mpich() -> dict[str, Any]:
     }
 
 
-site_configuration = {
-    "systems": [
-        {
-            "name": "local",
-            "descr": "this machine",
-            "hostnames": [".*"],
-            "max_local_jobs": 1,
-            **common.folders(),
-            "partitions": [
-                {
-                    "name": "host",
-                    "descr": "this machine itself, without a batch system",
-                    "scheduler": "local.j2",
-                    "launcher": "stack",
-                    "environs": ["openmpi", "mpich"],
-                    # One job at a time: two measurements side by side measure each other.
-                    "max_jobs": 1,
-                    "time_limit": "10m",
-                    "processor": {"num_cpus": CORES},
-                    "extras": {"nodes": 1, "filesystems": {"ram": ram(), "disk": disk()}},
-                }
-            ],
-        }
-    ],
-    "environments": [openmpi(), mpich()],
-    "general": common.general(),
-    "logging": common.logging(),
-}
+site_configuration = common.checked(
+    {
+        "systems": [
+            {
+                "name": "local",
+                "descr": "this machine",
+                "hostnames": [".*"],
+                "max_local_jobs": 1,
+                **common.folders(),
+                "partitions": [
+                    {
+                        "name": "host",
+                        "descr": "this machine itself, without a batch system",
+                        "scheduler": "local.j2",
+                        "launcher": "stack",
+                        "environs": ["openmpi", "mpich"],
+                        # One job at a time: two measurements side by side measure each other.
+                        "max_jobs": 1,
+                        "time_limit": "10m",
+                        "processor": {"num_cpus": CORES},
+                        "extras": {"nodes": 1, "filesystems": {"ram": ram(), "disk": disk()}},
+                    }
+                ],
+            }
+        ],
+        "environments": [openmpi(), mpich()],
+        "general": common.general(),
+        "logging": common.logging(),
+    }
+)

@@ -1,7 +1,18 @@
 """Mira and Cetus at Argonne: IBM Blue Gene/Q, Cobalt, GPFS (The HDF Group's CGNS measurements).
 
-Shape: 16 cores and 16 GB a node, 1 to 64 processes; Mira 49152 nodes (blocks from 512), Cetus 4096
-(from 128). Peaks by IOR: mira-fs0 240 GB/s, mira-fs1 90 GB/s, 384 I/O nodes.
+All from pages of www.alcf.anl.gov, but where another is named:
+
+- 16 cores and 16 GB a node, one I/O node for 128 compute nodes: "Machine overview for
+  Mira/Cetus/Vesta". 49152 nodes of Mira: "High Performance Parallel I/O" (2014), chapter 4.
+- Blocks of Mira: "Machine partitions". Least block of Cetus, 128 nodes: "Determining allocation
+  requirements".
+- Peaks by IOR: "Data and networking": mira-fs0 240 GB/s, mira-fs1 90 GB/s.
+- Modes c1 to c64 (processes of a node): "Cobalt job control". `qsub --mode cN` starts one program
+  and no script; a job of ours has set-up and clean-up around it, so it is that page's other method,
+  `--mode script`, and the mode is runjob's `--ranks-per-node N`.
+- BGLOCKLESSMPIO_F_TYPE: GPFS's number. It makes ROMIO take no locks there; job scripts of
+  users of Mira set it for `runjob`.
+- Unverified: Cetus' 4096 nodes and larger blocks; the names of login nodes.
 """
 
 from __future__ import annotations
@@ -21,9 +32,13 @@ def gpfs(path: str, peak: int) -> dict[str, object]:
         path,
         kind="gpfs",
         striping={"kind": "gpfs"},
-        # As The HDF Group ran: Blue Gene's ROMIO buffers collectively by itself (16 MiB).
-        hints={"romio_cb_write": "enable", "romio_cb_read": "enable"},
-        published_peak={"value": peak, "source": "Argonne's user guide, measured by IOR"},
+        # Blue Gene's ROMIO buffers collectively by itself (16 MiB); said here to be seen.
+        hints={
+            "romio_cb_write": "enable",
+            "romio_cb_read": "enable",
+            "BGLOCKLESSMPIO_F_TYPE": "0x47504653",
+        },
+        published_peak={"value": peak, "source": "Argonne, Data and networking: by IOR"},
     )
 
 

@@ -1,8 +1,12 @@
 """A cluster with PBS Professional and Lustre, shaped like NASA's Pleiades.
 
-Pleiades' Ivy Bridge nodes: 20 cores, 64 GB, chosen by `model=ivy`; SGI MPT. Other machines by the
-environment: IOGAUGE_SCRATCH, IOGAUGE_CORES, IOGAUGE_MEMORY (MiB), IOGAUGE_NODES, IOGAUGE_MODEL,
-IOGAUGE_QUEUE, IOGAUGE_MODULES.
+Pleiades' Ivy Bridge nodes have 20 cores and are chosen by `model=ivy`; SGI MPT; /nobackup: as job
+scripts of its users have it (`#PBS -l select=176:ncpus=20:model=ivy`, `module load mpi-hpe/mpt`).
+Unverified: 64 GB a node; NASA's own pages were not at hand. 256 nodes and 16 stripes are choices,
+and no published peak was found.
+
+Other machines by the environment: IOGAUGE_SCRATCH, IOGAUGE_CORES, IOGAUGE_MEMORY (MiB),
+IOGAUGE_NODES, IOGAUGE_MODEL, IOGAUGE_QUEUE, IOGAUGE_MODULES.
 """
 
 from __future__ import annotations

@@ -42,23 +42,20 @@ def mounted(path: str | None) -> dict[str, dict[str, Any]]:
 
 SYSTEM = local.site_configuration["systems"][0]
 PARTITION = SYSTEM["partitions"][0]
+MOUNTED = mounted(os.environ.get(VARIABLE))
+EXTRAS = {**PARTITION["extras"], "filesystems": MOUNTED}
 
-site_configuration = {
+SITE = {
     **local.site_configuration,
     "systems": [
         {
             **SYSTEM,
             "name": "testfs",
             "descr": "this machine, with file systems mounted for testing",
-            "partitions": [
-                {
-                    **PARTITION,
-                    "extras": {
-                        **PARTITION["extras"],
-                        "filesystems": mounted(os.environ.get(VARIABLE)),
-                    },
-                }
-            ],
+            "partitions": [{**PARTITION, "extras": EXTRAS}],
         }
     ],
 }
+
+# Without file systems it can be looked at, but not run.
+site_configuration = common.checked(SITE) if MOUNTED else SITE

@@ -1,7 +1,8 @@
 """Vargas at IDRIS: IBM Power6, LoadLeveler, GPFS (the 2011 RAMSES and IOR measurements).
 
 Shape (IDRIS 2011 document): 112 nodes, 3584 cores, 18 TB; two InfiniBand links of 16 Gbit/s a node.
-GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB.
+GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB. Unverified: the paths, the
+login nodes' names, and that all nodes have the same memory.
 """
 
 from __future__ import annotations

@@ -2,7 +2,14 @@
 
 `install(folder, kind)` puts commands into a folder. They run a job's script on this machine and
 print what those systems print (PBS Professional's reference guide, Cobalt's user guide, IBM's
-"Using and Administering"). STANDIN_SAYS=garbled: queries print nonsense; =no-id: submissions do.
+"Using and Administering"). STANDIN_SAYS: what goes wrong.
+
+    no-id      a submission prints nonsense
+    garbled    queries crash
+    noise      queries print nonsense, as if all were well
+    state      queries print a state that no manual knows
+    pending    a job never starts
+    lost       a job is gone at once, and never ran
 """
 
 from __future__ import annotations
@@ -22,6 +29,13 @@ COMMANDS = {
 }
 SUBMIT = ("qsub", "llsubmit")
 QUERY = ("qstat", "llq")
+PBS_LETTERS = {"running": "R", "pending": "Q"}
+LETTERS = {
+    "pbs": PBS_LETTERS,
+    "torque": PBS_LETTERS,
+    "cobalt": {"running": "running", "pending": "queued"},
+    "loadleveler": {"running": "R", "pending": "I"},
+}
 
 
 def install(folder: Path, kind: str) -> None:
@@ -61,6 +75,17 @@ class Jobs:
         note.write_text(str(job.pid))
         return number
 
+    def only_note(self, has_ended: bool) -> int:
+        """A job that never starts."""
+        number = 100 + len(list(self.folder.glob("*.job")))
+        (self.folder / f"{number}.job").write_text("")
+        if has_ended:
+            (self.folder / f"{number}.status").write_text("271")
+        return number
+
+    def has_started(self, number: int) -> bool:
+        return bool((self.folder / f"{number}.job").read_text())
+
     def is_running(self, number: int) -> bool:
         return not (self.folder / f"{number}.status").exists()
 
@@ -68,6 +93,9 @@ class Jobs:
         return (self.folder / f"{number}.status").read_text().strip()
 
     def kill(self, number: int) -> None:
+        if not self.has_started(number):
+            (self.folder / f"{number}.status").write_text("271")
+            return
         os.killpg(int((self.folder / f"{number}.job").read_text()), signal.SIGTERM)
 
 
@@ -93,8 +121,12 @@ def submit(kind: str, jobs: Jobs, arguments: list[str]) -> int:
         return 1
     if not os.access(script, os.X_OK):
         script.chmod(0o755)
-    number = jobs.submit(script, *(directive(text, pattern) for pattern in names))
-    if os.environ.get("STANDIN_SAYS") == "no-id":
+    says = os.environ.get("STANDIN_SAYS")
+    if says in ("pending", "lost"):
+        number = jobs.only_note(says == "lost")
+    else:
+        number = jobs.submit(script, *(directive(text, pattern) for pattern in names))
+    if says == "no-id":
         print("try again later")
     elif kind == "loadleveler":
         print('llsubmit: Processed command file through Submit Filter: "/etc/filter".')
@@ -105,26 +137,29 @@ def submit(kind: str, jobs: Jobs, arguments: list[str]) -> int:
 
 
 def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
-    if os.environ.get("STANDIN_SAYS") == "garbled":
-        print("Segmentation fault")
-        return 139
+    says = os.environ.get("STANDIN_SAYS")
+    if says in ("garbled", "noise"):
+        print("Segmentation fault", file=sys.stderr if says == "garbled" else sys.stdout)
+        return 139 if says == "garbled" else 0
     number = int(re.findall(r"\d+", arguments[-1])[0])
     running = jobs.is_running(number)
+    state = "running" if jobs.has_started(number) else "pending"
+    letter = "?" if says == "state" else LETTERS[kind][state]
     if kind == "cobalt":
         if not running:
             return 1
         print("JobID  State    Location\n========================")
-        print(f"{number}    running  CET-20400-31731-128")
+        print(f"{number}    {letter}  CET-20400-31731-128")
     elif kind == "loadleveler":
         if not running:
             print("llq: There is currently no job status to report.")
             return 0
         print("Step Id                  ST\n------------------------ --")
-        print(f"front.{number}.0             R ")
+        print(f"front.{number}.0             {letter} ")
         print("\n1 job step(s) in query, 0 waiting, 0 pending, 1 running, 0 held, 0 preempted")
     elif running:
-        print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = R")
-        print("    exec_host = n1/0+n2/0\n")
+        print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = {letter}")
+        print("    exec_host = n1/0+n2/0\n" if state == "running" else "")
     elif kind == "pbs" and arguments[0] == "-xf":
         print(f"Job Id: {number}.server\n    job_state = F\n    Exit_status = ", end="")
         print(jobs.status(number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 from tests.reframe_session import ROOT, Session, reframe
 from tools.slurm_cluster import Cluster, lacking
+from tools.slurm_guard import members
 
 STACKS = ("mpich", "openmpi")
 SITE = ROOT / "tests" / "slurm_site.py"
@@ -90,6 +92,24 @@ def test_without_accounting_squeue_is_enough(cluster: Cluster, tmp_path: Path) -
     assert sorted(case["environ"] for case in session.cases) == list(STACKS)
     for case in session.cases:
         assert f"\nmpiexec.{case['environ']} -n 2" in script_of(case)
+
+
+def test_scaling_goes_over_two_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    session = reframe(
+        tmp_path,
+        *("-r", "--system=slurm", "-t", "scaling", "-p", "mpich", "-S", "repeats=1"),
+        *("-n", "(Weak|Strong)Scaling.*call=mpiio:collective.*on_nodes=2.*on_each=(1|2)"),
+        config=SITE,
+        tests="sweeps.py",
+        environment=cluster.environment,
+    )
+    assert session.status == 0, session.text
+    ran = {(case["name"].split(" ")[0], case["num_tasks"]) for case in session.cases}
+    assert {("WeakScaling", 2), ("StrongScaling", 2)} <= ran
+    for case in session.cases:
+        if case["result"] == "pass":
+            assert accounted(cluster, case["jobid"], "state,nodelist") == "COMPLETED|ionode[1-2]"
+            assert "#SBATCH --nodes=2\n" in script_of(case)
 
 
 def script_of(case: dict[str, str]) -> str:
@@ -171,3 +191,34 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
     assert step.wait(timeout=20) != 0
     assert all(daemon.poll() is not None for daemon in daemons)
     assert not folder.exists()
+
+
+OWNER = """
+import time
+from tools.slurm_cluster import Cluster
+with Cluster(accounting=False) as cluster:
+    job = "trap '' TERM; srun sleep 300 & sleep 300"
+    cluster.run("sbatch", "-N2", "-o", "/dev/null", "--wrap", job)
+    while not cluster.run("squeue", "-h", "-s", "-o", "%i").split():
+        time.sleep(0.1)
+    time.sleep(1)
+    print(cluster.folder, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_nothing_is_left_when_its_owner_is_killed_outright() -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout
+    folder = owner.stdout.readline().strip()
+    names = {Path(f"/proc/{process}/comm").read_text().strip() for process in members(folder)}
+    assert {"munged", "slurmctld", "slurmd", "slurmstepd", "sleep"} <= names
+    owner.kill()
+    owner.wait()
+    end = time.monotonic() + 20
+    while Path(folder).exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert members(folder) == []
+    assert not Path(folder).exists()

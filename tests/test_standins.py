@@ -16,7 +16,6 @@ from tests import batch_standin
 from tests.reframe_session import ROOT, Session, reframe
 
 KINDS = tuple(batch_standin.COMMANDS)
-OWN = ("cobalt", "loadleveler")
 ONLY = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
 
 pytestmark = pytest.mark.skipif(
@@ -87,23 +86,64 @@ def test_a_cancelled_job_says_so_and_cleans_up(kind: str, kernel: Path, tmp_path
     assert list(disk.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", OWN)
+NOT_AN_ID = {"pbs": "'try' is no job id", "torque": "'try' is no job id"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_submission_without_an_id_is_quoted(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = run(kind, kernel, tmp_path, says="no-id")
     assert session.status == 1
-    assert "no job id in 'try again later'" in session.text
+    assert NOT_AN_ID.get(kind, "no job id in 'try again later'") in session.text
 
 
-@pytest.mark.parametrize("kind", OWN)
-def test_a_garbled_answer_is_never_the_end_of_a_job(
+# A state of no known letter is not quoted by the stock PBS back end: only its letter is.
+@pytest.mark.parametrize(
+    ("kind", "says", "quoted"),
+    [
+        *((kind, "garbled", "Segmentation fault") for kind in KINDS),
+        *((kind, "noise", "'Segmentation fault'") for kind in KINDS),
+        ("loadleveler", "state", "?"),
+    ],
+)
+def test_a_wrong_answer_is_never_the_end_of_a_job(
+    kind: str, says: str, quoted: str, kernel: Path, tmp_path: Path
+) -> None:
+    """The job is given up, which ends it: it must not run beside the next one."""
+    slow = ("-S", "S3d.prerun_cmds=sleep 300")
+    session = run(kind, kernel, tmp_path, *slow, says=says)
+    assert session.status == 1
+    (case,) = session.cases
+    assert "neither the job nor its end in " in case["fail_reason"]
+    assert quoted in case["fail_reason"]
+    status = tmp_path / "standin" / "jobs" / "100.status"
+    end = time.monotonic() + 10
+    while not status.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert status.read_text().strip() == "143"
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_that_does_not_start_in_time_is_cancelled(
     kind: str, kernel: Path, tmp_path: Path
 ) -> None:
-    session = run(kind, kernel, tmp_path, says="garbled")
+    session = run(kind, kernel, tmp_path, "-S", "S3d.max_pending_time=1s", says="pending")
     assert session.status == 1
-    assert "neither the job nor its end in 'Segmentation fault'" in session.text
+    assert "maximum pending time exceeded" in session.cases[0]["fail_reason"]
+    assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
-@pytest.mark.parametrize("kind", OWN)
+# Torque's back end is the same code as PBS's, and both wait half a minute here.
+@pytest.mark.parametrize("kind", ["pbs", "cobalt", "loadleveler"])
+def test_a_job_that_never_ran_ends_and_says_so(kind: str, kernel: Path, tmp_path: Path) -> None:
+    """Deleted by an administrator while it waited: no output ever comes."""
+    session = run(kind, kernel, tmp_path, says="lost")
+    assert session.status == 1
+    reason = session.cases[0]["fail_reason"]
+    assert "the job was killed; stderr: empty; it left no result.json" in reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = reframe(
         tmp_path,
@@ -112,4 +152,4 @@ def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> 
         tests="s3d.py",
     )
     assert session.status == 1
-    assert f"{batch_standin.COMMANDS[kind][0]} rfm_job.sh" in session.text
+    assert batch_standin.COMMANDS[kind][0] in session.cases[0]["fail_reason"]

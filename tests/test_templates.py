@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reframe_tests.hints import sort_hints
 from reframe_tests.render import TemplateProblem, render, template_for
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -31,7 +34,9 @@ def values(**more: Any) -> dict[str, Any]:
             "note": "this 'disk' is tmpfs, so memory",
             "create": True,
             "striping": None,
+            "published_peak": "36000 MB/s (NERSC, 2013)",
         },
+        "hints": hints(),
         "environment": ["module load openmpi", "export OMPI_MCA_pml=ob1"],
         "before": ["echo before"],
         "after": ["echo after"],
@@ -49,6 +54,11 @@ def values(**more: Any) -> dict[str, Any]:
         "job": job(),
         **more,
     }
+
+
+def hints(form: str = "options", **of_run: str) -> dict[str, Any]:
+    """A run's hints, as a test hands them over."""
+    return {"form": form, **asdict(sort_hints(of_run))}
 
 
 def job(**more: Any) -> dict[str, Any]:
@@ -168,7 +178,7 @@ def script_in(folder: Path, body: str, environment: list[str] | None = None) -> 
     program.write_text(f"#!/bin/bash\n{body}\n")
     program.chmod(0o755)
     fs = {"name": "disk", "path": str(folder / "it's a disk"), "type": "ext4", "note": "",
-          "striping": None}  # fmt: skip
+          "striping": None, "published_peak": ""}  # fmt: skip
     text = render(
         "local.sh.j2",
         values(
@@ -252,6 +262,59 @@ def test_wrong_syntax_is_named_with_template_and_line(tmp_path: Path) -> None:
 def test_a_missing_template_is_named() -> None:
     with pytest.raises(TemplateProblem, match=r"nosuch\.sh\.j2"):
         render("nosuch.sh.j2", values())
+
+
+OF_TWO_KINDS = {
+    "romio_cb_write": "enable",
+    "cb_config_list": "*:1",
+    "io_ompio_grouping_option": "5",
+}
+
+
+def test_a_run_without_hints_says_nothing_of_them() -> None:
+    assert "hint" not in render("local.sh.j2", values())
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        (
+            "options",
+            "hints=(\n    --hint romio_cb_write=enable\n    --hint 'cb_config_list=*:1'\n)\n",
+        ),
+        (
+            "ior",
+            "export IOR_HINT__MPI__romio_cb_write=enable\n"
+            "export IOR_HINT__MPI__cb_config_list='*:1'\n",
+        ),
+        (
+            "romio",
+            "cat > hints.txt <<'END'\nromio_cb_write enable\ncb_config_list *:1\nEND\n"
+            'export ROMIO_HINTS="$PWD/hints.txt"\n',
+        ),
+    ],
+)
+def test_hints_stand_in_the_script_in_the_form_that_the_program_takes(
+    form: str, lines: str
+) -> None:
+    text = render("local.sh.j2", values(hints=hints(form, **OF_TWO_KINDS)))
+    assert "export OMPI_MCA_io_ompio_grouping_option=5\n" in text
+    assert lines in text
+    assert text.count("romio_cb_write") == 1
+    assert text.index(lines) < text.index("mpiexec")
+
+
+def test_a_site_overrides_the_hints(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "templates", tmp_path, dirs_exist_ok=True)
+    own = tmp_path / "sites" / "dawn" / "local.sh.j2"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        '{% extends "local.sh.j2" %}\n{% block hints %}\n{% include "hints/romio.sh.j2" %}\n'
+        "{% endblock hints %}\n"
+    )
+    text = render("sites/dawn/local.sh.j2", values(hints=hints(**OF_TWO_KINDS)), tmp_path)
+    assert "export ROMIO_HINTS=" in text
+    assert "--hint" not in text
 
 
 def test_a_site_overrides_one_block_and_keeps_the_rest(tmp_path: Path) -> None:

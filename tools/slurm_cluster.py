@@ -4,9 +4,9 @@
 
 Debian's munged, mariadbd, slurmdbd, slurmctld and two slurmd, on the loopback address and ports of
 their own, with everything they write in a temporary folder. Works as root and as a plain user (who
-is then Slurm's only user). COMMAND finds the cluster by SLURM_CONF. All daemons end with this
-process, even if it is killed; jobs that ran then do not, and end by themselves. Only processes that
-were started here are ever ended.
+is then Slurm's only user). COMMAND finds the cluster by SLURM_CONF. Daemons and jobs end
+with this process, even if it is killed (tools/slurm_guard.py). Only processes that were started
+here are ever ended.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ class Cluster:
         self.cores = cores
         self.daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
         self.folder = Path()
+        self.guard: subprocess.Popen[bytes]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -153,6 +154,8 @@ class Cluster:
             raise ClusterProblem(problem)
         self.folder = Path(tempfile.mkdtemp(prefix="iogauge-slurm-", dir="/tmp"))
         self.folder.chmod(0o755)  # munged wants to be reachable by every user
+        guard = [sys.executable, str(Path(__file__).with_name("slurm_guard.py")), str(self.folder)]
+        self.guard = subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True)
         try:
             self.configure()
             self.start_all()
@@ -283,7 +286,7 @@ class Cluster:
                 daemon.kill()
                 daemon.wait()
         self.daemons.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.guard.communicate()  # closes its pipe: it ends what is left and removes the folder
 
     def cancel_jobs(self) -> None:
         end = time.monotonic() + PATIENCE

@@ -13,7 +13,12 @@ from typing import Any
 
 import reframe.core.schedulers as sched
 import reframe.utility.osext as osext
-from reframe.core.exceptions import JobError, JobSchedulerError, SpawnedProcessError
+from reframe.core.exceptions import (
+    JobError,
+    JobSchedulerError,
+    ReframeError,
+    SpawnedProcessError,
+)
 
 from reframe_tests.schedulers.templated import TemplatedJob
 
@@ -106,7 +111,7 @@ class CommandScheduler(sched.JobScheduler):
             job.misunderstood += 1
             self.log(f"job {job.jobid}: {problem}")
             if job.misunderstood >= PATIENCE:
-                job._exception = JobError(str(problem), job.jobid)
+                give_up(self, job, str(problem))
                 job.has_ended = True
             return
         job.misunderstood = 0
@@ -129,6 +134,15 @@ class CommandScheduler(sched.JobScheduler):
             return osext.run_command(quoted(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:
             raise JobSchedulerError(f"{quoted(words)}: {error}") from None
+
+
+def give_up(scheduler: Any, job: Any, problem: str) -> None:
+    """On a job whose state nobody knows: it must not run beside the next measurement."""
+    try:
+        scheduler.cancel(job)
+    except ReframeError as error:
+        problem += f"; and it could not be cancelled: {error}"
+    job._exception = JobError(problem, job.jobid)
 
 
 def quoted(words: list[str]) -> str:

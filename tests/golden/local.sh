@@ -7,6 +7,7 @@
 #   processes    4
 #   file system  disk: /scratch/my files (tmpfs)
 #                this 'disk' is tmpfs, so memory
+#                published peak: 36000 MB/s (NERSC, 2013)
 #
 # Written by ReFrame from templates/local.sh.j2: a change here is lost, a change there stays.
 

@@ -17,6 +17,7 @@
 #   processes    10 on 3 nodes, 4 on each
 #   file system  disk: /scratch/my files (tmpfs)
 #                this 'disk' is tmpfs, so memory
+#                published peak: 36000 MB/s (NERSC, 2013)
 #
 # Written by ReFrame from templates/slurm.sh.j2: a change here is lost, a change there stays.
 
