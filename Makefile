@@ -18,7 +18,9 @@ help: ## this list
 
 run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
 	@status=0; $(REFRAME) -t quick $(ARGS) -r || status=$$?; \
-	$(PYTHON) -m analysis summary || { s=$$?; [ $$status -ne 0 ] || status=$$s; }; \
+	for step in summary 'ingest --last'; do \
+		$(PYTHON) -m analysis $$step || { s=$$?; [ $$status -ne 0 ] || status=$$s; }; \
+	done; \
 	exit $$status
 
 test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs

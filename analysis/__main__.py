@@ -15,6 +15,7 @@ from analysis.errors import AnalysisError
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
 COMMANDS = {
     "summary": "the last session as a table, and as a page with one plot",
+    "ingest": "put sessions into the store, where all other commands find them",
 }
 
 EPILOG = """\
