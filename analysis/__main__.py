@@ -16,6 +16,7 @@ from analysis.errors import AnalysisError
 COMMANDS = {
     "summary": "the last session as a table, and as a page with one plot",
     "ingest": "put sessions into the store, where all other commands find them",
+    "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
 }
 
 EPILOG = """\

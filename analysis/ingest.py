@@ -57,10 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ingest the reports one after the other; one that cannot be used does not stop the others."""
-    if args.last:
-        reports = [last_report(args.output)]
-    else:
-        reports = args.reports or all_reports(args.output)
+    reports = args.reports
+    if not reports:
+        reports = [last_report(args.output)] if args.last else all_reports(args.output)
     done, problems = [], 0
     for report in _progress(reports):
         try:
@@ -99,7 +98,7 @@ def to_frame(session: Session, folder: Path) -> polars.DataFrame:
 
     kinds: dict[str, Any] = {
         "VARCHAR": polars.String, "BIGINT": polars.Int64, "BOOLEAN": polars.Boolean,
-        "DOUBLE": polars.Float64, "TIMESTAMPTZ": polars.Datetime("us", "UTC"),
+        "DOUBLE": polars.Float64, "TIMESTAMP": polars.Datetime("us"),
     }  # fmt: skip
     schema = {name: kinds[kind] for name, kind in store.SCHEMA.items()}
     measured = ("quantity", "unit", "repeat", "value")
@@ -123,7 +122,7 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
     return {
         **{name: getattr(one, name) for name in _OF_RUN},
         **of_result,
-        "started": session.started,
+        "started": session.started.replace(tzinfo=None),
         "host": session.host,
         "harness": session.harness,
         "libraries": ", ".join(f"{key} {libraries[key]}" for key in sorted(libraries)),

@@ -28,9 +28,9 @@ VERSION = "iogauge.store/1"
 MARK = "store.json"
 RECORDS = "records"
 
-# Column and DuckDB's type of it.
+# Column and DuckDB's type of it. Times are UTC.
 SCHEMA = {
-    "session": "VARCHAR", "started": "TIMESTAMPTZ", "host": "VARCHAR", "harness": "VARCHAR",
+    "session": "VARCHAR", "started": "TIMESTAMP", "host": "VARCHAR", "harness": "VARCHAR",
     "program": "VARCHAR", "libraries": "VARCHAR", "kernel": "VARCHAR",
     "system": "VARCHAR", "partition": "VARCHAR", "stack": "VARCHAR",
     "fs": "VARCHAR", "fs_type": "VARCHAR",
