@@ -17,6 +17,7 @@ COMMANDS = {
     "summary": "the last session as a table, and as a page with one plot",
     "ingest": "put sessions into the store, where all other commands find them",
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
+    "learn": "what to expect of a system, from its history, as a file of references",
 }
 
 EPILOG = """\

@@ -74,7 +74,7 @@ def _percent(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison. EXIT_NOT_VERIFIED where --fail-slower found something."""
     connection = store.connect(args.store)
-    where = store.Where.parse(args.where)
+    where = store.Where.parse(args.where).also("verdict <> 'nothing moved'")
     if args.b in SPECIAL:
         if args.fail_slower is not None and args.b == "published":
             raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
                 "with --by method, modes may differ: give both, such as mpiio:collective"
             )
         rows = [row(a, b) for a, b in both]
-        columns = used_columns(rows)
+        columns = COLUMNS
         if args.fail_slower is not None:
             for line, (a, b) in zip(rows, both, strict=True):
                 line["fails"] = fails(a, b, args.fail_slower, len(both))
@@ -108,7 +108,13 @@ def pairs(found: Sequence[Group]) -> list[tuple[Group, Group]]:
     by_case: dict[tuple[Any, ...], dict[int, Group]] = {}
     for group in found:
         by_case.setdefault((*group.case, group.quantity), {})[group.side] = group
-    return [(of[0], of[1]) for of in by_case.values() if len(of) == 2]
+    both = [(of[0], of[1]) for of in by_case.values() if len(of) == 2]
+    return sorted(both, key=lambda pair: (list(map(str, pair[0].case)), _rank(pair[0])))
+
+
+def _rank(group: Group) -> tuple[bool, str]:
+    """Writes first, as one does."""
+    return not group.quantity.startswith("write"), group.quantity
 
 
 def measured(a: Group, b: Group, confidence: float | None = None) -> tuple[Ratio, str]:
@@ -159,8 +165,3 @@ def fails(a: Group, b: Group, allowed: float, count: int) -> bool:
     """
     found, _ = measured(a, b, 1 - 2 * FALSE_ALARM / count)
     return found.verdict == "slower" and found.value <= 1 - allowed
-
-
-def used_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The columns that say something."""
-    return tuple(name for name in COLUMNS if any(row[name] not in (None, "") for row in rows))

@@ -55,13 +55,14 @@ def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
 
 
 def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
-    """A table on stdout: numbers to the right; plain text where that is not a terminal."""
+    """A table on stdout: numbers to the right; columns that say nothing are left out."""
     # Here, for a command that prints CSV should not wait for it.
     from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         number = any(isinstance(row[name], int | float) for row in rows)

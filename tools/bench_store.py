@@ -86,7 +86,9 @@ def main() -> int:
     """Make the sessions, time what is done with them. 1 where a limit is passed."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench_store", description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--folder", type=Path, default=None, help="where (default: a temporary one)")
+    parser.add_argument(
+        "--folder", type=Path, default=None, help="where (default: a temporary one)"
+    )
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="iogauge-store.", dir=args.folder))
     draw = random.Random(1)
