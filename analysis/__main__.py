@@ -18,6 +18,7 @@ COMMANDS = {
     "ingest": "put sessions into the store, where all other commands find them",
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
     "learn": "what to expect of a system, from its history, as a file of references",
+    "claims": "what publications say, put to the test with the runs of the store",
 }
 
 EPILOG = """\

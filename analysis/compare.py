@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis import formats, store
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
-from analysis.sides import CASE, WAYS, Group, groups
+from analysis.sides import CASE, WAYS, Group, case_columns, condition, groups
 
 if TYPE_CHECKING:
     from analysis.interval import Ratio
@@ -81,21 +81,24 @@ def run(args: argparse.Namespace) -> int:
         from analysis import compare_with
 
         rows = compare_with.TABLES[args.b](connection, where, args)
-        columns = compare_with.COLUMNS[args.b]
+        shown = compare_with.COLUMNS[args.b]
     else:
-        both = pairs(groups(connection, where, _quantities(args), args.by, (args.a, args.b)))
+        sides = [condition(connection, args.by, word) for word in (args.a, args.b)]
+        with_mode = args.by == "method" and ":" in args.a + args.b
+        columns = case_columns([args.by], with_mode)
+        both = pairs(groups(connection, where, _quantities(args), sides, columns))
         if not both:
             raise NothingFoundError(
                 f"no case has runs of both {args.a!r} and {args.b!r} (--by {args.by}); "
                 "with --by method, modes may differ: give both, such as mpiio:collective"
             )
         rows = [row(a, b) for a, b in both]
-        columns = COLUMNS
+        shown = COLUMNS
         if args.fail_slower is not None:
             for line, (a, b) in zip(rows, both, strict=True):
                 line["fails"] = fails(a, b, args.fail_slower, len(both))
-            columns = (*columns, "fails")
-    formats.show(args, rows, columns)
+            shown = (*shown, "fails")
+    formats.show(args, rows, shown)
     return EXIT_NOT_VERIFIED if any(line.get("fails") for line in rows) else EXIT_OK
 
 

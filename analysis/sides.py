@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,48 +83,56 @@ _CONDITIONS: dict[str, Callable[[Any, str], tuple[str, list[Any]]]] = {
 WAYS = ("session", "stack", "method", "hints", "fs", "date")
 
 
-def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> tuple[str, list[Any]]:
-    """Which runs `word` means when one compares by `by`, as SQL."""
+Side = tuple[str, list[Any]]  # which runs, as SQL with its values
+
+
+def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
+    """Which runs `word` means when one compares by `by`."""
     if by in _CONDITIONS:
         return _CONDITIONS[by](connection, word)
     if by in SCHEMA:
         return _column(by)(connection, word)
-    where = Where("true").key(by, [word])
-    return where.sql.removeprefix("true AND "), where.values
+    return keys_condition({by: word})
 
 
-def case_columns(by: str, sides: Sequence[str]) -> list[str]:
-    """SQL of what must be equal on both sides."""
-    left_out = {"method": ["method"], "date": [], "session": []}.get(by, [by])
-    if by == "method" and any(":" in side for side in sides):
-        left_out = ["method", "mode"]
-    columns = []
-    for name in CASE:
-        if name in left_out:
-            columns.append("''")
-        elif name == "variant" and by not in SCHEMA and by not in WAYS:
-            # The parameter that is compared, and the hints that it stands for, are not the case.
-            columns.append(rf"regexp_replace(variant, '(^|, ){by}=[^,]*', '')")
-        elif name == "hints" and by not in SCHEMA and by not in WAYS:
-            columns.append("''")
+def keys_condition(keys: Mapping[str, Any]) -> Side:
+    """Runs by several keys at once; `method` may hold the mode too."""
+    where = Where("true")
+    for key, value in keys.items():
+        if key == "method":
+            where = where.also(*_flat(method_condition(None, value)))
         else:
-            columns.append(f'"{name}"')
-    return columns
+            where = where.key(key, [str(value)])
+    return where.sql, where.values
+
+
+def _flat(side: Side) -> tuple[Any, ...]:
+    return (side[0], *side[1])
+
+
+def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
+    """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
+    too."""
+    parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
+    left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
+    variant = "variant"
+    for key in parameters:
+        variant = f"regexp_replace({variant}, '(^|, ){key}=[^,]*', '')"
+    columns = {name: f'"{name}"' for name in CASE} | {"variant": f"ltrim({variant}, ', ')"}
+    return ["''" if name in left_out else columns[name] for name in CASE]
 
 
 def groups(
     connection: duckdb.DuckDBPyConnection,
     where: Where,
     quantities: Sequence[str],
-    by: str,
-    sides: Sequence[str],
+    sides: Sequence[Side],
+    columns: Sequence[str],
 ) -> list[Group]:
     """The values of all cases that `where` lets pass, for each side that has them."""
-    columns = case_columns(by, sides)
     tests: list[str] = []
     values: list[Any] = []
-    for side in sides:
-        sql, given = condition(connection, by, side)
+    for sql, given in sides:
         tests.append(f"WHEN {sql} THEN '{len(tests)}'")
         values += given
     names = ", ".join(f"c{i}" for i in range(len(columns)))
