@@ -21,7 +21,7 @@ from analysis.loader import load_session
 from analysis.rows import Table, make_table
 
 MPIIO = s3d("mpiio:collective")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 BAR_LAYER, RANGE_LAYER = 2, 4
 BARS = 14 * 2  # recorded rows that moved data and are no peak tests, write and read
 SVG = "{http://www.w3.org/2000/svg}"
@@ -99,7 +99,7 @@ def test_every_row_is_in_the_table(recorded: Recorded) -> None:
     for row in table.ran:
         spread = row.bandwidth("write")
         assert spread is not None
-        shown = page._numbers(row, "write")
+        shown = page.numbers(row, "write")
         assert any(
             cells[0] == row.run.pattern
             and {row.run.method, row.run.mode, row.run.stack, row.run.fs} <= set(cells)

@@ -166,7 +166,7 @@ set_up_python() {
         --disable-pip-version-check --require-hashes --only-binary :all: \
         -r "$root/requirements/$level.lock"
     run_logged "$log" "$venv/bin/python" -m pip check
-    [[ $level == run ]] || modules+=', h5py, hypothesis, netCDF4, playwright, pytest, scipy'
+    [[ $level == run ]] || modules+=', h5py, hypothesis, netCDF4, pytest, scipy'
     run_logged "$log" "$venv/bin/python" -c "import $modules"
     run_logged "$log" "$venv/bin/reframe" --version
     { stamp_line run; [[ $level == run ]] || stamp_line "$level"; } >"$stamp.new"
