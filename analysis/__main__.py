@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
     "learn": "what to expect of a system, from its history, as a file of references",
     "claims": "what publications say, put to the test with the runs of the store",
+    "report": "one page of a session with scaling, publications, claims and history",
 }
 
 EPILOG = """\
