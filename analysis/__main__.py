@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The command line: one subcommand per module, one line each in COMMANDS."""
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from collections.abc import Sequence
 
 from analysis.errors import AnalysisError
 
-COMMANDS = ("summary",)
+# The module of each command is loaded only when it is asked for: some load large libraries. It has
+# `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
+COMMANDS = {
+    "summary": "the last session as a table, and as a page with one plot",
+    "ingest": "put sessions into the store, where all other commands find them",
+    "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
+    "learn": "what to expect of a system, from its history, as a file of references",
+    "claims": "what publications say, put to the test with the runs of the store",
+    "report": "one page of a session with scaling, publications, claims and history",
+}
 
 EPILOG = """\
 examples:
@@ -18,38 +28,56 @@ examples:
   python -m analysis summary --help     what a command can do
 
 exit codes:
-  0  all well, every row verified
-  1  some run failed, or was not verified
+  0  all well: every row verified, no gate broken
+  1  the answer is bad: a run failed or was not verified, a gate such as --fail-slower is broken
   2  the command line is wrong
-  3  a report or a result document is missing, or cannot be used
+  3  a report, a result document, a reference file or the store is missing, or cannot be used
+
+shell completion (bash, zsh):
+  source .venv/bin/activate; eval "$(activate-global-python-argcomplete --dest=-)"
 """
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
+    """All commands by name; those `wanted` with their arguments too."""
     parser = argparse.ArgumentParser(
         prog="python -m analysis",
-        description="Turn the sessions below output/ into tables and pages.",
+        description="Turn the sessions below output/ into tables, pages and answers.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in COMMANDS:
+    for name, text in COMMANDS.items():
+        if name not in wanted:
+            commands.add_parser(name, help=text, add_help=False)
+            continue
         module = importlib.import_module(f"analysis.{name}")
         command = commands.add_parser(
             name,
-            help=module.HELP,
-            description=f"Show {module.HELP}.",
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
             epilog=module.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.configure(command)
+        module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
 
 
+def _complete() -> None:
+    """Answer a shell that asks for completions, and end; else do nothing."""
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        words = os.environ.get("COMP_LINE", "").split()
+        argcomplete.autocomplete(_parser([name for name in COMMANDS if name in words]))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code; errors become one line on stderr."""
-    args = _parser().parse_args(argv)
+    _complete()
+    words = list(sys.argv[1:] if argv is None else argv)
+    args = _parser([name for name in COMMANDS if name in words]).parse_args(words)
     try:
         code = int(args.run(args))
         sys.stdout.flush()  # here, so that a broken pipe is met here

@@ -100,14 +100,19 @@ def chart(table: Table, title: alt.Title | None = None) -> dict[str, Any] | None
             ]
             heading = alt.Title(group, anchor="start", fontSize=14, color=INK, offset=8)
             lines.append(alt.hconcat(*panels, spacing=SPACE, title=heading, bounds="flush"))
-    plot = (
-        alt.vconcat(*lines, spacing=26, title=title or alt.Undefined)
-        .configure(font="sans-serif", background=PAPER, padding=4, aria=False)
+    return themed(alt.vconcat(*lines, spacing=26, title=title or alt.Undefined))
+
+
+def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
+    """The specification of a plot, in the look of all plots."""
+    looked: Any = plot
+    return dict(
+        looked.configure(font="sans-serif", background=PAPER, padding=4, aria=False)
         .configure_view(stroke=None)
         .configure_axis(labelColor=MUTED, gridColor=GRID, domain=False, ticks=False, labelPadding=5)
         .configure_legend(labelColor=INK, labelFontSize=12, symbolType="square", orient="top")
+        .to_dict()
     )
-    return dict(plot.to_dict())
 
 
 def to_svg(table: Table) -> str:
@@ -116,8 +121,11 @@ def to_svg(table: Table) -> str:
     Its greys are CSS variables, so that the page can set them for a dark screen and for paper.
     """
     plot = chart(table)
-    if plot is None:
-        return ""
+    return themed_svg(plot) if plot else ""
+
+
+def themed_svg(plot: dict[str, Any]) -> str:
+    """A Vega-Lite specification as an SVG element whose greys the page sets."""
     svg = str(vl_convert.vegalite_to_svg(plot))
     for name, colour in GREYS.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{name}, {colour})"')

@@ -92,6 +92,8 @@ def read_document(path: Path) -> Result:
         program=f"{get('program.name', str)} {get('program.version', str)}",
         libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
         samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
+        hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
+        time=reader.optional("system.time", str) or "",
     )
 
 
@@ -135,7 +137,29 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
                 name = f"{where}.ceilings.{ceiling}.{direction}"
                 ceilings[ceiling, direction] = reader.positive(name, measured[direction])
     repeat = reader.get("repeat", int, entry)
-    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings)
+    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings, _values(entry))
+
+
+def _values(entry: dict[str, Any]) -> dict[str, float]:
+    """All other numbers of a sample, named after their place. A method may measure what no other
+    does (an I/O server's queue): this asks for no list of them."""
+    values: dict[str, float] = {}
+
+    def walk(name: str, part: object) -> None:
+        if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
+            part = part["max"]  # the others have waited for the slowest process
+        if isinstance(part, dict):
+            for key, inner in part.items():
+                if name or key not in ("repeat", "ceilings"):
+                    walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
+        elif isinstance(part, int | float) and not isinstance(part, bool):
+            values[name] = float(part)
+
+    walk("", entry)
+    return values
+
+
+_SHORT = {"phases": "phase", "bandwidth": "bw"}
 
 
 def _first_mismatch(reader: _Reader) -> str | None:

@@ -46,3 +46,25 @@ class OutputError(AnalysisError):
     """A page or a picture cannot be written where it was asked for."""
 
     exit_code = EXIT_USAGE
+
+
+class StoreError(AnalysisError):
+    """The store is missing, of an unknown version, or cannot be written."""
+
+
+class NothingFoundError(AnalysisError):
+    """No run fits what was asked for."""
+
+
+class ReferenceFileError(AnalysisError):
+    """A file of references or claims breaks its schema; the message names the line."""
+
+
+class TooFewSamplesError(AnalysisError):
+    """There are fewer samples than the answer needs; the message gives the counts."""
+
+
+class UsageError(AnalysisError):
+    """An argument means nothing here; the message says what would be right."""
+
+    exit_code = EXIT_USAGE

@@ -31,6 +31,7 @@ DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers woul
 REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
 DOCUMENT = "result.json"
 JOB_SCRIPT = "rfm_job.sh"
+UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
 # Parameters that other columns show (`call` is method and mode), and ReFrame's counter of --repeat.
 _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
@@ -58,32 +59,56 @@ _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 def last_report(output: Path) -> Path:
     """The report of the newest session below `output` that ran something.
 
-    A dry run writes a report too, but measures nothing, so it is passed over. Raises
-    MissingReportError where there is none, and MalformedReportError for a newest report that
+    Raises MissingReportError where there is none, and MalformedReportError for a newest report that
     cannot be read: an older session must not be taken for the last one.
     """
-    folder = output / REPORTS
-    found = [path for path in folder.glob("*.json") if not path.is_symlink()]
-    for path in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True):
-        command = _read_report(path)["session_info"].get("cmdline") or ""
-        if "--dry-run" not in command.split():
+    for path in _reports(output):
+        if _measured(path):
             return path
-    raise MissingReportError(f"{folder}: expected the report of a session, found none")
+    raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
 
 
-def load_session(report: Path) -> Session:
+def all_reports(output: Path) -> list[Path]:
+    """The reports of all sessions below `output` that ran something, the oldest first.
+
+    Raises MissingReportError where there is none, and MalformedReportError for one that cannot be
+    read.
+    """
+    found = [path for path in _reports(output) if _measured(path)]
+    if not found:
+        raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
+    return found[::-1]
+
+
+def _reports(output: Path) -> list[Path]:
+    """The newest first."""
+    found = [path for path in (output / REPORTS).glob("*.json") if not path.is_symlink()]
+    return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
+
+
+def _measured(report: Path) -> bool:
+    """A dry run writes a report too, but measures nothing."""
+    command = _read_report(report)["session_info"].get("cmdline") or ""
+    return "--dry-run" not in command.split()
+
+
+def load_session(report: Path, *, strict: bool = False) -> Session:
     """Read the session of `report`, with one row for each test case.
 
     Raises an AnalysisError where the report cannot be used, and UnknownSchemaError where one of
     its result documents has an unknown schema. A document that is missing or broken makes a row
-    with status `failed`.
+    with status `failed`; with `strict`, one that ReFrame took for good and that is broken raises.
     """
     data = _read_report(report)
     info = data["session_info"]
     cases = _last_tries(data["runs"])
     place = _Place(report, info)
     causes = {_key(case): _why(case) for case in cases if case["result"] not in _SUCCESS}
-    runs = [_run(case, place, causes) for case in cases if _is_row(case)]
+    runs = [
+        _run(case, place, causes, order, strict)
+        for order, case in enumerate(cases)
+        if _is_row(case)
+    ]
     if not runs:
         raise EmptySessionError(f"{report}: expected test cases, found an empty session")
     return Session(
@@ -205,7 +230,9 @@ class _Place:
         return None
 
 
-def _run(case: dict[str, Any], place: _Place, causes: dict[str, str]) -> Run:
+def _run(
+    case: dict[str, Any], place: _Place, causes: dict[str, str], order: int, strict: bool
+) -> Run:
     name = str(case.get("display_name") or case["name"])
     parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
     folder = place.test_folder(case)
@@ -213,7 +240,7 @@ def _run(case: dict[str, Any], place: _Place, causes: dict[str, str]) -> Run:
     reason = "" if status == "ok" else _why(case, causes)
     result: Result | None = None
     if status != "skipped":
-        result, problem = _result(case, folder)
+        result, problem = _result(case, folder, strict=strict and status == "ok")
         if result and result.verdict == "mismatch":
             problem = result.mismatch or result.error or "some byte read back was wrong"
         if problem and status == "ok":  # the document has the last word
@@ -247,6 +274,8 @@ def _run(case: dict[str, Any], place: _Place, causes: dict[str, str]) -> Run:
         document=document if document and document.exists() else None,
         job_script=script if script and script.exists() else None,
         published_peak=word("published_peak"),
+        order=order,
+        repeat=int(number) if (number := parameters.get(".repeat_no", "0")).isdigit() else 0,
     )
 
 
@@ -270,7 +299,9 @@ def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
     return " ".join(reason.split()).removeprefix("sanity error: ")
 
 
-def _result(case: dict[str, Any], folder: Path | None) -> tuple[Result | None, str]:
+def _result(
+    case: dict[str, Any], folder: Path | None, *, strict: bool
+) -> tuple[Result | None, str]:
     """The result document of a case, and what is wrong with it in words."""
     if folder is None or not (folder / DOCUMENT).exists():
         return None, f"no result document {DOCUMENT}: the run crashed or was killed"
@@ -279,6 +310,8 @@ def _result(case: dict[str, Any], folder: Path | None) -> tuple[Result | None, s
     except UnknownSchemaError:
         raise
     except AnalysisError as error:
+        if strict:
+            raise
         return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
     stale = _stale(case, result)
     return (None, stale) if stale else (result, "")
@@ -292,6 +325,9 @@ def _stale(case: dict[str, Any], result: Result) -> str:
     logged = {name.split(":")[-1]: entry for name, entry in (case.get("perfvalues") or {}).items()}
     for direction in DIRECTIONS:
         entry = logged.get(f"{direction}_bw")
+        if isinstance(entry, list) and len(entry) > _UNIT and entry[_UNIT] != UNIT:
+            what = f"expected {direction}_bw in {UNIT}, found {entry[_UNIT]!r}"
+            raise MalformedReportError(f"{case['unique_name']}: {what}")
         value = entry[0] if isinstance(entry, list) and entry else None
         spread = Spread.of(b for s in result.samples if (b := s.bandwidth(direction)))
         if spread is None or not isinstance(value, int | float):

@@ -24,13 +24,16 @@ class Sample:
     """One repeat: bandwidths in MiB/s; None where that direction was not asked for.
 
     `ceilings` holds what the same file system gave in the same job (MiB/s), by ceiling and
-    direction; empty where they were not measured.
+    direction; empty where they were not measured. `values` holds all else that the document
+    measured, by a name made from its place: `write_seconds`, `write_phase_create` (the slowest
+    process, s), `write_library_calls`.
     """
 
     repeat: int
     write: float | None
     read: float | None
     ceilings: dict[tuple[Ceiling, Direction], float] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
 
     def bandwidth(self, direction: Direction) -> float | None:
         return self.write if direction == "write" else self.read
@@ -58,6 +61,8 @@ class Result:
     program: str
     libraries: dict[str, str]
     samples: tuple[Sample, ...]
+    hints: dict[str, str] = field(default_factory=dict)  # asked for
+    time: str = ""  # when the run itself was, ISO 8601
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,14 @@ class Run:
     document: Path | None
     job_script: Path | None
     published_peak: str = ""
+    order: int = 0  # in which place of the session it was started
+    repeat: int = 0  # ReFrame's counter of --repeat
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the run's files are; None where they are gone."""
+        known = self.document or self.job_script
+        return known.parent if known else None
 
     @property
     def verdict(self) -> str:

@@ -28,19 +28,20 @@ def write(table: Table, pages: Iterable[Path], picture: Path | None) -> list[Pat
     written = []
     svg = chart.to_svg(table)
     for path in dict.fromkeys(pages):
-        _save(path, render(table, svg, path.parent).encode())
+        save(path, render(table, svg, path.parent).encode())
         written.append(path)
     if picture:
         png = chart.to_png(table)
         if png is None:
             raise OutputError(f"{picture}: expected numbers to draw, the session measured none")
-        _save(picture, png)
+        save(picture, png)
         written.append(picture)
     return written
 
 
-def render(table: Table, svg: str, folder: Path) -> str:
-    """The page's text. Links to documents are relative to `folder`, where the page will be."""
+def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **more: object) -> str:
+    """The page's text. Links to documents are relative to `folder`, where the page will be. `more`:
+    what a `template` that extends the page's asks for."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -49,7 +50,7 @@ def render(table: Table, svg: str, folder: Path) -> str:
         lstrip_blocks=True,
     )
     sections = [("Measurements", table.rows), ("Peak tests", table.peak_rows)]
-    return environment.get_template(TEMPLATE).render(
+    return environment.get_template(template).render(
         title=f"Parallel I/O on {', '.join(sorted({row.run.system for row in table.all_rows}))}",
         session=footer.session_text(table),
         machine=footer.machine_text(table),
@@ -70,10 +71,11 @@ def render(table: Table, svg: str, folder: Path) -> str:
         caches=footer.caches_lines(table),
         versions=footer.version_lines(table),
         command=table.session.command,
+        **more,
     )
 
 
-def _save(path: Path, data: bytes) -> None:
+def save(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A reader of the page must never see half of it.
@@ -92,12 +94,12 @@ def _groups(rows: tuple[Row, ...], folder: Path) -> list[list[dict[str, object]]
         cells: dict[str, object] = {
             "run": run,
             "label": row.label,
-            "write": _numbers(row, "write"),
-            "read": _numbers(row, "read"),
+            "write": numbers(row, "write"),
+            "read": numbers(row, "read"),
             "outcome": row.outcome,
             "shown": outcome_text(row),
-            "document": _link(run.document, folder),
-            "job_script": _link(run.job_script, folder),
+            "document": link(run.document, folder),
+            "job_script": link(run.job_script, folder),
         }
         groups.setdefault((run.pattern, run.scale, run.system, run.partition, run.fs), []).append(
             cells
@@ -105,7 +107,7 @@ def _groups(rows: tuple[Row, ...], folder: Path) -> list[list[dict[str, object]]
     return list(groups.values())
 
 
-def _numbers(row: Row, direction: Direction) -> Numbers:
+def numbers(row: Row, direction: Direction) -> Numbers:
     spread = row.bandwidth(direction)
     peak = row.share("fpp", direction)
     return {
@@ -131,7 +133,7 @@ def _peaks(table: Table) -> list[dict[str, object]]:
     return lines
 
 
-def _link(path: Path | None, folder: Path) -> str:
+def link(path: Path | None, folder: Path) -> str:
     """A relative link, so that the output folder can be moved or copied as a whole."""
     if path is None:
         return ""

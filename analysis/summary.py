@@ -13,7 +13,6 @@ from analysis.peaks import Peak
 from analysis.rows import Table, make_table, to_csv
 from analysis.terminal import print_table
 
-HELP = "the last session as a table, and as a page with one plot"
 EXAMPLES = """\
 examples:
   python -m analysis summary                         the last session; writes output/report.html
@@ -28,7 +27,7 @@ columns:
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",

@@ -21,6 +21,7 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
+from analysis import references
 from reframe_tests import filesystems, launchers, placement, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
@@ -358,6 +359,17 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             for name, share in filesystems.published_shares(self.file_system, summary).items()
             if self.is_worth_logging(name)
         }
+
+    @run_before("performance", always_last=True)
+    def set_reference(self) -> None:
+        """What this system's own history expects (references/sites/SYSTEM.yaml), where it does."""
+        hints = " ".join(sorted(f"{key}={value}" for key, value in self.all_hints().items()))
+        partition, name = self.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", self.name)
+        stack = self.current_environ.name
+        key = (partition, stack, name, self.num_tasks, bool(self.fsync), hints)
+        found = references.for_reframe(self.current_system.name, partition, key)
+        if found:
+            self.reference = found
 
     def is_worth_logging(self, name: str) -> bool:
         """A call that moves nothing has no share of what the file system gives."""

@@ -21,7 +21,7 @@ from analysis.loader import load_session
 from analysis.rows import Table, make_table
 
 MPIIO = s3d("mpiio:collective")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 BAR_LAYER, RANGE_LAYER = 2, 4
 BARS = 14 * 2  # recorded rows that moved data and are no peak tests, write and read
 SVG = "{http://www.w3.org/2000/svg}"
@@ -99,7 +99,7 @@ def test_every_row_is_in_the_table(recorded: Recorded) -> None:
     for row in table.ran:
         spread = row.bandwidth("write")
         assert spread is not None
-        shown = page._numbers(row, "write")
+        shown = page.numbers(row, "write")
         assert any(
             cells[0] == row.run.pattern
             and {row.run.method, row.run.mode, row.run.stack, row.run.fs} <= set(cells)
@@ -185,12 +185,12 @@ addEventListener('load', () => {
 </script>"""
 
 
-def open_in_chromium(path: Path, folder: Path, *, dark: bool = False) -> dict[str, Any]:
+def chromium(path: Path, folder: Path, probe: str = PROBE, *, dark: bool = False) -> dict[str, Any]:
     """What a probe in the page finds after it was loaded."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     probed = path.with_name("probed.html")
-    probed.write_text(path.read_text().replace("<head>", f"<head>{PROBE}", 1))
+    probed.write_text(path.read_text().replace("<head>", f"<head>{probe}", 1))
     done = subprocess.run(
         [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
@@ -207,7 +207,7 @@ def open_in_chromium(path: Path, folder: Path, *, dark: bool = False) -> dict[st
 
 
 def test_the_page_in_a_browser(recorded: Recorded, tmp_path: Path) -> None:
-    found = open_in_chromium(written(recorded), tmp_path)
+    found = chromium(written(recorded), tmp_path)
     assert found["errors"] == []
     assert found["resources"] == []
     assert found["bars"] == BARS
@@ -219,8 +219,8 @@ def test_the_page_in_a_browser(recorded: Recorded, tmp_path: Path) -> None:
 
 def test_light_and_dark(recorded: Recorded, tmp_path: Path) -> None:
     path = written(recorded)
-    light = open_in_chromium(path, tmp_path)
-    dark = open_in_chromium(path, tmp_path, dark=True)
+    light = chromium(path, tmp_path)
+    dark = chromium(path, tmp_path, dark=True)
 
     def brightness(colour: str) -> int:
         return sum(int(part) for part in re.findall(r"\d+", colour)[:3])

@@ -164,7 +164,7 @@ sys.exit(u.find_spec("reframe") is None)' 2>/dev/null
 
 # set_up_python LEVEL, which is `run` or `test`
 set_up_python() {
-    local level=$1 log python modules='altair, jinja2, numpy, rich, vl_convert'
+    local level=$1 log python modules='altair, duckdb, jinja2, numpy, polars, rich, vl_convert, yaml'
     if python_in_place "$level"; then
         say "Python environment ($level): already there"
         return 0
@@ -185,7 +185,7 @@ set_up_python() {
         --disable-pip-version-check --require-hashes --only-binary :all: \
         -r "$root/requirements/$level.lock"
     run_logged "$log" "$venv/bin/python" -m pip check
-    [[ $level == run ]] || modules+=', h5py, hypothesis, jsonschema, netCDF4, pytest'
+    [[ $level == run ]] || modules+=', h5py, hypothesis, netCDF4, pytest, scipy'
     run_logged "$log" "$venv/bin/python" -c "import $modules"
     run_logged "$log" "$venv/bin/reframe" --version
     { stamp_line run; [[ $level == run ]] || stamp_line "$level"; } >"$stamp.new"

@@ -1,0 +1,175 @@
+"""Comparisons with what is no run: the practical peak, a site's reference, a publication."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import Any
+
+from analysis import references, store
+from analysis.errors import NothingFoundError
+from analysis.interval import median_interval, paired_ratio
+from analysis.sides import CASE, condition
+from analysis.store import Where
+
+Row = dict[str, Any]
+
+PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
+        "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
+REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
+             "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
+PUBLISHED = ("pattern", "method", "parameters", "quantity", "ours", "published", "unit", "ratio",
+             "our_conditions", "published_conditions", "source", "verdict")  # fmt: skip
+COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": PUBLISHED}
+
+UNLIKE = "unlike conditions"
+
+
+def _chosen(connection: Any, where: Where, args: argparse.Namespace) -> Where:
+    """The runs that A names. Raises NothingFoundError where there are none."""
+    sql, values = condition(connection, args.by, args.a)
+    return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
+
+
+def _some(rows: list[Row], args: argparse.Namespace, what: str) -> list[Row]:
+    if not rows:
+        raise NothingFoundError(f"no run of {args.a!r} (--by {args.by}) has {what}")
+    return rows
+
+
+def with_peak(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Each case's part of what a file per process reached between its own repeats."""
+    chosen = _chosen(connection, where, args)
+    case = ", ".join(f'"{name}"' for name in CASE)
+    found = store.rows(
+        connection,
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
+        SELECT {", ".join(f'v."{name}"' for name in CASE)}, v.quantity,
+            list(v.value) AS found, list(p.value) AS peaks, any_value(v.document) AS document
+        FROM c v JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat
+            AND p.quantity = 'ceiling_fpp_' || replace(v.quantity, '_bw', '')
+        WHERE v.quantity IN ('write_bw', 'read_bw')
+        GROUP BY ALL ORDER BY {case}, quantity DESC""",
+        chosen.values,
+    )
+    rows = []
+    for row in found:
+        values, peaks, document = row.pop("found"), row.pop("peaks"), row.pop("document")
+        part = paired_ratio(list(zip(peaks, values, strict=True)))
+        rows.append({
+            **row, "value": statistics.median(values), "peak": statistics.median(peaks),
+            "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
+            "samples": part.new_count, "document": document,
+        })  # fmt: skip
+    return _some(rows, args, "measured its ceilings")
+
+
+def with_reference(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Each case beside what references/sites/SYSTEM.yaml expects of it."""
+    chosen = _chosen(connection, where, args)
+    found = store.rows(
+        connection,
+        f"""SELECT system, partition, stack, "case" AS test, processes, fsync, hints, quantity,
+            list(value) AS found, any_value(document) AS document
+        FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw')
+        GROUP BY ALL ORDER BY ALL""",
+        chosen.values,
+    )
+    rows = []
+    for row in found:
+        key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))
+        expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
+        if expected:
+            rows.append(_beside_reference(row, expected, args.fail_slower))
+    return _some(rows, args, "a reference in references/sites; see python -m analysis learn")
+
+
+def _beside_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
+    values = row["found"]
+    middle = statistics.median(values)
+    ends = median_interval(values)
+    verdict = "too few samples"
+    if ends:
+        verdict = "no difference seen"
+        if ends[1] < expected.low:
+            verdict = "slower"
+        elif ends[0] > expected.high:
+            verdict = "faster"
+    row = {name: value for name, value in row.items() if name != "found"} | {
+        "value": middle, "reference": expected.value, "bound_low": expected.low,
+        "bound_high": expected.high, "unit": expected.unit, "ratio": middle / expected.value,
+        "low": ends[0] / expected.value if ends else None,
+        "high": ends[1] / expected.value if ends else None,
+        "samples": len(values), "verdict": verdict,
+    }  # fmt: skip
+    if allowed is not None:
+        row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed
+    return row
+
+
+def with_published(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Each published number beside runs of the same pattern and method, with both's conditions.
+
+    A ratio, and never a verdict: a run is under like conditions only where pattern, method,
+    processes, file system and scale are the published ones, and then the system still differs.
+    """
+    chosen = _chosen(connection, where, args)
+    rows: list[Row] = []
+    for number in references.published():
+        if "pattern" not in number.run or "method" not in number.run:
+            continue
+        for row in _ours(connection, chosen, number):
+            rows.append(_beside_published(row, number))
+    return _some(rows, args, "a published number beside it")
+
+
+def _ours(connection: Any, chosen: Where, number: references.Published) -> list[Row]:
+    """Our runs that a published number can stand beside, by place and size."""
+    method, _, mode = number.run["method"].partition(":")
+    where = chosen.key("pattern", [number.run["pattern"]]).key("method", [method])
+    where = where.key("quantity", [number.quantity])
+    if mode:
+        where = where.key("mode", [mode])
+    for name in ("layout", "hint_set"):
+        if name in number.parameters:
+            where = where.key(name, [number.parameters[name]])
+    return store.rows(
+        connection,
+        f"""SELECT system, fs, fs_type, stack, mode, processes, scale, variant, payload_bytes,
+            caches, list(value) AS found, any_value(unit) AS unit, any_value(document) AS document
+        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
+        where.values,
+    )
+
+
+def _beside_published(row: Row, number: references.Published) -> Row:
+    values = row["found"]
+    middle = statistics.median(values)
+    theirs = number.mib_s if row["unit"] == "MiB/s" and number.mib_s else number.value
+    faster = theirs / middle if row["unit"] == "s" else middle / theirs
+    ours = (
+        f"{row['system']}, {row['fs']} ({row['fs_type']}), {row['stack']}, "
+        f"{row['processes']} processes, {row['payload_bytes'] / 2**30:.3g} GiB, n={len(values)}"
+    )
+    processes = number.run.get("processes")
+    theirs_text = f"{number.system}, {f'{processes} processes, ' if processes else ''}"
+    return {
+        "pattern": number.run["pattern"],
+        "method": number.run["method"],
+        "parameters": ", ".join(f"{k}={v}" for k, v in number.parameters.items()),
+        "quantity": number.quantity,
+        "ours": middle,
+        "published": theirs,
+        "unit": row["unit"],
+        "ratio": faster,
+        "our_conditions": ours,
+        "published_conditions": theirs_text + number.conditions,
+        "source": number.source,
+        "tag": number.tag,
+        "verdict": UNLIKE,
+        "samples": len(values),
+        "document": row["document"],
+    }
+
+
+TABLES = {"peak": with_peak, "reference": with_reference, "published": with_published}

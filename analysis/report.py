@@ -1,0 +1,242 @@
+"""`report`: one page with all that the store says around a session."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis import formats, store
+from analysis.errors import EXIT_OK
+from analysis.ingest import ingest
+from analysis.loader import last_report, load_session
+from analysis.model import DIRECTIONS
+from analysis.report_tables import TABLES, Section
+from analysis.rows import Row, Table, make_table
+
+EXAMPLES = """\
+examples:
+  python -m analysis report                          the last session: output/report.html
+  python -m analysis report --html acceptance.html --png slides --tables tables
+  python -m analysis report output/reports/run-report-3.json --html third.html
+  python -m analysis report --json | jq '.claims[] | {claim, verdict}'
+
+The page is one file that opens from disk and loads nothing. --png writes a picture of each chart,
+--tables a CSV of each table. --csv prints the overview, --json all tables; neither writes a page.
+"""
+
+TEMPLATE = "report.html.j2"
+# Columns of the overview and what they are called.
+OVERVIEW = {
+    "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
+    "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "procs",
+    "write_mib_s": "write MiB/s", "write_range": "min-max", "write_fraction_fpp": "% peak",
+    "write_fraction_shared": "% shared", "read_mib_s": "read MiB/s", "read_range": "min-max",
+    "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
+    "files": "files",
+}  # fmt: skip
+LONG = ("says", "measured", "published", "missing", "command", "our_conditions",
+        "published_conditions", "source")  # fmt: skip
+STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
+          "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
+
+Cell = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "report", nargs="?", type=Path, metavar="REPORT",
+        help="ReFrame's report of a session (default: the last one below the output folder)",
+    )  # fmt: skip
+    parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR",
+                        help="folder of the sessions (default: output)")  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE",
+                        help="the page (default: report.html in the output folder)")  # fmt: skip
+    parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="write each table as CSV")
+    store.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Store the session, and write its page."""
+    report = args.report or last_report(args.output)
+    ingest(report, args.store)  # idempotent: most often it is there
+    table = make_table(load_session(report))
+    sections = [make(store.connect(args.store), table.session.uuid) for make in TABLES]
+    if args.csv:
+        formats.write_csv([row.cells() for row in table.all_rows], list(OVERVIEW))
+    elif args.json:
+        _print_json(table, sections)
+    written = [] if formats.for_programs(args) and not args.html else [_page(args, table, sections)]
+    written += _tables(args.tables, table, sections) if args.tables else []
+    written += _pictures(args.png, table, sections) if args.png else []
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+    return EXIT_OK
+
+
+def _page(args: argparse.Namespace, table: Table, sections: Sequence[Section]) -> Path:
+    """Write the page."""
+    from markupsafe import Markup
+
+    from analysis import chart, page
+    from analysis.report_charts import CHARTS
+
+    path: Path = args.html or args.output / "report.html"
+    root = args.store.resolve().parent
+    shown = []
+    for section in sections:
+        make, caption = CHARTS.get(section.name, (None, ""))
+        plot = make(section) if make else None
+        svg = Markup(chart.themed_svg(plot)) if plot else ""
+        cells = _cells(section, root, path.parent)
+        shown.append({**cells, "svg": svg, "caption": caption})
+    text = page.render(
+        table, chart.to_svg(table), path.parent, TEMPLATE,
+        overview=_overview(table, path.parent), more_sections=shown,
+    )  # fmt: skip
+    page.save(path, text.encode())
+    return path
+
+
+def _cells(section: Section, root: Path, folder: Path) -> dict[str, Any]:
+    """A section as the template shows it. `root`: what the store's paths are relative to."""
+    from analysis.page import link
+
+    rows = []
+    for row in section.rows:
+        cells = []
+        for name in section.columns:
+            cell = _cell(name, row[name])
+            target = row.get(section.links.get(name, "")) or ""
+            cell["link"] = link(root / target, folder) if target else ""
+            cells.append(cell)
+        rows.append(cells)
+    return _shown(section.name, section.title, section.columns, rows, section.filters) | {
+        "intro": section.intro,
+        "note": section.note,
+    }
+
+
+def _shown(
+    name: str, title: str, columns: Sequence[str], rows: list[list[Cell]], filters: Sequence[str]
+) -> dict[str, Any]:
+    """The columns that say something, with their cells."""
+    used = [i for i, _ in enumerate(columns) if any(row[i]["text"] != "-" for row in rows)]
+    return {
+        "name": name,
+        "title": title,
+        "columns": [
+            {
+                "name": columns[i],
+                "title": OVERVIEW.get(columns[i], columns[i].replace("_", " ")),
+                "number": any(row[i]["sort"] is not None for row in rows),
+            }
+            for i in used
+        ],
+        "rows": [[row[i] for i in used] for row in rows],
+        "filters": filters,
+    }
+
+
+def _cell(name: str, value: Any) -> Cell:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else formats.text(value)
+    style = "n" if number else "long" if name in LONG else STYLES.get(str(value), "")
+    return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
+
+
+def _overview(table: Table, folder: Path) -> dict[str, Any]:
+    """All rows that ran, with links to document, job script and trace."""
+    rows = [_overview_row(row, folder) for row in table.ran]
+    filters = ("pattern", "method", "mode", "stack", "file_system", "verdict")
+    return _shown("overview", "Overview", list(OVERVIEW), rows, filters)
+
+
+def _overview_row(row: Row, folder: Path) -> list[Cell]:
+    from analysis.page import link
+    from analysis.words import bandwidth_text, outcome_text, percent_text, range_text
+
+    values: Mapping[str, Any] = row.cells()
+    cells = {name: _cell(name, values.get(name)) for name in OVERVIEW}
+    run = row.run
+    for direction in DIRECTIONS:
+        spread = row.bandwidth(direction)
+        cells[f"{direction}_range"].update(text=range_text(spread), style="range")
+        if spread:
+            cells[f"{direction}_mib_s"]["text"] = bandwidth_text(spread.median)
+        cells[f"{direction}_mib_s"]["link"] = link(run.document, folder)
+        cells[f"{direction}_fraction_fpp"]["text"] = percent_text(row.share("fpp", direction))
+        cells[f"{direction}_fraction_shared"]["text"] = percent_text(row.share("shared", direction))
+    style = row.outcome.replace(" ", "-")
+    cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
+    files = {"result": run.document, "job": run.job_script, **_traces(row)}
+    more = [(name, link(path, folder)) for name, path in files.items() if path]
+    cells["files"] = {**cells["files"], "text": "", "more": more}
+    return list(cells.values())
+
+
+def _traces(row: Row) -> dict[str, Path]:
+    """The trace of a run and what was made of it."""
+    folder = row.run.folder
+    found = sorted(folder.glob("*.darshan")) if folder else []
+    ledger = folder / "ledger.json" if folder else None
+    traces = {"trace" if i == 0 else f"trace {i + 1}": path for i, path in enumerate(found)}
+    return traces | ({"ledger": ledger} if ledger and ledger.exists() else {})
+
+
+def _print_json(table: Table, sections: Sequence[Section]) -> None:
+    data = {
+        "session": table.session.uuid,
+        "overview": [row.cells() for row in table.all_rows],
+        **{section.name: list(section.rows) for section in sections},
+    }
+    json.dump(data, sys.stdout, indent=1, allow_nan=False, default=str)
+    print()
+
+
+def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
+    """A CSV of each table that has rows."""
+    from analysis.page import save
+
+    tables = {"overview": [row.cells() for row in table.all_rows]}
+    tables |= {section.name: [dict(row) for row in section.rows] for section in sections}
+    written = []
+    for name, rows in tables.items():
+        if not rows:
+            continue
+        text = io.StringIO()
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        written.append(folder / f"{name}.csv")
+        save(written[-1], text.getvalue().encode())
+    return written
+
+
+def _pictures(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
+    """A picture of each chart that has marks."""
+    import vl_convert
+
+    from analysis import chart
+    from analysis.page import save
+    from analysis.report_charts import CHARTS
+
+    pictures = {"overview": chart.to_png(table)}
+    for section in sections:
+        if section.name in CHARTS:
+            plot = CHARTS[section.name][0](section)
+            picture = vl_convert.vegalite_to_png(plot, scale=chart.PNG_SCALE) if plot else None
+            pictures[section.name] = picture
+    written = []
+    for name, data in pictures.items():
+        if data:
+            written.append(folder / f"{name}.png")
+            save(written[-1], data)
+    return written

@@ -1,0 +1,29 @@
+// What tests/test_analysis_report.py wants to know of the report in a browser.
+const errors = [];
+addEventListener('error', event => errors.push(event.message || 'resource ' + event.target.outerHTML), true);
+addEventListener('securitypolicyviolation', event => errors.push('blocked ' + event.blockedURI));
+addEventListener('load', () => {
+  const marks = [...document.querySelectorAll('.plot svg')].map(svg =>
+    [...svg.querySelectorAll('[class*="mark-"][class*="role-mark"] path, [class*="role-mark"] line')]
+      .filter(mark => { const b = mark.getBoundingClientRect(); return b.width + b.height > 0; }).length);
+  const table = document.querySelector('#overview ~ .card table');
+  const column = name => [...table.querySelectorAll('th')].findIndex(th => th.dataset.name === name);
+  const head = table.querySelectorAll('th')[column('write_mib_s')];
+  const values = () => [...table.tBodies[0].rows].filter(r => !r.hidden)
+    .map(r => Number(r.cells[column('write_mib_s')].dataset.sort));
+  head.click(); const up = values(); head.click(); const down = values();
+  const tools = document.querySelector('#overview ~ .tools');
+  const search = tools.querySelector('input');
+  search.value = 'mpiio ram'; search.dispatchEvent(new Event('input', {bubbles: true}));
+  const found_rows = values().length;
+  search.value = ''; search.dispatchEvent(new Event('input', {bubbles: true}));
+  const select = [...tools.querySelectorAll('select')].find(s => s.ariaLabel === 'stack');
+  select.value = 'mpich'; select.dispatchEvent(new Event('input', {bubbles: true}));
+  const chosen_rows = values().length;
+  const found = { errors, marks, up, down, found_rows, chosen_rows,
+    resources: performance.getEntriesByType('resource').map(entry => entry.name),
+    too_wide: document.documentElement.scrollWidth - innerWidth };
+  const pre = document.createElement('pre');
+  pre.id = 'found'; pre.textContent = JSON.stringify(found);
+  document.body.append(pre);
+});

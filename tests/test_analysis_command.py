@@ -1,0 +1,62 @@
+"""The command line itself: commands, completion, start-up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from analysis_recorded import ROOT, run_analysis
+
+from analysis.__main__ import COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str) -> None:
+    done = run_analysis(command, "--help")
+    assert done.returncode == 0
+    assert "examples:" in done.stdout
+    assert f"python -m analysis {command}" in done.stdout
+    assert "--json" in done.stdout
+    assert "--csv" in done.stdout
+
+
+def test_help_names_every_command() -> None:
+    text = run_analysis("--help").stdout
+    assert all(f"  {name} " in text for name in COMMANDS)
+    assert "exit codes:" in text
+
+
+def test_help_loads_no_large_library() -> None:
+    code = (
+        "import sys, analysis.__main__ as a\n"
+        "try: a.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'polars', 'rich', 'yaml'}\n"
+        "sys.exit(str(large & set(sys.modules)) if large & set(sys.modules) else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"), [("summ", ["summary"]), ("summary --j", ["--json"]), ("zzz", [])]
+)
+def test_a_shell_completes_commands_and_options(line: str, answers: list[str]) -> None:
+    """In a real bash, as the help says."""
+    words = ["python", "-m", "analysis", *line.split()]
+    script = f"""
+        PATH={Path(sys.executable).parent}:$PATH
+        eval "$(activate-global-python-argcomplete --dest=- 2>/dev/null)"
+        COMP_LINE='{" ".join(words)}'; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9
+        COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}
+        _python_argcomplete_global python {words[-1]} {words[-2]}
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert [word.strip() for word in done.stdout.split()] == answers, done.stderr

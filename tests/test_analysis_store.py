@@ -1,0 +1,228 @@
+"""The store: nothing is lost, nothing is stored twice, and what cannot be used changes nothing."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from analysis_recorded import Recorded, run_analysis, s3d
+
+from analysis import ingest, store
+
+MPIIO = s3d("mpiio:collective")
+RECORDS = 1076  # of the recorded session: 22 runs of 3 repeats, 2 skipped
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path / "recorded")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_every_value_of_the_documents_is_there(recorded: Recorded, tmp_path: Path) -> None:
+    ingest.ingest(recorded.report, tmp_path / "store")
+    connection = store.connect(tmp_path / "store")
+    document = json.loads(recorded.document(MPIIO, "openmpi").read_text())
+    found = connection.execute(
+        'SELECT quantity, repeat, value, unit FROM records WHERE "case" = ? AND stack = ?',
+        [MPIIO, "openmpi"],
+    ).fetchall()
+    values = {(quantity, repeat): value for quantity, repeat, value, _ in found}
+    for sample in document["samples"]:
+        number = sample["repeat"]
+        assert values["write_bw", number] == sample["write"]["bandwidth"]
+        assert values["read_seconds", number] == sample["read"]["seconds"]
+        assert values["ceiling_fpp_write", number] == sample["ceilings"]["fpp"]["write"]
+        for phase, times in sample["write"]["phases"].items():
+            assert values[f"write_phase_{phase}", number] == times["max"]
+    units = {quantity: unit for quantity, _, _, unit in found}
+    assert units["write_bw"] == units["ceiling_fpp_read"] == "MiB/s"
+    assert units["write_phase_flush"] == units["read_seconds"] == "s"
+    assert units["write_library_calls"] == "1"
+
+
+def test_runs_without_numbers_are_there_too(recorded: Recorded, tmp_path: Path) -> None:
+    ingest.ingest(recorded.report, tmp_path / "store")
+    found = store.rows(
+        store.connect(tmp_path / "store"),
+        "SELECT DISTINCT method, stack, status, reason FROM records WHERE quantity IS NULL",
+    )
+    assert [(row["method"], row["stack"], row["status"]) for row in found] == [
+        ("pnetcdf", "mpich", "skipped")
+    ]
+    assert "pnetcdf.h is missing" in found[0]["reason"]
+
+
+def test_partitions_are_system_and_month(recorded: Recorded, tmp_path: Path) -> None:
+    done = ingest.ingest(recorded.report, tmp_path / "store")
+    name = f"{recorded.read()['session_info']['uuid']}.parquet"
+    where = tmp_path / "store" / "records" / "system=local" / "month=2026-11" / name
+    assert Path(done["file"]) == where
+    assert where.exists()
+    assert done["records"] == RECORDS
+
+
+def test_ingesting_again_changes_nothing(recorded: Recorded, tmp_path: Path) -> None:
+    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "new"
+    before = files(tmp_path / "store")
+    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "unchanged"
+    assert files(tmp_path / "store") == before
+
+
+def test_a_session_that_lost_its_files_does_not_replace_itself(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    ingest.ingest(recorded.report, tmp_path / "store")
+    before = files(tmp_path / "store")
+    recorded.document(MPIIO, "mpich").unlink()
+    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "kept"
+    assert files(tmp_path / "store") == before
+
+
+def test_a_ledger_that_came_later_is_added(recorded: Recorded, tmp_path: Path) -> None:
+    ingest.ingest(recorded.report, tmp_path / "store")
+    ledger = recorded.document(MPIIO, "mpich").with_name("ledger.json")
+    ledger.write_text(json.dumps({"amplification": 1.25, "posix": {"bytes_written": 1901824}}))
+    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
+    found = store.rows(
+        store.connect(tmp_path / "store"),
+        "SELECT quantity, value, unit FROM records "
+        "WHERE starts_with(quantity, 'ledger_') ORDER BY quantity",
+    )
+    assert found == [
+        {"quantity": "ledger_amplification", "value": 1.25, "unit": "1"},
+        {"quantity": "ledger_posix_bytes_written", "value": 1901824.0, "unit": "bytes"},
+    ]
+
+
+def test_ingests_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    """Eight processes, each its own session, and all of them one that they share."""
+    sessions = [Recorded(tmp_path / str(number)) for number in range(8)]
+    for session in sessions[1:]:
+        session.edit(lambda data: data["session_info"].update(uuid=str(uuid.uuid4())))
+    folder = tmp_path / "store"
+
+    def one(session: Recorded) -> int:
+        done = run_analysis("ingest", session.report, sessions[0].report, "--store", folder)
+        return done.returncode
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(one, sessions)) == {0}
+    count = "SELECT count(DISTINCT session), count(*) FROM records"
+    assert store.connect(folder).execute(count).fetchone() == (8, 8 * RECORDS)
+    assert not list(folder.rglob(".*"))
+
+
+def _nan(session: Recorded) -> None:
+    path = session.document(MPIIO, "openmpi")
+    text = path.read_text()
+    value = json.loads(text)["samples"][0]["write"]["bandwidth"]
+    path.write_text(text.replace(f'"bandwidth": {value!r}', '"bandwidth": NaN', 1))
+    if "NaN" not in path.read_text():  # the kernel prints more digits than Python
+        data = json.loads(text)
+        data["samples"][0]["write"]["bandwidth"] = float("nan")
+        path.write_text(json.dumps(data))
+
+
+def _document(**change: Any) -> Callable[[Recorded], None]:
+    return lambda session: session.edit_document(MPIIO, "openmpi", lambda d: d.update(change))
+
+
+def _zero(session: Recorded) -> None:
+    session.edit_document(MPIIO, "openmpi", lambda d: d["samples"][1]["read"].update(bandwidth=0))
+
+
+def _units(session: Recorded) -> None:
+    def change(case: dict[str, Any]) -> None:
+        case["perfvalues"]["local:host:write_bw"][4] = "MB/s"
+
+    session.edit_case(MPIIO, "openmpi", change)
+
+
+def _cut(path_of: Callable[[Recorded], Path]) -> Callable[[Recorded], None]:
+    def cut(session: Recorded) -> None:
+        path = path_of(session)
+        path.write_text(path.read_text()[:700])
+
+    return cut
+
+
+BAD = {
+    "missing report": (lambda s: s.report.unlink(), "expected ReFrame's report, found no file"),
+    "truncated report": (_cut(lambda s: s.report), "expected a complete JSON report"),
+    "truncated document": (
+        _cut(lambda s: s.document(MPIIO, "openmpi")),
+        "result.json: expected a complete JSON document",
+    ),
+    "empty session": (lambda s: s.edit(lambda d: d.update(runs=[])), "found an empty session"),
+    "other report version": (
+        lambda s: s.edit(lambda d: d["session_info"].update(data_version="9.0")),
+        "report data version '9.0' is unknown",
+    ),
+    "two schema versions": (
+        _document(schema="iogauge.result/2"),
+        "schema 'iogauge.result/2' is unknown, this reads 'iogauge.result/1'",
+    ),
+    "NaN": (_nan, "NaN is not a number of JSON"),
+    "zero": (_zero, "samples[1].read.bandwidth: expected a finite number above zero, found 0"),
+    "wrong units": (_units, "expected write_bw in MiB/s, found 'MB/s'"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_named_and_leaves_the_store_as_it_was(kind: str, tmp_path: Path) -> None:
+    good, bad = Recorded(tmp_path / "good"), Recorded(tmp_path / "bad")
+    run_analysis("ingest", good.report, "--store", tmp_path / "store")
+    before = files(tmp_path / "store")
+    assert before
+    bad.edit(lambda data: data["session_info"].update(uuid=str(uuid.uuid4())))
+    spoil, said = BAD[kind]
+    spoil(bad)
+    done = run_analysis("ingest", bad.report, "--store", tmp_path / "store")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+    assert files(tmp_path / "store") == before
+
+
+def test_one_bad_session_does_not_stop_the_others(tmp_path: Path) -> None:
+    good, bad = Recorded(tmp_path / "good"), Recorded(tmp_path / "bad")
+    _zero(bad)
+    done = run_analysis("ingest", bad.report, good.report, "--store", tmp_path / "store", "--json")
+    assert done.returncode == 3
+    assert [row["state"] for row in json.loads(done.stdout)] == ["new"]
+
+
+def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    ingest.ingest(recorded.report, folder)
+    (folder / "store.json").write_text('{"schema": "iogauge.store/7"}')
+    for command in (("ingest", recorded.report), ("compare", "last~1", "last")):
+        done = run_analysis(*command, "--store", folder)
+        assert done.returncode == 3
+        assert "schema 'iogauge.store/7' is unknown, this reads 'iogauge.store/1'" in done.stderr
+
+
+def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
+    done = run_analysis("compare", "last~1", "last", "--store", tmp_path / "none")
+    assert done.returncode == 3
+    assert "python -m analysis ingest" in done.stderr
+
+
+def test_a_moved_store_finds_its_documents(recorded: Recorded) -> None:
+    """Store and results lie side by side: their paths to each other are kept."""
+    ingest.ingest(recorded.report, recorded.output / "store")
+    moved = recorded.output.rename(recorded.folder / "moved")
+    paths = store.rows(
+        store.connect(moved / "store"), "SELECT DISTINCT document FROM records WHERE document <> ''"
+    )
+    assert len(paths) == 22
+    assert all((moved / row["document"]).exists() for row in paths)
