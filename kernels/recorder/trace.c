@@ -9,6 +9,9 @@
 
 #include "paths.h"
 
+/* As Darshan calls them. */
+static const char *const heatmap_name[MODULES] = {"heatmap:POSIX", "heatmap:MPIIO"};
+
 static uint32_t count_records(const recorder *from) {
     uint32_t n = 0;
     for (const record *r = from->all; r; r = r->all) n++;
@@ -85,7 +88,11 @@ void trace_write(const recorder *from) {
     trace_header header = header_of(from);
     if (out) {
         put(out, &header, sizeof header, 1);
-        put(out, from->heat, sizeof from->heat[0], MODULES);
+        for (int m = 0; m < MODULES; m++) {
+            uint64_t id = record_id(heatmap_name[m]);
+            put(out, &id, sizeof id, 1);
+            put(out, &from->heat[m], sizeof from->heat[m], 1);
+        }
         for (const record *r = from->all; r; r = r->all) put_record(out, r);
         put(out, TRACE_END, 1, strlen(TRACE_END));
     }
