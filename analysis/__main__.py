@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from analysis.errors import AnalysisError
 
-COMMANDS = ("summary",)
+COMMANDS = ("summary", "trace")
 
 EPILOG = """\
 examples:
   python -m analysis summary            the last session as a table and a page
+  python -m analysis trace              the byte ledger of the last traced run
   python -m analysis summary --help     what a command can do
 
 exit codes:

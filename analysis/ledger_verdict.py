@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from analysis.ledger import Ledger, Side, Verdict
 
 HEADER = 2**20  # bytes: no header of a file is larger
+PROBE = 64  # bytes: a library looks at the first few to learn a file's format
 HEADER_SHARE = 0.1  # of the payload, where there are very many small ones
 INT_LIMIT = 2**31  # Darshan's runtime has the size of one MPI-IO call in an int
 
@@ -116,7 +117,9 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
         yield _modified(ledger, side, extra)
     else:
         own = extra - _rewritten(ledger)
-        if own > 0:
+        if 0 < own <= PROBE * ledger.processes * side.repeats:
+            yield Finding(f"{REREADING} ({own} bytes)")
+        elif own > 0:
             yield Finding(f"{READ_SIEVING} ({own} bytes)")
 
 

@@ -23,6 +23,7 @@ from reframe.core.exceptions import SanityError
 from reframe_tests import filesystems, launchers, placement, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
+from reframe_tests.trace import KEPT, Traced
 from reframe_tests.verdict import Expected, Wrong, check_run, load
 
 # The suite that `make run` runs is the quick calls at this scale.
@@ -55,7 +56,7 @@ def parse_hints(text: str) -> dict[str, str]:
     return hints
 
 
-class IoBenchmark(rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -106,7 +107,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
 
     kernels = fixture(BuildKernels, scope="environment")
     sourcesdir = None
-    keep_files = ["result.json", "exit_status"]
+    keep_files = ["result.json", "exit_status", *KEPT]
     time_limit = "10m"
 
     # ---------------------------------------------------------------- for children to define
@@ -286,6 +287,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             "before": list(self.prerun_cmds),
             "programs": self.programs(),
             "after": list(self.postrun_cmds),
+            "trace": self.trace_values(),
         }
 
     def striping(self) -> dict[str, Any] | None:
@@ -316,6 +318,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             check_run(Path(self.stagedir), self.expected(), self.job.stderr)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
+        self.check_the_ledger()
         return True
 
     @run_before("performance")
@@ -330,7 +333,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             name: sn.make_performance_function(sn.defer(summary[name]), unit)
             for name, unit in PERFORMANCE.items()
             if summary[name] is not None and self.is_worth_logging(name)
-        }
+        } | self.ledger_variables()
 
     def is_worth_logging(self, name: str) -> bool:
         """A call that moves nothing has no share of what the file system gives."""
