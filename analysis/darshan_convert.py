@@ -14,7 +14,7 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from analysis import darshan_library as native
 from analysis.darshan_raw import FORKED, READ, SEGMENT, WRITE, RawProcess, RawRecord, read_folder
@@ -88,7 +88,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
     command = ctypes.create_string_buffer(first.command.encode(), native.EXE_ROOM)
     native.checked(lib.darshan_log_put_exe(handle, command), "writing the command")
-    mounts = _mounts()
+    mounts = _mounts({record.path for process in processes for record in process.records})
     native.checked(lib.darshan_log_put_mounts(handle, mounts, len(mounts)), "writing the mounts")
     names = {record.id: record.path.encode() for p in processes for record in p.records}
     names |= {heat.id: HEATMAP_NAMES[module] for module, heat in first.heat.items()}
@@ -97,14 +97,19 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     return kept
 
 
-def _mounts() -> ctypes.Array[native.Mount]:
-    """This machine's, longest first as Darshan has them; at least one, or the command is lost."""
-    found = []
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, where, kind, *_ = line.split()
-        found.append(native.Mount(kind.encode(), where.encode()))
-    found.sort(key=lambda mount: -len(mount.path))
-    kept = found[:64] or [native.Mount(b"unknown", b"/")]
+def _mounts(paths: Iterable[str]) -> ctypes.Array[native.Mount]:
+    """Those of the traced files, longest first as Darshan has them; at least one, or the command is
+    lost."""
+    lines = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    where = {mount: kind for _, mount, kind in lines}
+    used = {
+        max((m for m in where if PurePath(path).is_relative_to(m)), key=len, default="/")
+        for path in paths
+    }
+    kept = [
+        native.Mount(where.get(mount, "unknown").encode(), mount.encode())
+        for mount in sorted(used or {"/"}, key=len, reverse=True)
+    ]
     return (native.Mount * len(kept))(*kept)
 
 
