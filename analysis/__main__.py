@@ -20,11 +20,13 @@ COMMANDS = {
     "learn": "what to expect of a system, from its history, as a file of references",
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
+    "trace": "what a run did: its byte ledger, and pictures of its trace",
 }
 
 EPILOG = """\
 examples:
   python -m analysis summary            the last session as a table and a page
+  python -m analysis trace              the byte ledger of the last traced run
   python -m analysis summary --help     what a command can do
 
 exit codes:

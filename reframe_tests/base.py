@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import reframe as rfm
@@ -25,7 +25,9 @@ from analysis import references
 from reframe_tests import filesystems, launchers, placement, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
+from reframe_tests.figures import figures_of
 from reframe_tests.hints import Hints, parse_hints, sort_hints
+from reframe_tests.trace import KEPT, Traced
 from reframe_tests.verdict import Expected, Wrong, check_run, load
 
 # The suite that `make run` runs is the quick calls at this scale.
@@ -33,34 +35,8 @@ QUICK_SCALE = "laptop"
 
 MAX_DEFAULT_PROCESSES = 4
 
-# Performance variables: keys of the document's `summary`, with their units. The fractions are of
-# the ceilings of the same job (docs/result-format.md).
-PERFORMANCE = {
-    "write_bw": "MiB/s",
-    "read_bw": "MiB/s",
-    "open_time": "s",
-    "define_time": "s",
-    "close_time": "s",
-    "write_fraction_fpp": "1",
-    "read_fraction_fpp": "1",
-    "write_fraction_shared": "1",
-    "read_fraction_shared": "1",
-}
 
-
-def stretch_times(document: dict[str, Any]) -> dict[str, float]:
-    """Where the pattern names its calls: the median over the repeats of the slowest process's time,
-    in seconds, as `write_coordinates_time`."""
-    times: dict[str, list[float]] = {}
-    for sample in document["samples"]:
-        for direction in ("write", "read"):
-            for stretch in (sample[direction] or {}).get("stretches", []):
-                name = f"{direction}_{stretch['name']}_time"
-                times.setdefault(name, []).append(stretch["max"])
-    return {name: median(values) for name, values in times.items()}
-
-
-class IoBenchmark(rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -115,7 +91,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
     sourcesdir = None
-    keep_files = ["result.json", "exit_status"]
+    keep_files = ["result.json", "exit_status", *KEPT]
     time_limit = "10m"
 
     # ---------------------------------------------------------------- for children to define
@@ -306,6 +282,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             "before": list(self.prerun_cmds),
             "programs": self.programs(),
             "after": list(self.postrun_cmds),
+            "trace": self.trace_values(),
         }
 
     def striping(self) -> dict[str, Any] | None:
@@ -336,6 +313,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             check_run(Path(self.stagedir), self.expected(), self.job.stderr)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
+        self.check_the_ledger()
         return True
 
     @run_before("performance")
@@ -345,18 +323,13 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             return
         document = load(Path(self.stagedir) / "result.json")
         self.caches = document["used"]["caches"] or ""
-        summary = document["summary"]
+        figures = figures_of(document)
+        shares = filesystems.published_shares(self.file_system, document["summary"])
+        figures |= {name: (share, "1") for name, share in shares.items()}
+        figures |= self.ledger_figures()
         self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(summary[name]), unit)
-            for name, unit in PERFORMANCE.items()
-            if summary.get(name) is not None and self.is_worth_logging(name)
-        }
-        for name, seconds in stretch_times(document).items():
-            function = sn.make_performance_function(sn.defer(seconds), "s")
-            self.perf_variables[name] = function
-        self.perf_variables |= {
-            name: sn.make_performance_function(sn.defer(share), "1")
-            for name, share in filesystems.published_shares(self.file_system, summary).items()
+            name: sn.make_performance_function(sn.defer(value), unit)
+            for name, (value, unit) in figures.items()
             if self.is_worth_logging(name)
         }
 

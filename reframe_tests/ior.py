@@ -130,6 +130,7 @@ class Ior(IoBenchmark):
             return super().programs()
         ceilings = {
             "path": str(self.kernels.program),
+            "traced": False,
             "options": [
                 " ".join(["ior", *self.pattern_options()]),
                 '--method null --dir "$run_dir"',

@@ -40,6 +40,7 @@ def values(**more: Any) -> dict[str, Any]:
         "environment": ["module load openmpi", "export OMPI_MCA_pml=ob1"],
         "before": ["echo before"],
         "after": ["echo after"],
+        "trace": None,
         "programs": [
             {
                 "path": "/opt/iokernel",

@@ -1,0 +1,22 @@
+/* This library is preloaded into programs without MPI too, so it is linked to none: functions are looked
+ * up, and Open MPI's handles, which are addresses of its objects, may be absent. */
+#ifndef RECORDER_MPI_HANDLES_H
+#define RECORDER_MPI_HANDLES_H
+
+#include <mpi.h>
+
+#ifdef OPEN_MPI
+#pragma weak ompi_mpi_comm_world
+#pragma weak ompi_mpi_info_null
+#pragma weak ompi_mpi_datatype_null
+#endif
+
+/* Fortran bindings call the PMPI name directly, so both names are wrapped. */
+#define BOTH_NAMES(NAME, PARAMETERS) EXPORT int NAME PARAMETERS __attribute__((alias("P" #NAME)))
+
+/* `next`: the library's own function. */
+#define NEXT_MPI(NAME, PARAMETERS)                                                                           \
+    static int(*next) PARAMETERS;                                                                            \
+    if (!next) next = (int(*) PARAMETERS)recorder_next("P" #NAME)
+
+#endif

@@ -1,0 +1,44 @@
+/* MPI's beginning and end: who this process is, and whether it ended well. */
+#include "mpi_handles.h"
+#include "recorder.h"
+
+/* Files of a process started without MPI_Init belong to process 0 of 1. */
+static void learn_process(int result) {
+    int rank = 0, processes = 1;
+    if (result != MPI_SUCCESS || !recorder_on()) return;
+    int (*get_rank)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_rank");
+    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    if (get_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && get_size(MPI_COMM_WORLD, &processes) == MPI_SUCCESS)
+        recorder_set_process(rank, processes);
+}
+
+EXPORT int PMPI_Init(int *argc, char ***argv) {
+    NEXT_MPI(MPI_Init, (int *, char ***));
+    int result = next(argc, argv);
+    learn_process(result);
+    return result;
+}
+BOTH_NAMES(MPI_Init, (int *argc, char ***argv));
+
+EXPORT int PMPI_Init_thread(int *argc, char ***argv, int wanted, int *given) {
+    NEXT_MPI(MPI_Init_thread, (int *, char ***, int, int *));
+    int result = next(argc, argv, wanted, given);
+    learn_process(result);
+    return result;
+}
+BOTH_NAMES(MPI_Init_thread, (int *argc, char ***argv, int wanted, int *given));
+
+/* Before the library's own: it may end the process where another one failed. */
+EXPORT int PMPI_Finalize(void) {
+    NEXT_MPI(MPI_Finalize, (void));
+    recorder_finish(true);
+    return next();
+}
+BOTH_NAMES(MPI_Finalize, (void));
+
+EXPORT int PMPI_Abort(MPI_Comm comm, int code) {
+    NEXT_MPI(MPI_Abort, (MPI_Comm, int));
+    recorder_finish(false);
+    return next(comm, code);
+}
+BOTH_NAMES(MPI_Abort, (MPI_Comm comm, int code));

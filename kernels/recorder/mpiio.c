@@ -1,0 +1,207 @@
+/* MPI-IO: all forms of reading and writing, as a table of forms. */
+#include "mpi_handles.h"
+#include "paths.h"
+#include "state.h"
+
+#define UNKNOWN ((MPI_Offset) - 1)
+
+/* A handle is a pointer in every MPI with MPI-IO (ROMIO and OMPIO). */
+static record *file_of(MPI_File handle) {
+    recorder *the = recorder_state();
+    for (int i = the->mpi_files; i-- > 0;)
+        if (the->mpi_file[i].handle == handle) return the->mpi_file[i].file;
+    return NULL;
+}
+
+static void remember(MPI_File handle, record *r) {
+    recorder *the = recorder_state();
+    if (the->mpi_files == MPI_FILES)
+        recorder_partial();
+    else
+        the->mpi_file[the->mpi_files++] = (mpi_file){handle, r};
+}
+
+static record *forget(MPI_File handle) {
+    recorder *the = recorder_state();
+    for (int i = the->mpi_files; i-- > 0;) {
+        if (the->mpi_file[i].handle != handle) continue;
+        record *r = the->mpi_file[i].file;
+        the->mpi_file[i] = the->mpi_file[--the->mpi_files];
+        return r;
+    }
+    return NULL;
+}
+
+static int processes_of(MPI_Comm comm) {
+    int n = 1;
+    int (*size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    return size(comm, &n) == MPI_SUCCESS ? n : 1;
+}
+
+EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *handle) {
+    NEXT_MPI(MPI_File_open, (MPI_Comm, const char *, int, MPI_Info, MPI_File *));
+    double start = recorder_now();
+    int result = next(comm, path, mode, info, handle);
+    if (result != MPI_SUCCESS || !recorder_on()) return result;
+    double end = recorder_now();
+    int processes = processes_of(comm);
+    recorder_lock();
+    record *r = recorder_on() ? recorder_record(MODULE_MPIIO, path_without_prefix(path)) : NULL;
+    if (r) {
+        r->counter[processes == 1 ? MPIIO_INDEP_OPENS : MPIIO_COLL_OPENS]++;
+        r->counter[MPIIO_MODE] = mode;
+        if (info != MPI_INFO_NULL) r->counter[MPIIO_HINTS]++;
+        record_open(r, start, end);
+        remember(*handle, r);
+    }
+    recorder_unlock();
+    return result;
+}
+BOTH_NAMES(MPI_File_open, (MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *handle));
+
+EXPORT int PMPI_File_close(MPI_File *handle) {
+    NEXT_MPI(MPI_File_close, (MPI_File *));
+    MPI_File old = *handle;
+    double start = recorder_now();
+    int result = next(handle);
+    if (!recorder_on()) return result;
+    recorder_lock();
+    record *r = recorder_on() ? forget(old) : NULL;
+    if (r) record_close(r, start, recorder_now());
+    recorder_unlock();
+    return result;
+}
+BOTH_NAMES(MPI_File_close, (MPI_File * handle));
+
+EXPORT int PMPI_File_sync(MPI_File handle) {
+    NEXT_MPI(MPI_File_sync, (MPI_File));
+    double start = recorder_now();
+    int result = next(handle);
+    if (result != MPI_SUCCESS || !recorder_on()) return result;
+    recorder_lock();
+    record *r = recorder_on() ? file_of(handle) : NULL;
+    if (r) {
+        r->counter[MPIIO_SYNCS]++;
+        record_time(&r->time[F_WRITE_TIME], &r->last_end[IO_WRITE], start, recorder_now());
+    }
+    recorder_unlock();
+    return result;
+}
+BOTH_NAMES(MPI_File_sync, (MPI_File handle));
+
+static void viewed(MPI_File handle, MPI_Info info, int result, double start) {
+    if (result != MPI_SUCCESS || !recorder_on()) return;
+    recorder_lock();
+    record *r = recorder_on() ? file_of(handle) : NULL;
+    if (r) {
+        r->counter[MPIIO_VIEWS]++;
+        if (info != MPI_INFO_NULL) {
+            r->counter[MPIIO_HINTS]++;
+            record_time(&r->time[F_META_TIME], &r->last_meta_end, start, recorder_now());
+        }
+    }
+    recorder_unlock();
+}
+
+EXPORT int PMPI_File_set_view(MPI_File handle, MPI_Offset at, MPI_Datatype element, MPI_Datatype type,
+                              const char *form, MPI_Info info) {
+    NEXT_MPI(MPI_File_set_view, (MPI_File, MPI_Offset, MPI_Datatype, MPI_Datatype, const char *, MPI_Info));
+    double start = recorder_now();
+    int result = next(handle, at, element, type, form, info);
+    viewed(handle, info, result, start);
+    return result;
+}
+BOTH_NAMES(MPI_File_set_view, (MPI_File handle, MPI_Offset at, MPI_Datatype element, MPI_Datatype type,
+                               const char *form, MPI_Info info));
+
+static int64_t bytes_of(int64_t count, MPI_Datatype type) {
+    MPI_Count size = 0;
+    static int (*type_size)(MPI_Datatype, MPI_Count *);
+    if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
+    if (!type_size) type_size = (int (*)(MPI_Datatype, MPI_Count *))recorder_next("PMPI_Type_size_x");
+    return type_size(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size * count : 0;
+}
+
+/* Where in the file an access of the view begins. Open MPI 4 fails in that for some views, and Darshan
+ * does not ask it either. */
+static int64_t place_of(MPI_File handle, MPI_Offset at) {
+#ifdef OPEN_MPI
+    (void)handle;
+    (void)at;
+    return UNKNOWN;
+#else
+    MPI_Offset place = UNKNOWN;
+    static int (*ask)(MPI_File, MPI_Offset, MPI_Offset *);
+    if (at == UNKNOWN || !recorder_wants_segments()) return UNKNOWN;
+    if (!ask) ask = (int (*)(MPI_File, MPI_Offset, MPI_Offset *))recorder_next("PMPI_File_get_byte_offset");
+    return ask(handle, at, &place) == MPI_SUCCESS ? place : UNKNOWN;
+#endif
+}
+
+static void moved(int direction, int counter, MPI_File handle, MPI_Offset at, int64_t count,
+                  MPI_Datatype type, int result, double start) {
+    if (result != MPI_SUCCESS || recorder_depth || !recorder_on()) return;
+    access_info a = {direction, bytes_of(count, type), place_of(handle, at), start, recorder_now()};
+    recorder_lock();
+    record *r = recorder_on() ? file_of(handle) : NULL;
+    if (r) record_access(r, &a, counter);
+    recorder_unlock();
+}
+
+/* The parts of the functions' parameters. */
+#define READ_MEMORY void *
+#define WRITE_MEMORY const void *
+#define STATUS , MPI_Status *extra
+#define REQUEST , MPI_Request *extra
+#define EXTRA , extra
+
+/* A call without an offset of its own has UNKNOWN: to ask where its pointer stands would move the
+ * shared one's lock. */
+#define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                   \
+    EXPORT int P##NAME(MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST) {                \
+        NEXT_MPI(NAME, (MPI_File, MEMORY, COUNT, MPI_Datatype LAST));                                        \
+        double start = recorder_now();                                                                       \
+        recorder_depth++;                                                                                    \
+        int result = next(handle, memory, count, type LAST_ARGUMENT);                                        \
+        recorder_depth--;                                                                                    \
+        moved(DIRECTION, COUNTER, handle, UNKNOWN, count, type, result, start);                              \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, (MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST));
+
+#define WRAP_AT(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                \
+    EXPORT int P##NAME(MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST) { \
+        NEXT_MPI(NAME, (MPI_File, MPI_Offset, MEMORY, COUNT, MPI_Datatype LAST));                            \
+        double start = recorder_now();                                                                       \
+        recorder_depth++;                                                                                    \
+        int result = next(handle, at, memory, count, type LAST_ARGUMENT);                                    \
+        recorder_depth--;                                                                                    \
+        moved(DIRECTION, COUNTER, handle, at, count, type, result, start);                                   \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, (MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST));
+
+/* All forms of one direction (read or write), with counts of type COUNT and names that end in TAIL. The
+ * end of a split call moves nothing that its beginning was not counted for. */
+#define FORMS(WORD, UP, COUNT, TAIL)                                                                         \
+    WRAP(MPI_File_##WORD##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)             \
+    WRAP(MPI_File_##WORD##_all##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)        \
+    WRAP(MPI_File_##WORD##_shared##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
+    WRAP(MPI_File_##WORD##_ordered##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
+    WRAP(MPI_File_i##WORD##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)              \
+    WRAP(MPI_File_i##WORD##_shared##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)     \
+    WRAP(MPI_File_i##WORD##_all##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)        \
+    WRAP(MPI_File_##WORD##_all_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )            \
+    WRAP(MPI_File_##WORD##_ordered_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )        \
+    WRAP_AT(MPI_File_##WORD##_at##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)     \
+    WRAP_AT(MPI_File_##WORD##_at_all##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)  \
+    WRAP_AT(MPI_File_i##WORD##_at##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)      \
+    WRAP_AT(MPI_File_i##WORD##_at_all##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)  \
+    WRAP_AT(MPI_File_##WORD##_at_all_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )
+
+FORMS(read, READ, int, )
+FORMS(write, WRITE, int, )
+#if MPI_VERSION >= 4
+FORMS(read, READ, MPI_Count, _c)
+FORMS(write, WRITE, MPI_Count, _c)
+#endif

@@ -1,0 +1,107 @@
+#include "paths.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder.h"
+
+bool path_clean(const char *path, char clean[RECORDER_PATH]) {
+    char whole[2 * RECORDER_PATH];
+    size_t used = 0, end = 0;
+    if (path[0] != '/') {
+        if (!getcwd(whole, RECORDER_PATH)) return false;
+        used = strlen(whole);
+        whole[used++] = '/';
+    }
+    if (used + strlen(path) >= sizeof whole) return false;
+    strcpy(whole + used, path);
+    for (char *rest, *part = strtok_r(whole, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
+        if (!strcmp(part, ".")) continue;
+        if (!strcmp(part, "..")) {
+            while (end && clean[--end] != '/') continue;
+            continue;
+        }
+        if (end + strlen(part) + 2 > RECORDER_PATH) return false;
+        end += (size_t)sprintf(clean + end, "/%s", part);
+    }
+    if (!end) clean[end++] = '/';
+    clean[end] = 0;
+    return true;
+}
+
+const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]) {
+    if (folder == AT_FDCWD || path[0] == '/') return path;
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    ssize_t n = readlink(link, joined, RECORDER_PATH - 1);
+    if (n < 0 || (size_t)n + strlen(path) + 2 > RECORDER_PATH) return path;
+    sprintf(joined + n, "/%s", path);
+    return joined;
+}
+
+static bool below(const char *folder, size_t length, const char *path) {
+    while (length && folder[length - 1] == '/') length--;
+    return !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
+}
+
+bool path_wanted(const char *include, const char *clean) {
+    /* Open MPI tries locks on a file of its own beside each shared file. */
+    if (strstr(clean, ".locktest.")) return false;
+    if (!*include) return true;
+    for (const char *at = include; at;) {
+        const char *colon = strchr(at, ':');
+        size_t length = colon ? (size_t)(colon - at) : strlen(at);
+        if (length && below(at, length, clean)) return true;
+        at = colon ? colon + 1 : NULL;
+    }
+    return false;
+}
+
+const char *path_without_prefix(const char *path) {
+    const char *colon = strchr(path, ':');
+    return colon && colon > path + 1 ? colon + 1 : path;
+}
+
+/* Bob Jenkins' 64-bit hash (public domain, 1997), with which Darshan names files. */
+#define MIX(a, b, c)                                                                                         \
+    do {                                                                                                     \
+        a = (a - b - c) ^ (c >> 43);                                                                         \
+        b = (b - c - a) ^ (a << 9);                                                                          \
+        c = (c - a - b) ^ (b >> 8);                                                                          \
+        a = (a - b - c) ^ (c >> 38);                                                                         \
+        b = (b - c - a) ^ (a << 23);                                                                         \
+        c = (c - a - b) ^ (b >> 5);                                                                          \
+        a = (a - b - c) ^ (c >> 35);                                                                         \
+        b = (b - c - a) ^ (a << 49);                                                                         \
+        c = (c - a - b) ^ (b >> 11);                                                                         \
+        a = (a - b - c) ^ (c >> 12);                                                                         \
+        b = (b - c - a) ^ (a << 18);                                                                         \
+        c = (c - a - b) ^ (b >> 22);                                                                         \
+    } while (0)
+
+static uint64_t word(const unsigned char *from, size_t bytes) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes; i++) value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+uint64_t record_id(const char *path) {
+    const unsigned char *k = (const unsigned char *)path;
+    size_t length = strlen(path), left = length;
+    uint64_t a = 0, b = 0, c = 0x9e3779b97f4a7c13u;
+    for (; left >= 24; k += 24, left -= 24) {
+        a += word(k, 8);
+        b += word(k + 8, 8);
+        c += word(k + 16, 8);
+        MIX(a, b, c);
+    }
+    c += length;
+    a += word(k, left < 8 ? left : 8);
+    if (left > 8) b += word(k + 8, left < 16 ? left - 8 : 8);
+    if (left > 16) c += word(k + 16, left - 16) << 8; /* the lowest byte holds the length */
+    MIX(a, b, c);
+    return c;
+}

@@ -1,0 +1,121 @@
+/* Descriptors: which file each is of, and where it stands. */
+#include "posix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+
+description *posix_description(int fd) {
+    return fd >= 0 && fd < DESCRIPTORS ? recorder_state()->descriptor[fd] : NULL;
+}
+
+static void attach(int fd, description *d) {
+    if (fd < 0 || fd >= DESCRIPTORS) {
+        recorder_partial();
+        return;
+    }
+    posix_forget(fd);
+    recorder_state()->descriptor[fd] = d;
+    d->descriptors++;
+}
+
+void posix_forget(int fd) {
+    description *d = posix_description(fd);
+    if (!d) return;
+    recorder_state()->descriptor[fd] = NULL;
+    if (!--d->descriptors) free(d);
+}
+
+/* The kernel's own word, by a call that is not recorded. */
+static int64_t ask_offset(int fd) {
+    NEXT(off_t, lseek, (int, off_t, int));
+    int code = errno;
+    int64_t at = next(fd, 0, SEEK_CUR);
+    errno = code;
+    return at;
+}
+
+/* Where an access without an offset of its own began; moves the descriptor on. Only where somebody else
+ * may have moved it too (another process after a fork, the end of the file with O_APPEND) the kernel
+ * is asked: that is a system call for each access. */
+static int64_t step(description *d, int fd, int64_t size) {
+    bool unsure = d->append || d->forks != recorder_state()->shared_offsets;
+    if (unsure) {
+        int64_t now = ask_offset(fd);
+        d->offset = now < size ? 0 : now - size;
+    }
+    int64_t began = d->offset;
+    d->offset += size;
+    return began;
+}
+
+void posix_moved(int direction, int fd, int64_t offset, const void *memory, ssize_t result, double start) {
+    if (result < 0 || !recorder_on()) return;
+    double end = recorder_now();
+    recorder_lock();
+    description *d = posix_description(fd);
+    if (d && recorder_on()) {
+        access_info a = {direction, result, offset == HERE ? step(d, fd, result) : offset, start, end};
+        record_access(d->file, &a, -1);
+        if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
+    }
+    recorder_unlock();
+}
+
+void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start) {
+    if (fd < 0 || !recorder_on()) return;
+    int code = errno;
+    char joined[RECORDER_PATH];
+    path = path_at(folder, path, joined);
+    recorder_lock();
+    record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
+    description *d = r ? calloc(1, sizeof *d) : NULL;
+    if (d) {
+        *d = (description){.file = r, .append = flags & O_APPEND, .forks = recorder_state()->shared_offsets};
+        if (mode) r->counter[POSIX_MODE] = mode;
+        r->counter[POSIX_OPENS]++;
+        memset(r->last_byte, 0, sizeof r->last_byte);
+        record_open(r, start, recorder_now());
+        attach(fd, d);
+        if (!d->descriptors) free(d);
+    } else {
+        posix_forget(fd); /* closed in a way that nobody saw */
+    }
+    recorder_unlock();
+    errno = code;
+}
+
+void posix_duplicated(int fd, int copy, double start) {
+    if (copy < 0 || !recorder_on()) return;
+    recorder_lock();
+    description *d = posix_description(fd);
+    if (fd != copy && !d) posix_forget(copy);
+    if (fd != copy && d && recorder_on()) {
+        d->file->counter[POSIX_OPENS]++;
+        d->file->counter[POSIX_DUPS]++;
+        record_open(d->file, start, recorder_now());
+        attach(copy, d);
+    }
+    recorder_unlock();
+}
+
+void posix_counted(int fd, int counter, double start) {
+    if (!recorder_on()) return;
+    double end = recorder_now();
+    recorder_lock();
+    description *d = posix_description(fd);
+    if (d && recorder_on()) {
+        record *r = d->file;
+        bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
+        r->counter[counter]++;
+        /* Darshan counts waiting for storage as writing, and mapping as nothing. */
+        if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[IO_WRITE], start, end);
+        if (!flush && counter != POSIX_MMAPS)
+            record_time(&r->time[F_META_TIME], &r->last_meta_end, start, end);
+    }
+    recorder_unlock();
+}

@@ -1,0 +1,25 @@
+/* What the POSIX wrappers share. */
+#ifndef RECORDER_POSIX_H
+#define RECORDER_POSIX_H
+
+#include "state.h"
+
+/* `next`: the wrapped function behind this library, looked up once. Two threads that do so at the same
+ * time find the same. */
+#define NEXT(RESULT, NAME, PARAMETERS)                                                                       \
+    static RESULT(*next) PARAMETERS;                                                                         \
+    if (!next) next = (RESULT(*) PARAMETERS)recorder_next(#NAME)
+
+enum { HERE = -1 }; /* in place of an offset: where the descriptor stands */
+
+/* With the lock held. */
+description *posix_description(int fd);
+void posix_forget(int fd);
+
+/* Each takes the lock. `result`: what the call returned; nothing is counted where it failed. */
+void posix_moved(int direction, int fd, int64_t offset, const void *memory, ssize_t result, double start);
+void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
+void posix_duplicated(int fd, int copy, double start);
+void posix_counted(int fd, int counter, double start);
+
+#endif

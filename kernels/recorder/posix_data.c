@@ -1,0 +1,109 @@
+/* The calls that move bytes, as a table; asynchronous ones below. */
+#include <aio.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "posix.h"
+
+/* Declared by headers only under _FORTIFY_SOURCE, which this library is compiled without. */
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
+ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
+
+/* The memory of a vectored call is Darshan's notion of it: the first piece. */
+static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov_base : NULL; }
+
+/* X(name, direction, parameters, arguments, offset, memory); the descriptor is `fd`. */
+#define CALLS(X)                                                                                             \
+    X(read, IO_READ, (int fd, void *p, size_t n), (fd, p, n), HERE, p)                                       \
+    X(write, IO_WRITE, (int fd, const void *p, size_t n), (fd, p, n), HERE, p)                               \
+    X(pread, IO_READ, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), at, p)                          \
+    X(pread64, IO_READ, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at), at, p)                      \
+    X(pwrite, IO_WRITE, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), at, p)                  \
+    X(pwrite64, IO_WRITE, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at), at, p)              \
+    X(__read_chk, IO_READ, (int fd, void *p, size_t n, size_t room), (fd, p, n, room), HERE, p)              \
+    X(__pread_chk, IO_READ, (int fd, void *p, size_t n, off_t at, size_t room), (fd, p, n, at, room), at, p) \
+    X(__pread64_chk, IO_READ, (int fd, void *p, size_t n, off64_t at, size_t room), (fd, p, n, at, room),    \
+      at, p)                                                                                                 \
+    VECTORS(X, read, IO_READ)                                                                                \
+    VECTORS(X, write, IO_WRITE)
+
+#define VECTORS(X, KIND, DIRECTION)                                                                          \
+    X(KIND##v, DIRECTION, (int fd, const struct iovec *v, int n), (fd, v, n), HERE, first(v, n))             \
+    X(p##KIND##v, DIRECTION, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), at,           \
+      first(v, n))                                                                                           \
+    X(p##KIND##v64, DIRECTION, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), at,       \
+      first(v, n))                                                                                           \
+    X(p##KIND##v2, DIRECTION, (int fd, const struct iovec *v, int n, off_t at, int flags),                   \
+      (fd, v, n, at, flags), at, first(v, n))                                                                \
+    X(p##KIND##v64v2, DIRECTION, (int fd, const struct iovec *v, int n, off64_t at, int flags),              \
+      (fd, v, n, at, flags), at, first(v, n))
+
+#define WRAP(NAME, DIRECTION, PARAMETERS, ARGUMENTS, OFFSET, MEMORY)                                         \
+    EXPORT ssize_t NAME PARAMETERS {                                                                         \
+        NEXT(ssize_t, NAME, PARAMETERS);                                                                     \
+        if (!recorder_on()) return next ARGUMENTS;                                                           \
+        double start = recorder_now();                                                                       \
+        ssize_t result = next ARGUMENTS;                                                                     \
+        posix_moved(DIRECTION, fd, OFFSET, MEMORY, result, start);                                           \
+        return result;                                                                                       \
+    }
+CALLS(WRAP)
+
+/* An asynchronous access counts when its result is fetched, as in Darshan. */
+static void aio_begun(const struct aiocb *what, int result, double start) {
+    if (result || !recorder_on()) return;
+    recorder_lock();
+    if (posix_description(what->aio_fildes)) recorder_aio_add(what, start);
+    recorder_unlock();
+}
+
+static void aio_ended(const struct aiocb *what, int direction, ssize_t result) {
+    if (!recorder_on()) return;
+    double start;
+    recorder_lock();
+    bool ours = recorder_aio_take(what, &start);
+    recorder_unlock();
+    if (ours)
+        posix_moved(direction, what->aio_fildes, what->aio_offset, (const void *)what->aio_buf, result,
+                    start);
+}
+
+#define WRAP_AIO(NAME, TYPE)                                                                                 \
+    EXPORT int NAME(struct TYPE *what) {                                                                     \
+        NEXT(int, NAME, (struct TYPE *));                                                                    \
+        double start = recorder_now();                                                                       \
+        int result = next(what);                                                                             \
+        aio_begun((const struct aiocb *)what, result, start);                                                \
+        return result;                                                                                       \
+    }
+WRAP_AIO(aio_read, aiocb)
+WRAP_AIO(aio_read64, aiocb64)
+WRAP_AIO(aio_write, aiocb)
+WRAP_AIO(aio_write64, aiocb64)
+
+/* aio_read and aio_write have set aio_lio_opcode (glibc does), so it tells the direction here too. */
+#define WRAP_AIO_RETURN(NAME, TYPE)                                                                          \
+    EXPORT ssize_t NAME(struct TYPE *what) {                                                                 \
+        NEXT(ssize_t, NAME, (struct TYPE *));                                                                \
+        int direction = what->aio_lio_opcode == LIO_READ ? IO_READ : IO_WRITE;                               \
+        ssize_t result = next(what);                                                                         \
+        aio_ended((const struct aiocb *)what, direction, result);                                            \
+        return result;                                                                                       \
+    }
+WRAP_AIO_RETURN(aio_return, aiocb)
+WRAP_AIO_RETURN(aio_return64, aiocb64)
+
+#define WRAP_LIO(NAME, TYPE)                                                                                 \
+    EXPORT int NAME(int mode, struct TYPE *const list[], int n, struct sigevent *event) {                    \
+        NEXT(int, NAME, (int, struct TYPE *const[], int, struct sigevent *));                                \
+        double start = recorder_now();                                                                       \
+        int result = next(mode, list, n, event);                                                             \
+        for (int i = 0; i < n; i++)                                                                          \
+            if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)                                               \
+                aio_begun((const struct aiocb *)list[i], result, start);                                     \
+        return result;                                                                                       \
+    }
+WRAP_LIO(lio_listio, aiocb)
+WRAP_LIO(lio_listio64, aiocb64)

@@ -1,0 +1,225 @@
+/* Opening, closing, and what else names a file or a descriptor, as tables. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "posix.h"
+
+int __open_2(const char *, int);
+int __open64_2(const char *, int);
+int __openat_2(int, const char *, int);
+int __openat64_2(int, const char *, int);
+
+/* Only with these flags open() has a third argument. */
+static int mode_of(int flags, va_list rest) {
+    return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, int) : 0;
+}
+
+/* X(name, parameters before the mode, the same as types, arguments before the mode, folder) */
+#define OPENS(X)                                                                                             \
+    X(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), AT_FDCWD)     \
+    X(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), AT_FDCWD)   \
+    X(openat, (int folder, const char *path, int flags, ...), (int, const char *, int, ...),                 \
+      (folder, path, flags, mode), folder)                                                                   \
+    X(openat64, (int folder, const char *path, int flags, ...), (int, const char *, int, ...),               \
+      (folder, path, flags, mode), folder)
+
+#define WRAP_OPEN(NAME, PARAMETERS, TYPES, ARGUMENTS, FOLDER)                                                \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, TYPES);                                                                              \
+        va_list rest;                                                                                        \
+        va_start(rest, flags);                                                                               \
+        int mode = mode_of(flags, rest);                                                                     \
+        va_end(rest);                                                                                        \
+        double start = recorder_now();                                                                       \
+        int fd = next ARGUMENTS;                                                                             \
+        posix_opened(path, FOLDER, flags, mode, fd, start);                                                  \
+        return fd;                                                                                           \
+    }
+OPENS(WRAP_OPEN)
+
+/* X(name, parameters, arguments, folder, flags, mode); `path` is the name, for mkstemp once it is made. */
+#define OTHER_OPENS(X)                                                                                       \
+    X(__open_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                            \
+    X(__open64_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                          \
+    X(__openat_2, (int folder, const char *path, int flags), (folder, path, flags), folder, flags, 0)        \
+    X(__openat64_2, (int folder, const char *path, int flags), (folder, path, flags), folder, flags, 0)      \
+    X(creat, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT, (int)mode)                    \
+    X(creat64, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT, (int)mode)                  \
+    X(mkstemp, (char *path), (path), AT_FDCWD, O_CREAT, 0)                                                   \
+    X(mkstemp64, (char *path), (path), AT_FDCWD, O_CREAT, 0)                                                 \
+    X(mkostemp, (char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                                  \
+    X(mkostemp64, (char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                                \
+    X(mkstemps, (char *path, int tail), (path, tail), AT_FDCWD, O_CREAT, 0)                                  \
+    X(mkostemps, (char *path, int tail, int flags), (path, tail, flags), AT_FDCWD, flags, 0)
+
+#define WRAP_OTHER_OPEN(NAME, PARAMETERS, ARGUMENTS, FOLDER, FLAGS, MODE)                                    \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        double start = recorder_now();                                                                       \
+        int fd = next ARGUMENTS;                                                                             \
+        posix_opened(path, FOLDER, FLAGS, MODE, fd, start);                                                  \
+        return fd;                                                                                           \
+    }
+OTHER_OPENS(WRAP_OTHER_OPEN)
+
+/* Forgotten before the call: once it is closed, another thread may be given the same number. */
+EXPORT int close(int fd) {
+    NEXT(int, close, (int));
+    if (!recorder_on()) return next(fd);
+    double start = recorder_now();
+    recorder_lock();
+    description *d = posix_description(fd);
+    record *file = d ? d->file : NULL;
+    if (recorder_on()) posix_forget(fd);
+    recorder_unlock();
+    int result = next(fd);
+    if (!file) return result;
+    recorder_lock();
+    if (recorder_on()) {
+        file->last_byte[IO_READ] = file->last_byte[IO_WRITE] = 0;
+        record_close(file, start, recorder_now());
+    }
+    recorder_unlock();
+    return result;
+}
+
+#define WRAP_DUP(NAME, PARAMETERS, ARGUMENTS)                                                                \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        double start = recorder_now();                                                                       \
+        int copy = next ARGUMENTS;                                                                           \
+        posix_duplicated(fd, copy, start);                                                                   \
+        return copy;                                                                                         \
+    }
+WRAP_DUP(dup, (int fd), (fd))
+WRAP_DUP(dup2, (int fd, int to), (fd, to))
+WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
+
+/* The argument is a word or a pointer: whichever it is, a pointer's room holds it. */
+#define WRAP_FCNTL(NAME)                                                                                     \
+    EXPORT int NAME(int fd, int command, ...) {                                                              \
+        NEXT(int, NAME, (int, int, ...));                                                                    \
+        va_list rest;                                                                                        \
+        va_start(rest, command);                                                                             \
+        void *argument = va_arg(rest, void *);                                                               \
+        va_end(rest);                                                                                        \
+        double start = recorder_now();                                                                       \
+        int result = next(fd, command, argument);                                                            \
+        if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) posix_duplicated(fd, result, start);           \
+        return result;                                                                                       \
+    }
+WRAP_FCNTL(fcntl)
+WRAP_FCNTL(fcntl64)
+
+#define WRAP_SEEK(NAME, OFFSET)                                                                              \
+    EXPORT OFFSET NAME(int fd, OFFSET to, int whence) {                                                      \
+        NEXT(OFFSET, NAME, (int, OFFSET, int));                                                              \
+        double start = recorder_now();                                                                       \
+        OFFSET result = next(fd, to, whence);                                                                \
+        if (result < 0 || !recorder_on()) return result;                                                     \
+        recorder_lock();                                                                                     \
+        description *d = posix_description(fd);                                                              \
+        if (d) d->offset = result;                                                                           \
+        recorder_unlock();                                                                                   \
+        posix_counted(fd, POSIX_SEEKS, start);                                                               \
+        return result;                                                                                       \
+    }
+WRAP_SEEK(lseek, off_t)
+WRAP_SEEK(lseek64, off64_t)
+
+/* X(result, name, parameters, arguments, worked, counter): calls on a descriptor that are only counted */
+#define COUNTED(X)                                                                                           \
+    X(int, fsync, (int fd), (fd), !result, POSIX_FSYNCS)                                                     \
+    X(int, fdatasync, (int fd), (fd), !result, POSIX_FDSYNCS)                                                \
+    X(int, fstat, (int fd, struct stat *s), (fd, s), !result, POSIX_STATS)                                   \
+    X(int, fstat64, (int fd, struct stat64 *s), (fd, s), !result, POSIX_STATS)                               \
+    X(int, __fxstat, (int version, int fd, struct stat *s), (version, fd, s), !result, POSIX_STATS)          \
+    X(int, __fxstat64, (int version, int fd, struct stat64 *s), (version, fd, s), !result, POSIX_STATS)      \
+    X(void *, mmap, (void *p, size_t n, int rights, int flags, int fd, off_t at),                            \
+      (p, n, rights, flags, fd, at), result != MAP_FAILED && !(flags & MAP_ANONYMOUS), POSIX_MMAPS)          \
+    X(void *, mmap64, (void *p, size_t n, int rights, int flags, int fd, off64_t at),                        \
+      (p, n, rights, flags, fd, at), result != MAP_FAILED && !(flags & MAP_ANONYMOUS), POSIX_MMAPS)
+
+#define WRAP_COUNTED(RESULT, NAME, PARAMETERS, ARGUMENTS, WORKED, COUNTER)                                   \
+    EXPORT RESULT NAME PARAMETERS {                                                                          \
+        NEXT(RESULT, NAME, PARAMETERS);                                                                      \
+        if (!recorder_on()) return next ARGUMENTS;                                                           \
+        double start = recorder_now();                                                                       \
+        RESULT result = next ARGUMENTS;                                                                      \
+        if (WORKED) posix_counted(fd, COUNTER, start);                                                       \
+        return result;                                                                                       \
+    }
+COUNTED(WRAP_COUNTED)
+
+static void looked_at(const char *path, int result, double start) {
+    if (result || !recorder_on()) return;
+    recorder_lock();
+    record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
+    if (r) {
+        r->counter[POSIX_STATS]++;
+        record_time(&r->time[F_META_TIME], &r->last_meta_end, start, recorder_now());
+    }
+    recorder_unlock();
+}
+
+/* X(name, parameters, arguments): calls that look at a `path` */
+#define STATS(X)                                                                                             \
+    X(stat, (const char *path, struct stat *s), (path, s))                                                   \
+    X(lstat, (const char *path, struct stat *s), (path, s))                                                  \
+    X(stat64, (const char *path, struct stat64 *s), (path, s))                                               \
+    X(lstat64, (const char *path, struct stat64 *s), (path, s))                                              \
+    X(__xstat, (int version, const char *path, struct stat *s), (version, path, s))                          \
+    X(__lxstat, (int version, const char *path, struct stat *s), (version, path, s))                         \
+    X(__xstat64, (int version, const char *path, struct stat64 *s), (version, path, s))                      \
+    X(__lxstat64, (int version, const char *path, struct stat64 *s), (version, path, s))
+
+#define WRAP_STAT(NAME, PARAMETERS, ARGUMENTS)                                                               \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        looked_at(path, result, start);                                                                      \
+        return result;                                                                                       \
+    }
+STATS(WRAP_STAT)
+
+static void renamed(const char *from, const char *to, double start) {
+    recorder_lock();
+    record *old = recorder_on() ? recorder_known(MODULE_POSIX, from) : NULL;
+    record *now = old ? recorder_record(MODULE_POSIX, to) : NULL;
+    if (old) {
+        old->counter[POSIX_RENAME_SOURCES]++;
+        record_time(&old->time[F_META_TIME], &old->last_meta_end, start, recorder_now());
+    }
+    if (now) {
+        now->counter[POSIX_RENAME_TARGETS]++;
+        if (!now->counter[POSIX_RENAMED_FROM])
+            now->counter[POSIX_RENAMED_FROM] = (int64_t)record_id(old->path);
+    }
+    recorder_unlock();
+}
+
+EXPORT int rename(const char *from, const char *to) {
+    NEXT(int, rename, (const char *, const char *));
+    double start = recorder_now();
+    int result = next(from, to);
+    if (!result && recorder_on()) renamed(from, to, start);
+    return result;
+}
+
+/* Ways out that pass no destructor. */
+#define WRAP_EXIT(NAME)                                                                                      \
+    EXPORT _Noreturn void NAME(int status) {                                                                 \
+        NEXT(void, NAME, (int));                                                                             \
+        recorder_end_now();                                                                                  \
+        next(status);                                                                                        \
+        for (;;) continue; /* `next` does not return; the compiler cannot know */                            \
+    }
+WRAP_EXIT(_exit)
+WRAP_EXIT(_Exit)

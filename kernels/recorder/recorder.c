@@ -1,0 +1,177 @@
+/* The static object: the files seen so far, who this process is, where its trace goes. */
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "state.h"
+#include "trace.h"
+
+#define DEFAULT_SEGMENTS ((size_t)1 << 22)
+
+_Thread_local int recorder_depth;
+
+static recorder the;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool on;
+
+void *recorder_next(const char *name) {
+    void *next = dlsym(RTLD_NEXT, name);
+    if (next) return next;
+    fprintf(stderr, "iogauge recorder: no %s behind this library: %s\n", name, dlerror());
+    abort();
+}
+
+bool recorder_on(void) { return atomic_load_explicit(&on, memory_order_relaxed); }
+
+bool recorder_wants_segments(void) { return the.most_segments > 0; }
+
+double recorder_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - the.monotonic.tv_sec) + (double)(now.tv_nsec - the.monotonic.tv_nsec) * 1e-9;
+}
+
+void recorder_lock(void) { pthread_mutex_lock(&lock); }
+
+void recorder_unlock(void) { pthread_mutex_unlock(&lock); }
+
+void recorder_partial(void) { the.partial = true; }
+
+recorder *recorder_state(void) { return &the; }
+
+static record *find(int module, const char *clean) {
+    for (record *r = the.bucket[record_id(clean) % RECORD_BUCKETS]; r; r = r->next)
+        if (r->module == module && !strcmp(r->path, clean)) return r;
+    return NULL;
+}
+
+record *recorder_known(int module, const char *path) {
+    char clean[RECORDER_PATH];
+    return path_clean(path, clean) ? find(module, clean) : NULL;
+}
+
+/* The block size of the file system: what an aligned access is a multiple of. */
+static int64_t alignment_of(const char *path) {
+    struct statfs fs;
+    char folder[RECORDER_PATH];
+    if (!statfs(path, &fs)) return (int64_t)fs.f_bsize;
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = 0;
+    return statfs(folder, &fs) ? -1 : (int64_t)fs.f_bsize;
+}
+
+record *recorder_record(int module, const char *path) {
+    char clean[RECORDER_PATH];
+    if (!path_clean(path, clean)) return NULL;
+    if (!path_wanted(the.include, clean)) return NULL;
+    record *r = find(module, clean);
+    if (r) return r;
+    r = calloc(1, sizeof *r);
+    char *copy = strdup(clean);
+    if (!r || !copy) {
+        free(r);
+        free(copy);
+        recorder_partial();
+        return NULL;
+    }
+    record **bucket = &the.bucket[record_id(clean) % RECORD_BUCKETS];
+    *r = (record){.next = *bucket, .all = the.all, .path = copy, .module = module, .last_io = NO_IO};
+    if (module == MODULE_POSIX) {
+        r->counter[POSIX_MEM_ALIGNMENT] = MEMORY_ALIGNMENT;
+        r->counter[POSIX_FILE_ALIGNMENT] = alignment_of(clean);
+    }
+    *bucket = the.all = r;
+    return r;
+}
+
+void recorder_aio_add(const void *what, double start) {
+    if (the.aio_used == the.aio_room) {
+        size_t room = the.aio_room ? 2 * the.aio_room : 64;
+        pending *larger = realloc(the.aio, room * sizeof *larger);
+        if (!larger) {
+            recorder_partial();
+            return;
+        }
+        the.aio = larger;
+        the.aio_room = room;
+    }
+    the.aio[the.aio_used++] = (pending){what, start};
+}
+
+bool recorder_aio_take(const void *what, double *start) {
+    for (size_t i = the.aio_used; i-- > 0;) {
+        if (the.aio[i].what != what) continue;
+        *start = the.aio[i].start;
+        the.aio[i] = the.aio[--the.aio_used];
+        return true;
+    }
+    return false;
+}
+
+void recorder_set_process(int rank, int processes) {
+    the.rank = rank;
+    the.processes = processes;
+    the.mpi = true;
+}
+
+void recorder_finish(bool complete) {
+    recorder_lock();
+    /* The child of a vfork shares all memory with its parent: it must not end the recording. */
+    bool mine = recorder_on() && the.pid == getpid();
+    if (mine) atomic_store(&on, false);
+    recorder_unlock();
+    if (!mine || (!the.mpi && !the.all)) return;
+    the.complete = complete;
+    trace_write(&the);
+}
+
+static void lock_before_fork(void) { recorder_lock(); }
+
+static void unlock_in_parent(void) {
+    the.shared_offsets++;
+    recorder_unlock();
+}
+
+/* The child begins with nothing counted: its parent writes what was before. */
+static void begin_again_in_child(void) {
+    for (record *r = the.all; r; r = r->all) record_clear(r);
+    memset(the.heat, 0, sizeof the.heat);
+    for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
+    the.segments = 0;
+    the.pid = getpid();
+    the.forked = true;
+    the.shared_offsets++;
+    recorder_unlock();
+}
+
+__attribute__((constructor)) static void begin(void) {
+    const char *folder = getenv("IOGAUGE_TRACE_DIR"), *include = getenv("IOGAUGE_TRACE_INCLUDE");
+    if (!folder || !*folder) return;
+    the.folder = strdup(folder);
+    the.include = strdup(include ? include : "");
+    if (!the.folder || !the.include) return;
+    const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
+    if (dxt) the.most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
+    the.processes = 1;
+    the.pid = getpid();
+    for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
+    clock_gettime(CLOCK_MONOTONIC, &the.monotonic);
+    clock_gettime(CLOCK_REALTIME, &the.started);
+    if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
+    atomic_store(&on, true);
+}
+
+/* A program without MPI ends well here. One with MPI that comes here has not finalized; a forked child
+ * never does. */
+__attribute__((destructor)) static void end(void) { recorder_finish(!the.mpi || the.forked); }
+
+void recorder_end_now(void) { end(); }

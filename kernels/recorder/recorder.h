@@ -1,0 +1,107 @@
+/* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
+ * MPI-IO modules count, and leaves one small trace per process. python -m analysis.darshan_convert
+ * makes a Darshan log of them. See docs/darshan.md.
+ *
+ * A library between two others has no caller that could hand it a context, so this is the one place
+ * of the kernels with a static object (recorder.c); all else gets it by pointer. */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "counters.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* As Darshan's runtime has them, so that the counters agree; but for the bins, whose first width there
+ * (0.1 s) shows nothing of a short run. */
+#define MEMORY_ALIGNMENT 8
+#define COMMON_KEPT 32 /* different sizes, and strides, that a record tells apart */
+#define BINS 200
+#define FIRST_BIN_SECONDS 0.01
+
+enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
+enum { IO_READ, IO_WRITE, DIRECTIONS };
+enum { NO_IO = -1 };
+
+typedef struct {
+    int64_t value[COMMON_KEPT], count[COMMON_KEPT];
+    int used;
+} common_values;
+
+typedef struct {
+    int64_t offset, length; /* offset: -1 where the library does not say */
+    double start, end;
+} segment;
+
+typedef struct {
+    segment *entry;
+    size_t used, room;
+} segments;
+
+/* What one process did to one file through one module. */
+typedef struct record {
+    struct record *next; /* of the same bucket */
+    struct record *all;  /* of all */
+    char *path;
+    int module, last_io;
+    int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
+    double time[TIME_COUNTERS];
+    int64_t last_byte[DIRECTIONS];
+    double last_end[DIRECTIONS], last_meta_end;
+    common_values sizes, strides;
+    segments trace[DIRECTIONS];
+} record;
+
+typedef struct {
+    double bin_seconds;
+    int64_t bytes[DIRECTIONS][BINS];
+} heatmap;
+
+/* One access, as both modules see it. */
+typedef struct {
+    int direction;
+    int64_t size, offset;
+    double start, end;
+} access_info;
+
+/* Is anything recorded? Nothing is before the library's constructor has run, after the trace is written,
+ * and where no folder for it was named. */
+bool recorder_on(void);
+bool recorder_wants_segments(void);
+/* Seconds since the start of this process's recording. */
+double recorder_now(void);
+void recorder_lock(void);
+void recorder_unlock(void);
+/* Something was lost: the log is marked as partial. */
+void recorder_partial(void);
+
+/* With the lock held. The record of a file, made when it is new; NULL for a file that is not recorded:
+ * outside of the folders asked for, or noise of an MPI library. A relative path, and one with a file
+ * system's prefix (`ufs:`), is taken as the process or its MPI library takes it. */
+record *recorder_record(int module, const char *path);
+record *recorder_known(int module, const char *path);
+/* With the lock held: count an access (of `counter` too, where it is not negative). */
+void record_access(record *r, const access_info *access, int counter);
+void record_open(record *r, double start, double end);
+void record_close(record *r, double start, double end);
+/* Adds the part of an interval that was not counted yet: threads overlap. */
+void record_time(double *total, double *last, double start, double end);
+
+/* Darshan's name of a file: a hash of its path. */
+uint64_t record_id(const char *path);
+
+/* What MPI tells: this process's number, and that it has ended well. */
+void recorder_set_process(int rank, int processes);
+void recorder_finish(bool complete);
+
+/* The next definition of a function after this library's; aborts the program where there is none. */
+void *recorder_next(const char *name);
+
+/* How deep in wrapped calls a thread is: what a library does inside one that was counted is its own. */
+extern _Thread_local int recorder_depth __attribute__((tls_model("initial-exec")));
+
+#endif

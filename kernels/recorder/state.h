@@ -1,0 +1,59 @@
+/* What the recorder knows; only recorder.c has one. */
+#ifndef RECORDER_STATE_H
+#define RECORDER_STATE_H
+
+#include <time.h>
+
+#include "recorder.h"
+
+#define RECORD_BUCKETS 4096
+#define DESCRIPTORS 65536
+#define MPI_FILES 256 /* open at a time */
+
+/* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
+typedef struct {
+    record *file;
+    int64_t offset;
+    int descriptors;
+    bool append;
+    int forks; /* how many there had been when the offset was learned */
+} description;
+
+typedef struct {
+    const void *what;
+    double start;
+} pending;
+
+/* Which file an open MPI file is of. */
+typedef struct {
+    const void *handle;
+    record *file;
+} mpi_file;
+
+typedef struct {
+    char *folder, *include; /* include: folders to record, separated by colons; empty: all */
+    int rank, processes;
+    pid_t pid;
+    bool mpi, forked, complete, partial;
+    struct timespec monotonic, started;
+    size_t most_segments, segments; /* most: 0 where accesses are only counted */
+    int shared_offsets;             /* how often this process was forked */
+    record *bucket[RECORD_BUCKETS], *all;
+    heatmap heat[MODULES];
+    description *descriptor[DESCRIPTORS];
+    mpi_file mpi_file[MPI_FILES];
+    int mpi_files;
+    pending *aio;
+    size_t aio_used, aio_room;
+} recorder;
+
+/* With the lock held. */
+recorder *recorder_state(void);
+/* Asynchronous accesses that were begun; `take` gives the time of the beginning, once. */
+void recorder_aio_add(const void *what, double start);
+bool recorder_aio_take(const void *what, double *start);
+
+void record_clear(record *r);
+void recorder_end_now(void);
+
+#endif

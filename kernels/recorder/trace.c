@@ -1,0 +1,104 @@
+/* Writes the trace, once, after the recording has ended: so it is not recorded itself. */
+#include "trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+
+/* As Darshan calls them. */
+static const char *const heatmap_name[MODULES] = {"heatmap:POSIX", "heatmap:MPIIO"};
+
+static uint32_t count_records(const recorder *from) {
+    uint32_t n = 0;
+    for (const record *r = from->all; r; r = r->all) n++;
+    return n;
+}
+
+static void read_command(char *command, size_t size) {
+    FILE *in = fopen("/proc/self/cmdline", "r");
+    size_t used = in ? fread(command, 1, size - 1, in) : 0;
+    if (in) fclose(in);
+    for (size_t i = 0; i + 1 < used; i++)
+        if (!command[i]) command[i] = ' ';
+}
+
+static trace_header header_of(const recorder *from) {
+    trace_header h = {
+        .version = TRACE_VERSION,
+        .flags = (from->complete ? TRACE_COMPLETE : 0) | (from->partial ? TRACE_PARTIAL : 0) |
+                 (from->forked ? TRACE_FORKED : 0) | (from->mpi ? TRACE_MPI : 0),
+        .rank = from->rank,
+        .processes = from->processes,
+        .pid = from->pid,
+        .uid = getuid(),
+        .start_seconds = from->started.tv_sec,
+        .start_nanoseconds = from->started.tv_nsec,
+        .seconds = recorder_now(),
+        .records = count_records(from),
+        .posix_counters = POSIX_COUNTERS,
+        .mpiio_counters = MPIIO_COUNTERS,
+        .time_counters = TIME_COUNTERS,
+        .bins = BINS,
+        .modules = MODULES,
+        .library = IOGAUGE_RECORDER,
+    };
+    memcpy(h.magic, TRACE_MAGIC, sizeof h.magic);
+    gethostname(h.host, sizeof h.host - 1);
+    read_command(h.command, sizeof h.command);
+    return h;
+}
+
+static void put(FILE *out, const void *data, size_t size, size_t n) { fwrite(data, size, n, out); }
+
+static void put_common(FILE *out, const common_values *v) {
+    for (int i = 0; i < v->used; i++) {
+        put(out, &v->value[i], sizeof v->value[i], 1);
+        put(out, &v->count[i], sizeof v->count[i], 1);
+    }
+}
+
+static void put_record(FILE *out, const record *r) {
+    trace_record head = {
+        .id = record_id(r->path),
+        .segments = {r->trace[IO_READ].used, r->trace[IO_WRITE].used},
+        .module = (uint32_t)r->module,
+        .path = (uint32_t)strlen(r->path),
+        .sizes = (uint32_t)r->sizes.used,
+        .strides = (uint32_t)r->strides.used,
+    };
+    put(out, &head, sizeof head, 1);
+    put(out, r->path, 1, head.path);
+    put(out, r->counter, sizeof r->counter[0], r->module == MODULE_POSIX ? POSIX_COUNTERS : MPIIO_COUNTERS);
+    put(out, r->time, sizeof r->time[0], TIME_COUNTERS);
+    put_common(out, &r->sizes);
+    put_common(out, &r->strides);
+    for (int d = 0; d < DIRECTIONS; d++) put(out, r->trace[d].entry, sizeof(segment), r->trace[d].used);
+}
+
+/* A reader must never take half a trace for a whole one: it gets its name at the end. */
+void trace_write(const recorder *from) {
+    char path[RECORDER_PATH], part[RECORDER_PATH + 8];
+    snprintf(path, sizeof path, "%s/process-%06d-%d.trace", from->folder, from->rank, (int)from->pid);
+    snprintf(part, sizeof part, "%s.part", path);
+    FILE *out = fopen(part, "wb");
+    trace_header header = header_of(from);
+    if (out) {
+        put(out, &header, sizeof header, 1);
+        for (int m = 0; m < MODULES; m++) {
+            uint64_t id = record_id(heatmap_name[m]);
+            put(out, &id, sizeof id, 1);
+            put(out, &from->heat[m], sizeof from->heat[m], 1);
+        }
+        for (const record *r = from->all; r; r = r->all) put_record(out, r);
+        put(out, TRACE_END, 1, strlen(TRACE_END));
+    }
+    bool failed = !out || ferror(out);
+    if (out && fclose(out)) failed = true;
+    if (failed || rename(part, path))
+        fprintf(stderr, "iogauge recorder: process %d on %s: no trace in %s: %s\n", from->rank, header.host,
+                path, strerror(errno));
+}

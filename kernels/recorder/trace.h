@@ -1,0 +1,35 @@
+/* The trace that a process leaves: native byte order, read by analysis/darshan_raw.py, whose tables
+ * must change with these. */
+#ifndef RECORDER_TRACE_H
+#define RECORDER_TRACE_H
+
+#include "state.h"
+
+#define TRACE_MAGIC "IOGTRACE"
+#define TRACE_END "IOGT-END"
+#define TRACE_VERSION 1
+
+enum { TRACE_COMPLETE = 1, TRACE_PARTIAL = 2, TRACE_FORKED = 4, TRACE_MPI = 8 };
+
+/* Then, for each module: the heat map's id, bin_seconds and the bins of reads and of writes. Then the records. Then the
+ * eight letters of TRACE_END. */
+typedef struct {
+    char magic[8];
+    uint32_t version, flags;
+    int32_t rank, processes;
+    int64_t pid, uid, start_seconds, start_nanoseconds;
+    double seconds;
+    uint32_t records, posix_counters, mpiio_counters, time_counters, bins, modules;
+    char host[64], library[128], command[1024];
+} trace_header;
+
+/* Then the path, the counters, the times, the pairs of value and count of sizes and of strides, and the
+ * segments of reads and of writes. */
+typedef struct {
+    uint64_t id, segments[DIRECTIONS];
+    uint32_t module, path, sizes, strides;
+} trace_record;
+
+void trace_write(const recorder *from);
+
+#endif

@@ -1,0 +1,105 @@
+"""How a run is recorded: which library is preloaded, and what it is told. Pure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# Files of a run, in its own folder.
+LOG = "trace.darshan"
+LEDGER = "ledger.json"
+RAW = "trace"
+CONFIG = "darshan.conf"
+
+RECORDER = "libiogauge-recorder.so"
+RUNTIME = "libdarshan.so"
+
+# Large enough that no record of any benchmark is lost: MiB, MiB, records of each module.
+MODULE_MEMORY, NAME_MEMORY, RECORDS = 1024, 64, 1048576
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """`library`: a path, or words for the shell where the site's modules set it. `real`: Darshan's
+    own runtime, which writes the log itself; else the embedded recorder, whose traces are
+    converted."""
+
+    library: str
+    real: bool
+
+    @property
+    def title(self) -> str:
+        return "the Darshan runtime" if self.real else "the embedded recorder"
+
+
+def find(
+    extras: Mapping[str, Any],
+    program: Path,
+    fits: Callable[[Path], bool],
+    prefix: str | None = None,
+) -> Recorder | None:
+    """Darshan's runtime wins: the stack's (`extras['darshan']`: its prefix, its library, or words
+    with `$` that the job expands), then `prefix` (DARSHAN_PREFIX) where that is built for the
+    stack's MPI (`fits`). Else the embedded recorder that was built with `program`."""
+    site = extras.get("darshan")
+    if site and "$" in site:
+        return Recorder(site, real=True)
+    for given, trusted in ((site, True), (prefix, False)):
+        library = _runtime(given)
+        if library and (trusted or fits(library)):
+            return Recorder(str(library), real=True)
+    for folder in (program.parent, program.parents[1] / "lib", program.parents[1] / "lib64"):
+        if (folder / RECORDER).is_file():
+            return Recorder(str(folder / RECORDER), real=False)
+    return None
+
+
+def _runtime(given: str | None) -> Path | None:
+    if not given:
+        return None
+    here = Path(given)
+    candidates = [here, *(here / lib / RUNTIME for lib in ("lib", "lib64", ""))]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def values(recorder: Recorder, *, dxt: bool, quote: Callable[[object], str]) -> dict[str, Any]:
+    """For the template's `darshan` block: `prepare`, lines of the script, and `variables`, values
+    for the shell, of the traced processes alone."""
+    library = recorder.library if "$" in recorder.library else quote(recorder.library)
+    library = f'"{library}"' if "$" in library else library
+    variables = {"LD_PRELOAD": library}
+    if not recorder.real:
+        variables |= {"IOGAUGE_TRACE_DIR": f'"$PWD/{RAW}"', "IOGAUGE_TRACE_INCLUDE": '"$run_dir"'}
+        variables |= {"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {}
+        prepare = [f"mkdir -p {RAW}"]
+    else:
+        variables |= {"DARSHAN_CONFIG_PATH": f'"$PWD/{CONFIG}"', "DARSHAN_LOGFILE": f'"$PWD/{LOG}"'}
+        prepare = _config(dxt)
+    return {"recorder": recorder.title, "prepare": prepare, "variables": variables}
+
+
+def _config(dxt: bool) -> list[str]:
+    """Darshan leaves out /dev, /tmp and others unless a name is included; and a name is a regular
+    expression, in which anything unusual in the folder's path becomes a dot."""
+    return [
+        f"rm -f {LOG}",
+        "traced=$(printf %s \"$run_dir\" | tr -c 'A-Za-z0-9_/-' .)",
+        f"cat > {CONFIG} <<EOF",
+        "NAME_EXCLUDE . *",
+        "NAME_INCLUDE ^$traced *",
+        "NAME_INCLUDE ^heatmap: *",
+        f"MODMEM {MODULE_MEMORY}",
+        f"NAMEMEM {NAME_MEMORY}",
+        f"MAX_RECORDS {RECORDS} *",
+        "DISABLE_SHARED_REDUCTION",
+        *(["MOD_ENABLE DXT_POSIX,DXT_MPIIO"] if dxt else []),
+        "EOF",
+    ]
+
+
+def prefix_of_runtime() -> str | None:
+    """Where the user says that a Darshan runtime is."""
+    return os.environ.get("DARSHAN_PREFIX")

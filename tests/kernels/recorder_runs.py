@@ -1,0 +1,77 @@
+"""Programs and kernels under the embedded recorder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from iokernel_stacks import SECONDS, Run, Stack
+
+from analysis.darshan_convert import short_names
+from analysis.darshan_raw import RawProcess, RawRecord, read_folder
+from reframe_tests.tracing import RECORDER
+
+
+def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:
+    """What makes a program leave its trace in `traces`, of files below `include`."""
+    traces.mkdir(exist_ok=True)
+    found = {
+        "LD_PRELOAD": str(stack.build / RECORDER),
+        "IOGAUGE_TRACE_DIR": str(traces),
+        "IOGAUGE_TRACE_INCLUDE": str(include),
+    }
+    return found | ({"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {})
+
+
+def traced(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Only `command` is traced, not what starts it."""
+    words = [f"{key}={value}" for key, value in environment.items()]
+    return subprocess.run(
+        ["env", *words, *command], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+def python(stack: Stack, folder: Path, code: str, *, dxt: bool = False) -> list[RawProcess]:
+    """The traces of a Python program, in which `here` is the traced folder."""
+    data, traces = folder / "data", folder / "traces"
+    data.mkdir()
+    head = f"import os, sys\nhere = {str(data)!r}\n"
+    done = traced([sys.executable, "-c", head + code], preload(stack, traces, data, dxt=dxt))
+    assert done.returncode == 0, done.stderr
+    assert "iogauge recorder" not in done.stderr, done.stderr
+    return read_folder(traces)
+
+
+def kernel(
+    stack: Stack, folder: Path, *words: str, processes: int = 2, dxt: bool = False,
+    environment: dict[str, str] | None = None,
+) -> tuple[Run, list[RawProcess]]:  # fmt: skip
+    """A run of iokernel in `folder`/data, and its traces."""
+    data, traces = folder / "data", folder / "traces"
+    data.mkdir()
+    prefix = [f"{key}={value}" for key, value in preload(stack, traces, data, dxt=dxt).items()]
+    run = stack.run(
+        *prefix, str(stack.iokernel), *words, "--dir", str(data),
+        program=Path("/usr/bin/env"), processes=processes, document=folder / "result.json",
+        environment=environment,
+    )  # fmt: skip
+    return run, read_folder(traces)
+
+
+def counters(record: RawRecord) -> dict[str, int]:
+    """By name, without the module's prefix; those that are not zero."""
+    names = short_names(record.module)
+    return {name: value for name, value in zip(names, record.counters, strict=False) if value}
+
+
+def only(processes: list[RawProcess], name: str, module: str = "POSIX") -> dict[str, int]:
+    """The counters of the file `name`, of which there must be one record."""
+    found = [
+        record
+        for process in processes
+        for record in process.records
+        if record.module == module and Path(record.path).name == name
+    ]
+    assert len(found) == 1, [record.path for record in found]
+    return counters(found[0])

@@ -1,0 +1,175 @@
+"""The embedded recorder's POSIX counters against what a small program did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Stack
+from recorder_runs import counters, only, python
+
+from analysis.darshan_raw import FORKED, SEGMENT, WRITE
+
+OPEN = "f = os.open(here + '/a', os.O_RDWR | os.O_CREAT, 0o644)\n"
+
+
+def test_reads_and_writes_with_and_without_offsets(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "os.write(f, b'x' * 100); os.write(f, b'x' * 100)\n"
+        "os.pwrite(f, b'y' * 2000, 1000)\n"
+        "os.lseek(f, 10, 0); os.read(f, 50); os.pread(f, 5000, 0); os.fsync(f); os.close(f)\n"
+    )
+    found = only(python(openmpi, tmp_path, code), "a")
+    expected = {
+        "OPENS": 1, "WRITES": 3, "READS": 2, "SEEKS": 1, "FSYNCS": 1, "MODE": 0o644,
+        "BYTES_WRITTEN": 2200, "BYTES_READ": 50 + 3000,
+        "MAX_BYTE_WRITTEN": 2999, "MAX_BYTE_READ": 2999,
+        # The second write follows the first; the third leaves a gap of 800.
+        "CONSEC_WRITES": 1, "SEQ_WRITES": 2, "RW_SWITCHES": 1,
+        "SIZE_WRITE_0_100": 2, "SIZE_WRITE_1K_10K": 1,
+        "SIZE_READ_0_100": 1, "SIZE_READ_1K_10K": 1,
+        "STRIDE1_STRIDE": 800, "STRIDE1_COUNT": 1,
+        "ACCESS1_ACCESS": 100, "ACCESS1_COUNT": 2,
+    }  # fmt: skip
+    assert {key: found.get(key) for key in expected} == expected
+
+
+def test_vectored_calls_count_once_with_all_their_bytes(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "os.writev(f, [b'a' * 10, b'b' * 20]); os.pwritev(f, [b'c' * 5] * 4, 100)\n"
+        "os.preadv(f, [bytearray(15), bytearray(15)], 0); os.lseek(f, 0, 0)\n"
+        "os.readv(f, [bytearray(7)] * 3)\n"
+    )
+    found = only(python(openmpi, tmp_path, code), "a")
+    assert (found["WRITES"], found["BYTES_WRITTEN"], found["MAX_BYTE_WRITTEN"]) == (2, 50, 119)
+    assert (found["READS"], found["BYTES_READ"], found["MAX_BYTE_READ"]) == (2, 51, 29)
+
+
+def test_duplicated_descriptors_share_their_offset(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import fcntl\n"
+        "g = os.dup(f); h = fcntl.fcntl(f, fcntl.F_DUPFD, 50); os.dup2(f, 60)\n"
+        "for fd in (f, g, h, 60): os.write(fd, b'x' * 10)\n"
+        "os.close(f); os.write(g, b'x' * 10)\n"
+    )
+    found = only(python(openmpi, tmp_path, code), "a")
+    assert (found["OPENS"], found["DUPS"]) == (4, 3)
+    assert (found["BYTES_WRITTEN"], found["MAX_BYTE_WRITTEN"]) == (50, 49)
+
+
+def test_appending_is_counted_where_the_file_ends(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "g = os.open(here + '/a', os.O_WRONLY | os.O_APPEND)\n"
+        "os.pwrite(f, b'x' * 1000, 0); os.write(g, b'y' * 10)\n"
+        "os.pwrite(f, b'x' * 1000, 1010); os.write(g, b'y' * 10)\n"
+    )
+    found = only(python(openmpi, tmp_path, code, dxt=True), "a")
+    assert (found["OPENS"], found["MAX_BYTE_WRITTEN"], found["BYTES_WRITTEN"]) == (2, 2019, 2020)
+
+
+def test_a_forked_child_counts_for_itself_from_the_shared_offset(
+    openmpi: Stack, tmp_path: Path
+) -> None:
+    code = OPEN + (
+        "os.write(f, b'x' * 100)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    os.write(f, b'c' * 30); os._exit(0)\n"
+        "os.waitpid(pid, 0); os.write(f, b'p' * 7)\n"
+    )
+    parent, child = sorted(python(openmpi, tmp_path, code), key=lambda p: p.flags & FORKED)
+    assert child.flags & FORKED and not parent.flags & FORKED
+    assert child.whole and parent.whole
+    ours, theirs = counters(parent.records[0]), counters(child.records[0])
+    assert (ours["BYTES_WRITTEN"], ours["MAX_BYTE_WRITTEN"]) == (107, 136)
+    assert (theirs["BYTES_WRITTEN"], theirs["MAX_BYTE_WRITTEN"]) == (30, 129)
+
+
+def test_a_partial_write_counts_what_was_written(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, -1))\n"
+        "assert os.write(f, b'x' * 3000) == 1000\n"
+        "try: os.write(f, b'x')\n"
+        "except OSError: resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"
+        "else: sys.exit('wrote beyond the limit')\n"
+    )
+    found = only(python(openmpi, tmp_path, code), "a")
+    assert (found["WRITES"], found["BYTES_WRITTEN"], found["MAX_BYTE_WRITTEN"]) == (1, 1000, 999)
+
+
+def test_a_file_opened_twice_and_unlinked_is_one_record(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "g = os.open(here + '/./sub/../a', os.O_RDWR)\n"
+        "os.write(f, b'x' * 10); os.write(g, b'y' * 4); os.unlink(here + '/a')\n"
+        "os.write(f, b'x' * 10); os.close(f); os.close(g)\n"
+        "f = os.open(here + '/a', os.O_RDWR | os.O_CREAT); os.write(f, b'z' * 3)\n"
+    )
+    found = only(python(openmpi, tmp_path, "os.mkdir(here + '/sub')\n" + code), "a")
+    assert (found["OPENS"], found["WRITES"], found["BYTES_WRITTEN"]) == (3, 4, 27)
+    assert found["MAX_BYTE_WRITTEN"] == 19
+
+
+def test_calls_that_fail_count_nothing(openmpi: Stack, tmp_path: Path) -> None:
+    code = (
+        "f = os.open(here + '/a', os.O_RDONLY | os.O_CREAT)\n"
+        "for call in (lambda: os.write(f, b'x'), lambda: os.lseek(f, -1, 0),\n"
+        "             lambda: os.open(here + '/none', os.O_RDONLY)):\n"
+        "    try: call()\n"
+        "    except OSError: continue\n"
+        "    sys.exit('did not fail')\n"
+    )
+    processes = python(openmpi, tmp_path, code)
+    found = only(processes, "a")
+    assert not {"WRITES", "SEEKS", "BYTES_WRITTEN"} & set(found)
+    assert {Path(r.path).name for p in processes for r in p.records} == {"a"}
+
+
+def test_threads_lose_nothing(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import threading\n"
+        "def work(n):\n"
+        "    for i in range(500): os.pwrite(f, b'x' * 64, (n * 500 + i) * 64)\n"
+        "crew = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
+        "[t.start() for t in crew]; [t.join() for t in crew]\n"
+    )
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    (record,) = process.records
+    found = counters(record)
+    assert (found["WRITES"], found["BYTES_WRITTEN"]) == (2000, 128000)
+    offsets = {offset for offset, *_ in SEGMENT.iter_unpack(record.segments[WRITE])}
+    assert offsets == set(range(0, 128000, 64))
+    assert sum(sum(bins) for bins in process.heat["POSIX"].bins) == 128000
+
+
+def test_renaming_and_mapping(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import mmap\n"
+        "os.write(f, b'x' * 10); mmap.mmap(f, 10); os.rename(here + '/a', here + '/b')\n"
+    )
+    processes = python(openmpi, tmp_path, code)
+    old, new = only(processes, "a"), only(processes, "b")
+    assert (old["RENAME_SOURCES"], old["MMAPS"], new["RENAME_TARGETS"]) == (1, 1, 1)
+    (identity,) = {r.id for r in processes[0].records if r.path.endswith("/a")}
+    assert new["RENAMED_FROM"] % 2**64 == identity
+
+
+def test_files_elsewhere_and_probes_of_libraries_are_left_out(
+    openmpi: Stack, tmp_path: Path
+) -> None:
+    code = OPEN + (
+        "for name in (here + '/../outside', here + '-beside', here + '/a.locktest.3'):\n"
+        "    open(name, 'w').close(); os.write(os.open(name, os.O_WRONLY), b'x')\n"
+    )
+    (process,) = python(openmpi, tmp_path, code)
+    assert {Path(record.path).name for record in process.records} == {"a"}
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)", "os.abort()"])
+def test_a_program_without_mpi_leaves_a_trace_unless_it_is_killed(
+    openmpi: Stack, tmp_path: Path, end: str
+) -> None:
+    code = OPEN + f"if os.fork() == 0:\n    os.write(f, b'x'); {end}\nos.wait()\n"
+    traces = python(openmpi, tmp_path, code)
+    assert [bool(t.flags & FORKED) for t in traces].count(True) == (0 if "abort" in end else 1)
