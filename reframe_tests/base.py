@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from reframe_tests import filesystems, launchers, placement, stacks, striping
+from reframe_tests import filesystems, launchers, placement, spack, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
 from reframe_tests.verdict import Expected, Wrong, check_run, load
@@ -103,6 +104,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
+    spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
     sourcesdir = None
@@ -224,6 +226,15 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     @run_after("setup")
     def use_the_stack(self) -> None:
         launchers.use_stack(self.job.launcher, self.current_environ)
+
+    @run_before("run")
+    def keep_the_stacks_lock(self) -> None:
+        """A Spack stack's versions and hashes, and the lock file that makes the same again."""
+        environment = stacks.spack_environment(self.current_environ)
+        if isinstance(environment, spack.Environment):
+            self.spack_packages = environment.provenance
+            shutil.copy(environment.lock, self.stagedir)
+            self.keep_files += [environment.lock.name]
 
     # ---------------------------------------------------------------- the job
 

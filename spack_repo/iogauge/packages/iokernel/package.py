@@ -1,5 +1,5 @@
-"""Spack's recipe for `iokernel`. It loads in Spack 0.22 and 0.23 (package API v1) and is written for
-1.x (v2): docs/spack.md says which were run."""
+"""Spack's recipe for `iokernel`, for Spack 0.22 and 0.23 (package API v1) and 1.x (v2);
+docs/spack.md says which were run."""
 
 import json
 import pathlib
