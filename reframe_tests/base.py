@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from analysis import references
-from reframe_tests import filesystems, launchers, placement, stacks, striping
+from reframe_tests import filesystems, launchers, placement, spack, stacks, striping
 from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
 from reframe_tests.figures import figures_of
@@ -86,6 +87,7 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     skip_reason = variable(str, value="", loggable=True)
     # The site file's, with its source; MB/s. The fractions of it are performance variables.
     published_peak = variable(str, value="", loggable=True)
+    spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
     # How the program takes hints: a file of templates/hints/.
@@ -214,6 +216,15 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     def use_the_stack(self) -> None:
         launchers.use_stack(self.job.launcher, self.current_environ)
         launchers.pass_on(self.job.launcher, self.sorted_hints.environment)
+
+    @run_before("run")
+    def keep_the_stacks_lock(self) -> None:
+        """A Spack stack's versions and hashes, and the lock file that makes the same again."""
+        environment = stacks.spack_environment(self.current_environ)
+        if isinstance(environment, spack.Environment):
+            self.spack_packages = environment.provenance
+            shutil.copy(environment.lock, self.stagedir)
+            self.keep_files += [environment.lock.name]
 
     # ---------------------------------------------------------------- the job
 

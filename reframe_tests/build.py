@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,26 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from reframe_tests import stacks
+from reframe_tests import spack, stacks
 from reframe_tests.calls import LIBRARIES
 from reframe_tests.paths import BUILDS, KERNELS
 
 # Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
 # libmpich.so.12.
-MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|ich)\.so[.\d]*)\s", re.MULTILINE)
+MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
 
-def mpi_problem(ldd: str, right: str) -> str | None:
+def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
     """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output;
-    `right`: the library of the stack (`libmpi.so.40`)."""
-    found = sorted(set(MPI_LIBRARY.findall(ldd)))
-    if found == [right]:
-        return None
-    what = ", ".join(found) or "no MPI library"
+    `right`: the library of the stack (`libmpi.so.40`), and `file`, where one name may stand for
+    several (each Spack environment has its own `libmpi.so.12`)."""
+    loaded = dict(MPI_LIBRARY.findall(ldd))
+    if list(loaded) == [right]:
+        where = Path(loaded[right])
+        if file is None or where.resolve() == file.resolve():
+            return None
+        return f"it loads {where}; the stack's MPI is {file}"
+    what = ", ".join(sorted(loaded)) or "no MPI library"
     return f"it is linked to {what}; the stack's MPI is {right} alone"
 
 
@@ -56,6 +61,8 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     descr = "iokernel with one stack"
     kernel_path = variable(str, value="", loggable=True)
     missing = variable(str, value="", loggable=True)
+    # Version and hash of each package, where the stack comes from a Spack environment.
+    spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
@@ -69,6 +76,17 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
         beside a measurement; elsewhere it runs where ReFrame does."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
+
+    @run_after("setup")
+    def activate_spack(self) -> None:
+        """Before the script is written, whose first lines source what is made here."""
+        environment = stacks.spack_environment(self.current_environ)
+        if environment is not None:
+            spack.write_activation(self.current_environ.extras["spack_env"])
+        if isinstance(environment, spack.Environment):
+            self.spack_packages = environment.provenance
+            shutil.copy(environment.lock, self.stagedir)
+            self.keep_files += [environment.lock.name]
 
     @run_after("setup")
     def look_what_is_missing(self) -> None:
@@ -91,8 +109,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     @property
     def given(self) -> str | None:
         """A program that exists already."""
-        path: str | None = self.kernel_path or self.current_environ.extras.get("iokernel")
-        return path
+        return self.kernel_path or stacks.program_given(self.current_environ)
 
     @property
     def build_folder(self) -> Path:
@@ -117,7 +134,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     def stack_arguments(self) -> list[str]:
         """The stack's compiler and libraries; a library that it has not is switched off, so that
         another stack's cannot slip in."""
-        arguments = self.current_environ.extras.get("cmake", {})
+        arguments = stacks.extras(self.current_environ).get("cmake", {})
         has = stacks.promised(self.current_environ)
         result = list(arguments.get("mpi", []))
         for library in LIBRARIES:
@@ -150,6 +167,15 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
             "exec 9>&-",
         ]
 
+    def how_to_build_again(self) -> str:
+        """After a program was found to be linked wrongly."""
+        environment = stacks.spack_environment(self.current_environ)
+        if not self.given:
+            return f"run: rm -rf {self.build_folder}, and again"
+        if isinstance(environment, spack.Environment):
+            return f"run: {spack.command(environment.folder)} install --overwrite iokernel"
+        return "build it with the stack's own compiler"
+
     @sanity_function
     def one_mpi_and_all_libraries(self) -> bool:
         """One MPI, the stack's own, and every library that the stack has."""
@@ -161,9 +187,12 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
             return True
         stage = Path(self.stagedir)
         environ = self.current_environ
-        problem = mpi_problem((stage / "ldd.txt").read_text(), environ.extras["mpi_library"])
+        environment = stacks.spack_environment(environ)
+        own = environment.mpi_library if isinstance(environment, spack.Environment) else None
+        right = stacks.extras(environ)["mpi_library"]
+        problem = mpi_problem((stage / "ldd.txt").read_text(), right, own)
         if problem:
-            raise SanityError(f"{self.program}: {problem}")
+            raise SanityError(f"{self.program}: {problem}; {self.how_to_build_again()}")
         listing = json.loads((stage / "list.json").read_text())
         lacking = missing_methods(listing, stacks.promised(environ))
         if lacking:

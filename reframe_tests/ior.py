@@ -14,7 +14,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from reframe_tests import calls
+from reframe_tests import calls, stacks
 from reframe_tests.base import IoBenchmark
 from reframe_tests.build import mpi_problem
 from reframe_tests.ior_document import Asked, convert_files
@@ -80,8 +80,9 @@ def apis_of(ior: str, mpi_library: str) -> frozenset[str]:
 
 def find_ior(wanted: str, environ: Any, api: str) -> str | None:
     """The `ior` for an API: the one asked for, the stack's (`extras['ior']`), the one on PATH."""
-    for candidate in (wanted, environ.extras.get("ior"), shutil.which("ior")):
-        if candidate and api in apis_of(candidate, environ.extras["mpi_library"]):
+    stack = stacks.extras(environ)
+    for candidate in (wanted, stack.get("ior"), shutil.which("ior")):
+        if candidate and api in apis_of(candidate, stack["mpi_library"]):
             return str(candidate)
     return None
 

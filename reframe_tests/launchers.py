@@ -7,7 +7,7 @@ from typing import Any
 
 from reframe.core.launchers import JobLauncher
 
-from reframe_tests import registry
+from reframe_tests import registry, stacks
 
 
 @registry.launcher("stack")
@@ -72,7 +72,7 @@ class MptLauncher(JobLauncher):
 def use_stack(launcher: Any, environ: Any) -> None:
     """Make a job's launcher that of `environ`: its command, where the launcher leaves that open
     (`stack`), and its options (with `srun` for instance `--mpi=pmi2`)."""
-    stack = environ.extras.get("launcher", {})
+    stack = stacks.extras(environ).get("launcher", {})
     if hasattr(launcher, "program"):
         launcher.program = stack["command"]
     launcher.options += stack.get("options", [])

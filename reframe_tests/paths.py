@@ -6,3 +6,5 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "kernels"
 TEMPLATES = ROOT / "templates"
 BUILDS = ROOT / ".local" / "build"
+ENVIRONMENTS = ROOT / "environments"
+SPACK_STATE = ROOT / ".local" / "spack"

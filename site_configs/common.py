@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
 import reframe_tests.schedulers  # noqa: F401  (registers the templated back ends)
-from reframe_tests import launchers  # noqa: F401  (registers the `stack` launcher)
+from reframe_tests import launchers, spack  # noqa: F401  (`launchers` registers `stack`)
 from reframe_tests.mounts import mount_of
 from reframe_tests.paths import ROOT
 from site_configs import check
@@ -174,6 +175,34 @@ def stack(
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
     return {
         "name": name, "cc": compiler, "cxx": "", "ftn": "",
+        "features": ["mpi", "mpiio", *features], "extras": extras, **more,
+    }  # fmt: skip
+
+
+def spack_stack(
+    variant: str,
+    features: list[str],
+    name: str = "",
+    launcher: list[str] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """An environ of a Spack environment: `variant` is a folder of environments/, or `default`.
+
+    Compiler, libraries, launcher, `ior` and Darshan are the environment's own. `name`: of the
+    environ (the variant's). `launcher`: options for its mpiexec. `more`: keys of an environ
+    (`env_vars`, `prepare_cmds`, `modules`), and of its extras: `max_processes`, `iokernel` (the
+    bare name takes the program that Spack installed in place of one built from the checkout).
+    """
+    extras: dict[str, Any] = {"spack_env": variant}
+    for key in ("max_processes", "iokernel", "cmake"):
+        if key in more:
+            extras[key] = more.pop(key)
+    if launcher:
+        extras["launcher_options"] = launcher
+    activate = f". {shlex.quote(str(spack.activation_file(variant)))}"
+    more["prepare_cmds"] = [*more.get("prepare_cmds", []), activate]
+    return {
+        "name": name or variant.replace("/", "-"), "cc": "mpicc", "cxx": "", "ftn": "",
         "features": ["mpi", "mpiio", *features], "extras": extras, **more,
     }  # fmt: skip
 

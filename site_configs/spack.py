@@ -1,0 +1,63 @@
+"""This machine with stacks from Spack, side by side: IOGAUGE_SPACK names environments.
+
+    IOGAUGE_SPACK="mpich openmpi" reframe -C site_configs/spack.py -c reframe_tests -R -l
+
+See docs/spack.md. File systems, IOGAUGE_RAM and IOGAUGE_DISK: as in site_configs/local.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common, local
+
+VARIANTS = common.setting("SPACK", "default").split()
+
+
+def environ(variant: str) -> dict[str, Any]:
+    """Root and few cores are no reason for Open MPI to refuse; the other MPIs do not read this."""
+    settings = {
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+    }
+    if os.geteuid() == 0:
+        settings |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return common.spack_stack(
+        variant,
+        ["romio", "hdf5", "pnetcdf"],
+        env_vars=[list(item) for item in settings.items()],
+        max_processes={
+            "count": local.CORES,
+            "why": "an MPI that busy-polls measures the kernel's scheduler with more processes "
+            "than cores",
+        },
+    )
+
+
+ENVIRONS = [environ(variant) for variant in VARIANTS]
+
+host = {
+    **local.site_configuration["systems"][0]["partitions"][0],
+    "environs": [entry["name"] for entry in ENVIRONS],
+}
+
+site_configuration = {
+    "systems": [
+        {
+            "name": "spack",
+            "descr": "this machine, with Spack's stacks",
+            "hostnames": [".*"],
+            "max_local_jobs": 1,
+            **common.folders(),
+            "partitions": [host],
+        }
+    ],
+    "environments": ENVIRONS,
+    "general": common.general(),
+    "logging": common.logging(),
+}
