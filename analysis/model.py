@@ -16,6 +16,7 @@ Ceiling = Literal["fpp", "shared"]
 Status = Literal["ok", "failed", "skipped"]
 
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
+OPERATIONS = ("create", "stat", "open", "remove")  # on each of many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 
 
@@ -58,6 +59,8 @@ class Result:
     program: str
     libraries: dict[str, str]
     samples: tuple[Sample, ...]
+    # Files a second by operation, medians over the repeats: of patterns with many small files.
+    rates: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

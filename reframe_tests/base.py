@@ -37,6 +37,10 @@ PERFORMANCE = {
     "read_bw": "MiB/s",
     "open_time": "s",
     "close_time": "s",
+    "create_rate": "1/s",
+    "stat_rate": "1/s",
+    "open_rate": "1/s",
+    "remove_rate": "1/s",
     "write_fraction_fpp": "1",
     "read_fraction_fpp": "1",
     "write_fraction_shared": "1",
@@ -329,7 +333,7 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(summary[name]), unit)
             for name, unit in PERFORMANCE.items()
-            if summary[name] is not None and self.is_worth_logging(name)
+            if summary.get(name) is not None and self.is_worth_logging(name)
         }
 
     def is_worth_logging(self, name: str) -> bool:

@@ -1,6 +1,8 @@
 /* --list: what this build can do, as a table or as JSON. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "options.h"
 #include "run.h"
 
 static json_t *modes_of(const io_method *m) {
@@ -8,6 +10,47 @@ static json_t *modes_of(const io_method *m) {
     for (int i = 0; i < IO_MODES; i++)
         if (m && m->modes >> i & 1) json_array_append_new(modes, json_string(io_mode_name((io_mode)i)));
     return modes;
+}
+
+/* What a run would say of the two, with the pattern's defaults and the method's own mode. */
+bool io_can(const io_pattern *pattern, const io_method *method, io_error *why) {
+    io_run run = {.pattern = pattern,
+                  .state = calloc(1, pattern->state_size),
+                  .method = method,
+                  .prefix = "",
+                  .steps = 1,
+                  .repeats = 1,
+                  .seed = 1,
+                  .write = true,
+                  .read = true,
+                  .verify = true,
+                  .plan = true};
+    if (!run.state)
+        io_fail(why, "out of memory for pattern %s", pattern->name);
+    else {
+        pattern->defaults(run.state);
+        io_configure(&run, 2, why);
+    }
+    io_options_release(&run);
+    return !why->set;
+}
+
+/* Every pair of a pattern and a method of this build. */
+static json_t *cross_json(void) {
+    json_t *cross = json_array();
+    int npatterns, nmethods;
+    const io_pattern *const *patterns = io_patterns(&npatterns);
+    const io_method_entry *methods = io_methods(&nmethods);
+    for (int i = 0; i < npatterns; i++)
+        for (int j = 0; j < nmethods; j++) {
+            io_error why = {0};
+            if (!methods[j].method) continue;
+            bool ok = io_can(patterns[i], methods[j].method, &why);
+            json_array_append_new(cross,
+                                  json_pack("{s:s,s:s,s:b,s:s?}", "pattern", patterns[i]->name, "method",
+                                            methods[j].name, "ok", ok, "reason", ok ? NULL : why.text));
+        }
+    return cross;
 }
 
 static json_t *list_json(void) {
@@ -28,8 +71,8 @@ static json_t *list_json(void) {
     for (int i = 0; i < n; i++)
         json_array_append_new(patterns,
                               json_pack("{s:s,s:s}", "name", all[i]->name, "summary", all[i]->summary));
-    return json_pack("{s:s,s:o,s:o,s:o}", "schema", "iogauge.list/1", "libraries", io_libraries(), "patterns",
-                     patterns, "methods", methods);
+    return json_pack("{s:s,s:o,s:o,s:o,s:o}", "schema", "iogauge.list/1", "libraries", io_libraries(),
+                     "patterns", patterns, "methods", methods, "cross", cross_json());
 }
 
 static void print_list(const json_t *list) {

@@ -14,6 +14,9 @@ void io_options_release(io_run *run);
  * and mode. */
 int io_configure(io_run *run, uint64_t processes, io_error *error);
 
+/* Whether the pattern's defaults can go through the method; if not, why. For --list. */
+bool io_can(const io_pattern *pattern, const io_method *method, io_error *why);
+
 void io_print_help(const io_run *run);
 
 #endif

@@ -123,7 +123,7 @@ def hashed(kind: str, dataset: int, step: int, first: int, count: int) -> list[A
     of = model.key(1, dataset, step)
     if kind == "d":
         return list(model.float64(of, first + count)[first:].tolist())
-    return [model._mix(of + i & model.MASK) >> 33 for i in range(first, first + count)]
+    return list(model.int32(of, first, count).tolist()) if count else []
 
 
 POSIX = How("posix", None)
