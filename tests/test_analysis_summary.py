@@ -9,7 +9,8 @@ import os
 from pathlib import Path
 
 import pytest
-from analysis_recorded import Recorded, run_analysis, s3d
+
+from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
 
