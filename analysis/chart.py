@@ -45,10 +45,14 @@ Column = tuple[str, Direction]
 def bars(table: Table) -> list[Datum]:
     """One entry per bar: the write or the read of a row, in MiB/s.
 
-    Left out are rows without numbers or with wrong bytes, `null` (it moves nothing) and the peak
-    tests (they are the track).
+    Left out are rows without numbers or with wrong bytes, `null` (it moves nothing), the peak tests
+    (they are the track), and rows of many small files, whose bytes are not the point.
     """
-    rows = [row for row in table.rows if row.run.method != "null" and row.outcome != "failed"]
+    rows = [
+        row
+        for row in table.rows
+        if row.run.method != "null" and row.outcome != "failed" and not row.rates
+    ]
     many = len({row.run.processes for row in rows}) > 1
     same = Counter((_group(row), _how(row), row.run.stack, row.run.fs) for row in rows)
     data: list[Datum] = []

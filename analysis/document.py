@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from analysis.errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
-from analysis.model import CEILINGS, DIRECTIONS, Ceiling, Direction, Result, Sample
+from analysis.model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
 
 SCHEMA = "iogauge.result/1"
 
@@ -46,10 +46,10 @@ class _Reader:
             return None
         return self.get(where, kind)
 
-    def positive(self, where: str, value: object) -> float:
-        """A bandwidth in MiB/s. Zero would turn every ratio into nonsense, so it is refused."""
+    def positive(self, where: str, value: object, unit: str = "MiB/s") -> float:
+        """A bandwidth or a rate. Zero would turn every ratio into nonsense, so it is refused."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fail(where, "a number of MiB/s", value)
+            raise self.fail(where, f"a number of {unit}", value)
         if not (math.isfinite(value) and value > 0):
             raise self.fail(where, "a finite number above zero", value)
         return float(value)
@@ -94,6 +94,11 @@ def read_document(path: Path) -> Result:
         samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
         hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
         time=reader.optional("system.time", str) or "",
+        rates={
+            operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
+            for operation in OPERATIONS
+            if (value := get("summary", dict).get(f"{operation}_rate")) is not None
+        },
     )
 
 

@@ -130,6 +130,18 @@ def published_lines(table: Table) -> list[str]:
     return [f"published peak of {fs}: {text}" for fs, text in sorted(found)]
 
 
+def rate_lines(table: Table) -> list[str]:
+    """For each row with many small files: files a second, by operation."""
+    lines = []
+    for row in table.ran:
+        run = row.run
+        if row.rates:
+            rates = ", ".join(f"{name} {rate:.0f}" for name, rate in row.rates.items())
+            what = " ".join(word for word in (run.pattern, run.method, row.label) if word)
+            lines.append(f"{run.fs}, {run.stack}, {what}, {run.processes} processes: {rates}")
+    return lines
+
+
 def version_lines(table: Table) -> list[str]:
     """The libraries of each stack, and the programs that measured."""
     stacks: dict[str, set[str]] = defaultdict(set)
@@ -183,6 +195,9 @@ def footer_lines(table: Table) -> list[str]:
     if peaks:
         lines += ["peaks, write / read MiB/s:", *(f"  {line}" for line in peaks)]
     lines += published_lines(table)
+    rates = rate_lines(table)
+    if rates:
+        lines += ["files/s:", *(f"  {line}" for line in rates)]
     lines += [f"reads from {line}" for line in caches_lines(table)]
     lines += version_lines(table)
     return [*lines, f"{machine_text(table)}; {session_text(table)}"]

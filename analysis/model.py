@@ -16,6 +16,7 @@ Ceiling = Literal["fpp", "shared"]
 Status = Literal["ok", "failed", "skipped"]
 
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
+OPERATIONS = ("create", "stat", "open", "remove")  # on each of many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 
 
@@ -63,6 +64,8 @@ class Result:
     samples: tuple[Sample, ...]
     hints: dict[str, str] = field(default_factory=dict)  # asked for
     time: str = ""  # when the run itself was, ISO 8601
+    # Files a second by operation, medians over the repeats: of patterns with many small files.
+    rates: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         skips=footer.skip_reasons(table),
         peaks=_peaks(table),
         caches=footer.caches_lines(table),
+        rates=footer.rate_lines(table),
         versions=footer.version_lines(table),
         command=table.session.command,
         **more,

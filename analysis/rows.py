@@ -74,6 +74,11 @@ class Row:
         """Median and range over the repeats, MiB/s; None where nothing was measured."""
         return Spread.of(b for s in self.samples if (b := s.bandwidth(direction)) is not None)
 
+    @property
+    def rates(self) -> dict[str, float]:
+        """Files a second by operation; empty but for patterns of many small files."""
+        return self.run.result.rates if self.run.result else {}
+
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
         """The part of the ceiling that the row reached.
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis_recorded import DATA, Recorded, s3d
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from analysis.errors import (
 )
 from analysis.loader import last_report, load_session
 from analysis.model import Run, Session
+from tests.analysis_recorded import DATA, Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")
 

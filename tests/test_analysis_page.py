@@ -14,11 +14,11 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
-from analysis_recorded import Recorded, s3d
 
 from analysis import chart, page
 from analysis.loader import load_session
 from analysis.rows import Table, make_table
+from tests.analysis_recorded import Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")

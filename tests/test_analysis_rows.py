@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis_recorded import DATA, Recorded, s3d
 
 from analysis.loader import load_session
 from analysis.rows import Row, Table, make_table, to_csv
 from analysis.stats import Spread
 from analysis.words import bandwidth_text, percent_text, range_text
+from tests.analysis_recorded import DATA, Recorded, s3d
 
 POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"

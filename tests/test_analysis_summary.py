@@ -9,7 +9,8 @@ import os
 from pathlib import Path
 
 import pytest
-from analysis_recorded import Recorded, run_analysis, s3d
+
+from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
 
@@ -48,6 +49,18 @@ def test_several_scales_are_told_apart(recorded: Recorded) -> None:
     assert "; scale" not in done.stdout
     assert done.stdout.split()[:4] == ["pattern", "scale", "method", "mode"]
     assert "s3d     laptop mpiio" in done.stdout
+
+
+def test_rates_of_many_small_files(recorded: Recorded) -> None:
+    rates = {"create_rate": 1234.5, "stat_rate": 99000.0, "open_rate": None, "remove_rate": 7.0}
+    recorded.edit_document(MPIIO, "openmpi", lambda d: d["summary"].update(rates))
+    done = run_analysis("summary", "--output", recorded.output)
+    line = "ram, openmpi, s3d mpiio, 2 processes: create 1234, stat 99000, remove 7"
+    assert f"files/s:\n  {line}\n" in done.stdout
+    assert line in (recorded.output / "report.html").read_text()
+    recorded.edit_document(MPIIO, "openmpi", lambda d: d["summary"].update(stat_rate=0))
+    done = run_analysis("summary", "--output", recorded.output)
+    assert "summary.stat_rate: expected a finite number above zero, found 0" in done.stdout
 
 
 def test_pages_of_the_last_session(recorded: Recorded) -> None:

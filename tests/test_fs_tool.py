@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from site_configs import testfs
-from tools import fs_report, fs_table, test_fs
-from tools.fs_kinds import Loop, Machine, Memory, Needs
+from tools import fs_report, test_fs
+from tools.fs_kinds import Kind, Loop, Machine, Memory, Needs
 from tools.fs_processes import CannotMount, run
 from tools.fs_report import Case, Row
 from tools.fs_table import KINDS, Known
@@ -61,7 +61,7 @@ def test_this_machine_has_proc_and_no_nonsense() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_each_row_says_what_it_needs(kind: fs_table.Kind) -> None:
+def test_each_row_says_what_it_needs(kind: Kind) -> None:
     assert kind.how.needs.lacking(Bare())
     assert kind.local is isinstance(kind.how, Loop | Memory)  # `make test` starts no servers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_parallel_file_systems_are_those_of_proc_mounts() -> None:
 
 
 def test_the_file_works_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(new_site.shutil, "which", only("mpicc.mpich"))
+    monkeypatch.setattr(shutil, "which", only("mpicc.mpich"))
     path = tmp_path / "dawn.py"
     text = new_site.site_file("dawn").replace(
         "Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})"

@@ -29,7 +29,12 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         f"{test} %fs={fs} %call={call} %scale=laptop"
         for test, fs, call in product(("S3d", "Ior"), ("ram", "disk"), QUICK_CALLS)
     }
-    assert {name for name in listed if not name.startswith(("Peak", "Ramses"))} == wanted
+    others = ("Peak", "Ramses", "Metadata")
+    assert {name for name in listed if not name.startswith(others)} == wanted
+    assert {name for name in listed if name.startswith("Metadata")} == {
+        f"Metadata %fs={fs} %call=posix %scale=laptop %files=1000 %directory=shared"
+        for fs in ("ram", "disk")
+    }
     assert {name for name in listed if name.startswith("Ramses")} == {
         f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
         for fs in ("ram", "disk")

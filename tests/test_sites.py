@@ -93,7 +93,7 @@ def test_blue_gene_gets_its_modes_and_blocks(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_skipped_before_it_is_submitted(tmp_path: Path) -> None:
-    only = ("-t", "smoke", "-n", "S3d.*fs=pvfs2.*call=mpiio:collective")
+    only: tuple[str, ...] = ("-t", "smoke", "-n", "S3d.*fs=pvfs2.*call=mpiio:collective")
     session = dry_run("faust", tmp_path, *only, "-S", "S3d.num_tasks=65")
     assert "need 65 nodes, the partition has 64" in session.cases[0]["skip_reason"]
     only = ("-t", "laptop", "-n", "S3d.*fs=pvfs2.*call=mpiio:collective", "-S", "S3d.num_tasks=1")

@@ -93,7 +93,13 @@ def test_the_local_script_is_the_one_that_was_agreed() -> None:
 LUSTRE = {"kind": "lustre", "count": 96, "size": "1M"}
 PVFS2 = {"kind": "pvfs2", "count": 8, "size": "64k"}
 GPFS = {"kind": "gpfs"}
-UNEVEN = {"processes": 10, "processes_per_node": 4, "full_nodes": 2, "rest": 2, "nodes": 3}
+UNEVEN: dict[str, Any] = {
+    "processes": 10,
+    "processes_per_node": 4,
+    "full_nodes": 2,
+    "rest": 2,
+    "nodes": 3,
+}
 
 
 def on(scheduler: str, striping: dict[str, Any] | None = None, **of_job: Any) -> str:
@@ -168,7 +174,13 @@ def test_directives_come_before_anything_that_runs(name: str) -> None:
 
 
 def test_one_node_that_is_not_full_is_the_only_chunk() -> None:
-    few = {"processes": 3, "processes_per_node": 4, "full_nodes": 0, "rest": 3, "nodes": 1}
+    few: dict[str, Any] = {
+        "processes": 3,
+        "processes_per_node": 4,
+        "full_nodes": 0,
+        "rest": 3,
+        "nodes": 1,
+    }
     assert "#PBS -l select=1:ncpus=3:mpiprocs=3\n" in on("pbs", **few)
     assert "#PBS -l nodes=1:ppn=3\n" in on("torque", **few)
 

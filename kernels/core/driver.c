@@ -33,6 +33,7 @@ typedef struct {
     int direction;
     char path[IO_MAX_PATH];
     double began, phase[IO_PHASES], stretch[IO_MAX_STRETCHES]; /* seconds of this process */
+    double fill;                                               /* likewise, outside of all phases */
     uint64_t calls;                                            /* to the library, with the closing one */
 } flight;
 
@@ -103,10 +104,12 @@ static void fill_part(const flight *f, const io_part *part) {
 }
 
 static void fill(flight *f) {
+    double began = MPI_Wtime();
     for (f->number = 0; f->number < f->files; f->number++)
         for (uint64_t k = 0; k < f->calls_each; k++)
             for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
     f->number = 0;
+    f->fill = MPI_Wtime() - began;
 }
 
 static int move_calls(flight *f, uint64_t from, uint64_t to) {
@@ -284,9 +287,12 @@ static int each_file(flight *f, int (*one)(flight *)) {
 
 static void reduce(flight *f, io_sample *sample, int direction) {
     io_session *s = f->session;
+    double filled;
     uint64_t most;
     MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    MPI_Allreduce(&f->fill, &filled, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
     sample->calls[direction] += most;
+    sample->fill += filled;
     for (int p = 0; p < IO_PHASES; p++) {
         if (io_phases[p].direction != direction) continue;
         io_time time = over_processes(s->world, f->phase[p]);

@@ -47,6 +47,7 @@ typedef struct {
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
     uint64_t calls[IO_DIRECTIONS];              /* to the library, by the process that made most */
     double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
+    double fill;                                /* seconds to make the values, slowest process; in no phase */
     double bandwidth[IO_DIRECTIONS];            /* MiB/s of the payload over that; 0 where nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
 } io_sample;

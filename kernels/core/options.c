@@ -259,7 +259,9 @@ void io_print_help(const io_run *run) {
     for (int i = 0; i < n; i++)
         if (!run->pattern || run->pattern == patterns[i]) {
             printf("%s: %s\n", patterns[i]->name, patterns[i]->summary);
-            print_options(patterns[i]->options);
+            /* Neighbours with one table show it once. */
+            bool again = !run->pattern && i + 1 < n && patterns[i + 1]->options == patterns[i]->options;
+            if (!again) print_options(patterns[i]->options);
         }
     printf("\nOptions:\n");
     print_options(common);

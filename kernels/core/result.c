@@ -203,10 +203,11 @@ static json_t *samples_json(const io_report *r) {
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples, json_pack("{s:I,s:o,s:o,s:o,s:o}", "repeat", (json_int_t)i, "write",
-                                                 direction_json(s, IO_WRITING, r->run->write, names), "read",
-                                                 direction_json(s, IO_READING, r->run->read, names), "series",
-                                                 series_json(r, s), "ceilings", ceilings));
+        json_array_append_new(samples,
+                              json_pack("{s:I,s:f,s:o,s:o,s:o,s:o}", "repeat", (json_int_t)i, "fill_seconds",
+                                        s->fill, "write", direction_json(s, IO_WRITING, r->run->write, names),
+                                        "read", direction_json(s, IO_READING, r->run->read, names), "series",
+                                        series_json(r, s), "ceilings", ceilings));
     }
     return samples;
 }
@@ -305,13 +306,14 @@ json_t *io_result(const io_report *r, const char *error) {
                   "elements", (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong,
                   "first", r->summary.first);
     return json_pack(
-        "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I}}",
+        "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I,s:I,s:I}}",
         "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
         "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
         io_libraries(), "asked", asked_json(r), "system", system_json(r), "used", used_json(r), "payload",
         payload_json(r), "files", r->summary.files, "file_count", (json_int_t)r->summary.file_count,
         "file_bytes", (json_int_t)r->summary.file_bytes, "samples", samples_json(r), "summary",
-        summary_json(r), "verification", verification, "memory", "peak_rss", (json_int_t)r->peak_rss, "data",
+        summary_json(r), "verification", verification, "memory", "peak_rss", (json_int_t)r->peak_rss.max,
+        "peak_rss_mean", (json_int_t)r->peak_rss.mean, "peak_rss_min", (json_int_t)r->peak_rss.min, "data",
         (json_int_t)r->largest_share);
 }
 

@@ -6,6 +6,10 @@
 #include "pattern.h"
 
 typedef struct {
+    int64_t min, mean, max; /* bytes, over processes */
+} io_peak_rss;
+
+typedef struct {
     const io_run *run;
     const io_world *world;
     io_filesystem filesystem;
@@ -16,8 +20,8 @@ typedef struct {
     const io_ceilings *ceilings; /* one for each repeat, or NULL */
     const io_found *found;
     io_summary summary;
-    int64_t peak_rss; /* bytes, largest process */
-    double *scratch;  /* run->repeats of them, for medians */
+    io_peak_rss peak_rss;
+    double *scratch; /* run->repeats of them, for medians */
 } io_report;
 
 const char *io_verdict(const io_report *report);

@@ -87,13 +87,15 @@ static int measure(const io_run *run, whole *w) {
     return 0;
 }
 
-/* Largest resident set of any process, in bytes. */
-static int64_t peak_rss(io_world *world) {
+/* The largest resident set that each process had, in bytes, over processes. */
+static void peak_rss(io_world *world, io_peak_rss *peak) {
     struct rusage usage;
-    int64_t mine = 0, most = 0;
+    int64_t mine = 0, sum = 0;
     if (!getrusage(RUSAGE_SELF, &usage)) mine = (int64_t)usage.ru_maxrss * 1024;
-    MPI_Reduce(&mine, &most, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
-    return most;
+    MPI_Reduce(&mine, &peak->max, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
+    MPI_Reduce(&mine, &peak->min, 1, MPI_INT64_T, MPI_MIN, 0, world->comm);
+    MPI_Reduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, 0, world->comm);
+    peak->mean = sum / world->size;
 }
 
 static void release(whole *w) {
@@ -168,7 +170,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     io_error before = world->error;
     if (failed) world->error = (io_error){0}; /* summing up may fail anew, and is agreed on anew */
     io_summarise(&w.found, world, &schema, &w.report.summary);
-    w.report.peak_rss = peak_rss(world);
+    peak_rss(world, &w.report.peak_rss);
     if (failed)
         world->error = before;
     else

@@ -114,6 +114,9 @@ void io_print_table(const io_report *r, void *unused) {
     if (run->pattern->series) series(r);
     if (run->phases) phases(r);
     if (run->phases) stretches(r);
+    printf(" %-20s: %12.2f MiB   (%.2f to %.2f over processes; data %.2f)\n", "peak memory",
+           (double)r->peak_rss.max / 1048576, (double)r->peak_rss.min / 1048576,
+           (double)r->peak_rss.max / 1048576, (double)r->largest_share / 1048576);
     printf(" -----------------------------------------------\n");
     printf(" %-20s: %s", "verification", io_verdict(r));
     if (r->summary.bytes) printf(", %.2f MiB read back", (double)r->summary.bytes / 1048576);

@@ -6,8 +6,10 @@
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #define WORD_BYTE(word, i) ((uint8_t)((word) >> (8 * (7 - (i)))))
+#define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (1 - (i)))))
 #else
 #define WORD_BYTE(word, i) ((uint8_t)((word) >> (8 * (i))))
+#define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (i))))
 #endif
 
 /* The hash multiplies 64-bit words, which only the newest vector instructions do at once: the program
@@ -19,99 +21,111 @@
 #define WIDEST
 #endif
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), with one multiplication left out. */
-static inline uint64_t mix(uint64_t x) {
-    x *= 0x9E3779B97F4A7C15u;
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), with one multiplication left out. In a loop over
+ * consecutive x the first step is an addition, which is half the work. */
+#define STEP 0x9E3779B97F4A7C15u
+static inline uint64_t finish(uint64_t x) {
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
     return x ^ (x >> 29);
 }
+static inline uint64_t mix(uint64_t x) { return finish(x * STEP); }
 
 uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step) {
     return mix(mix(seed + 1) + mix((uint64_t)dataset + 1) * 3 + step * 0xA24BAED4963EE407u);
 }
 
-/* Floats lie in [1, 2): every bit pattern is a number, and no library changes it on its way. */
-static inline uint64_t float64_at(uint64_t key, uint64_t i) {
-    return (mix(key + i) >> 12) | 0x3FF0000000000000u;
+/* A word holds one value of 8 bytes, two of 4 or eight bytes; these make values of it. Floats lie in [1, 2):
+ * every bit pattern is a number, and no library changes it on its way. Integers are not negative. */
+static inline uint64_t as_float64(uint64_t word) { return (word >> 12) | 0x3FF0000000000000u; }
+static inline uint64_t as_float32(uint64_t word) {
+    return (word >> 9 & 0x007FFFFF007FFFFFu) | 0x3F8000003F800000u;
 }
-static inline uint32_t float32_at(uint64_t key, uint64_t i) {
-    return (uint32_t)(mix(key + i) >> 41) | 0x3F800000u;
-}
-static inline uint64_t int64_at(uint64_t key, uint64_t i) { return mix(key + i) >> 1; }
-static inline uint32_t int32_at(uint64_t key, uint64_t i) { return (uint32_t)(mix(key + i) >> 33); }
-/* Bytes are cut from words, eight at a time. */
-static inline uint64_t word_at(uint64_t key, uint64_t i) { return mix(key + i); }
-static inline uint8_t byte_at(uint64_t key, uint64_t i) { return WORD_BYTE(word_at(key, i / 8), i % 8); }
+static inline uint64_t as_int64(uint64_t word) { return word >> 1; }
+static inline uint64_t as_int32(uint64_t word) { return word & 0x7FFFFFFF7FFFFFFFu; }
+static inline uint64_t as_bytes(uint64_t word) { return word; }
 
 uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
     switch (type) {
-    case IO_BYTE: return byte_at(key, index);
-    case IO_INT32: return int32_at(key, index);
-    case IO_INT64: return int64_at(key, index);
-    case IO_FLOAT32: return float32_at(key, index);
-    default: return float64_at(key, index);
+    case IO_BYTE: return WORD_BYTE(as_bytes(mix(key + index / 8)), index % 8);
+    case IO_INT32: return WORD_HALF(as_int32(mix(key + index / 2)), index % 2);
+    case IO_INT64: return as_int64(mix(key + index));
+    case IO_FLOAT32: return WORD_HALF(as_float32(mix(key + index / 2)), index % 2);
+    default: return as_float64(mix(key + index));
     }
 }
 
-/* Elements as they may stand in a buffer: a part can begin in the middle of a word. */
-typedef uint64_t any64 __attribute__((aligned(4), may_alias));
-typedef uint32_t any32 __attribute__((may_alias));
+/* Words as they may stand in a buffer: a part can begin in the middle of one. */
+typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
-#define FILL(type, at)                                                                                       \
+/* `words` whole words from number `first` on. */
+#define FILL(as)                                                                                             \
     do {                                                                                                     \
-        type *restrict out = data;                                                                           \
-        for (uint64_t i = 0; i < n; i++) out[i] = at(key, index + i);                                        \
+        any64 *restrict out = data;                                                                          \
+        uint64_t x = (key + first) * STEP;                                                                   \
+        for (uint64_t i = 0; i < words; i++, x += STEP) out[i] = as(finish(x));                              \
     } while (0)
 
-static inline void fill_bytes(uint8_t *restrict out, uint64_t key, uint64_t index, uint64_t n) {
-    while (n && index % 8) *out++ = byte_at(key, index++), n--;
-    for (; n >= 8; n -= 8, index += 8, out += 8) {
-        uint64_t word = word_at(key, index / 8);
-        memcpy(out, &word, 8);
-    }
-    while (n) *out++ = byte_at(key, index++), n--;
-}
-
-WIDEST static void fill_run(void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first, uint64_t words) {
     switch (type) {
-    case IO_BYTE: fill_bytes(data, key, index, n); break;
-    case IO_INT32: FILL(any32, int32_at); break;
-    case IO_FLOAT32: FILL(any32, float32_at); break;
-    case IO_INT64: FILL(any64, int64_at); break;
-    default: FILL(any64, float64_at); break;
+    case IO_BYTE: FILL(as_bytes); break;
+    case IO_INT32: FILL(as_int32); break;
+    case IO_FLOAT32: FILL(as_float32); break;
+    case IO_INT64: FILL(as_int64); break;
+    default: FILL(as_float64); break;
     }
 }
 
-/* Is anything of the run wrong? A sum of differences, so that the loop has no branch. */
-#define DIFFERS(type, at)                                                                                    \
+/* Is anything of them wrong? A sum of differences, so that the loop has no branch. */
+#define DIFFER(as)                                                                                           \
     do {                                                                                                     \
-        const type *in = data;                                                                               \
-        type sum = 0;                                                                                        \
-        for (uint64_t i = 0; i < n; i++) sum |= in[i] ^ at(key, index + i);                                  \
+        const any64 *in = data;                                                                              \
+        uint64_t sum = 0, x = (key + first) * STEP;                                                          \
+        for (uint64_t i = 0; i < words; i++, x += STEP) sum |= in[i] ^ as(finish(x));                        \
         return sum != 0;                                                                                     \
     } while (0)
 
-static inline bool bytes_differ(const uint8_t *in, uint64_t key, uint64_t index, uint64_t n) {
-    uint64_t sum = 0;
-    while (n && index % 8) sum |= (uint64_t)(*in++ ^ byte_at(key, index++)), n--;
-    for (; n >= 8; n -= 8, index += 8, in += 8) {
-        uint64_t word;
-        memcpy(&word, in, 8);
-        sum |= word ^ word_at(key, index / 8);
+WIDEST static bool words_differ(const void *data, io_type type, uint64_t key, uint64_t first,
+                                uint64_t words) {
+    switch (type) {
+    case IO_BYTE: DIFFER(as_bytes);
+    case IO_INT32: DIFFER(as_int32);
+    case IO_FLOAT32: DIFFER(as_float32);
+    case IO_INT64: DIFFER(as_int64);
+    default: DIFFER(as_float64);
     }
-    while (n) sum |= (uint64_t)(*in++ ^ byte_at(key, index++)), n--;
-    return sum != 0;
 }
 
-WIDEST static bool run_differs(const void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
-    switch (type) {
-    case IO_BYTE: return bytes_differ(data, key, index, n);
-    case IO_INT32: DIFFERS(any32, int32_at);
-    case IO_FLOAT32: DIFFERS(any32, float32_at);
-    case IO_INT64: DIFFERS(any64, int64_at);
-    default: DIFFERS(any64, float64_at);
+/* A run of elements is single ones up to a whole word, words, and single ones. */
+typedef struct {
+    uint64_t each, before, words, after; /* elements of a word; elements, words, elements */
+} cut;
+
+static cut cut_run(io_type type, uint64_t index, uint64_t n) {
+    cut c = {.each = 8 / io_type_size(type)};
+    c.before = (c.each - index % c.each) % c.each;
+    if (c.before > n) c.before = n;
+    c.words = (n - c.before) / c.each;
+    c.after = n - c.before - c.words * c.each;
+    return c;
+}
+
+static void fill_some(char *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+    uint64_t size = io_type_size(type);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t bits = io_value(key, type, index + i);
+        uint8_t byte = (uint8_t)bits;
+        uint32_t half = (uint32_t)bits;
+        memcpy(data + i * size, size == 1 ? (void *)&byte : (void *)&half, size);
     }
+}
+
+static void fill_run(void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+    cut c = cut_run(type, index, n);
+    char *words = (char *)data + c.before * io_type_size(type);
+    fill_some(data, type, key, index, c.before);
+    fill_words(words, type, key, (index + c.before) / c.each, c.words);
+    fill_some(words + 8 * c.words, type, key, index + n - c.after, c.after);
 }
 
 void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step) {
@@ -129,6 +143,21 @@ static uint64_t bits_at(const char *data, uint64_t size) {
     memcpy((char *)&bits + 8 - size, data, size);
 #endif
     return bits;
+}
+
+static bool some_differ(const char *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+    uint64_t size = io_type_size(type);
+    for (uint64_t i = 0; i < n; i++)
+        if (bits_at(data + i * size, size) != io_value(key, type, index + i)) return true;
+    return false;
+}
+
+static bool run_differs(const void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+    cut c = cut_run(type, index, n);
+    const char *words = (const char *)data + c.before * io_type_size(type);
+    return some_differ(data, type, key, index, c.before) ||
+           words_differ(words, type, key, (index + c.before) / c.each, c.words) ||
+           some_differ(words + 8 * c.words, type, key, index + n - c.after, c.after);
 }
 
 /* Slow, for runs that are known to be wrong: counts, and keeps the first. */

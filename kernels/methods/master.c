@@ -95,11 +95,6 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_raw_check_size(ctx, path, schema, (uint64_t)st.st_size);
 }
 
-static int raw_at(master_file *f, bool writing, char *data, uint64_t bytes, uint64_t offset) {
-    return writing ? io_posix_write_at(&f->posix, data, bytes, offset)
-                   : io_posix_read_at(&f->posix, data, bytes, offset);
-}
-
 /* Moves one process's pieces between its share and the slab (or, where the slab has holes, the
  * file itself: `base` is then the data set's place in it). */
 static int place(master_file *f, cursor *c, bool writing, bool whole, char *share, uint64_t lo, uint64_t hi,
@@ -109,7 +104,7 @@ static int place(master_file *f, cursor *c, bool writing, bool whole, char *shar
     while (take(c, hi, &global, &local, &length)) {
         char *in_slab = f->slab + (global - lo) * size;
         if (!whole)
-            status |= raw_at(f, writing, share, length * size, base + global * size);
+            status |= io_posix_move_at(&f->posix, writing, share, length * size, base + global * size);
         else
             memcpy(writing ? in_slab : share, writing ? share : in_slab, length * size);
         share += length * size;
@@ -126,7 +121,8 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
     for (int r = 0; r < ctx->size; r++) covered += remaining(f->cursors[r], hi, &first);
     bool whole = covered == hi - lo;
     int status = 0, code = 0;
-    if (whole && !writing) status = raw_at(f, false, f->slab, (hi - lo) * size, base + lo * size);
+    if (whole && !writing)
+        status = io_posix_move_at(&f->posix, false, f->slab, (hi - lo) * size, base + lo * size);
     for (int r = 0; r < ctx->size; r++) {
         uint64_t n = remaining(f->cursors[r], hi, &first);
         if (!n) continue;
@@ -138,7 +134,8 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
     }
     f->posix.base.calls += (uint64_t)ctx->size;
     if (code) return io_fail_mpi(ctx->error, writing ? "MPI_Recv" : "MPI_Send", f->posix.base.path, code);
-    if (whole && writing) status |= raw_at(f, true, f->slab, (hi - lo) * size, base + lo * size);
+    if (whole && writing)
+        status |= io_posix_move_at(&f->posix, true, f->slab, (hi - lo) * size, base + lo * size);
     return status;
 }
 

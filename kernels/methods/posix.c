@@ -14,23 +14,17 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_posix_start(&io_method_posix, ctx, path, schema, O_RDONLY, file);
 }
 
-static int write_parts(io_file *file, const io_part *parts, int n) {
-    if (file->schema->records) return io_records_write((io_posix_file *)file, parts, n);
+static int move(io_file *file, const io_part *parts, int n, bool writing) {
+    if (file->schema->records) return io_records_move((io_posix_file *)file, parts, n, writing);
     for (int i = 0; i < n; i++)
-        if (io_posix_write_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
-                              parts[i].offset))
+        if (io_posix_move_at((io_posix_file *)file, writing, parts[i].data,
+                             io_part_bytes(file->schema, &parts[i]), parts[i].offset))
             return -1;
     return 0;
 }
 
-static int read_parts(io_file *file, const io_part *parts, int n) {
-    if (file->schema->records) return io_records_read((io_posix_file *)file, parts, n);
-    for (int i = 0; i < n; i++)
-        if (io_posix_read_at((io_posix_file *)file, parts[i].data, io_part_bytes(file->schema, &parts[i]),
-                             parts[i].offset))
-            return -1;
-    return 0;
-}
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
 static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset) {
     (void)index;

@@ -23,33 +23,22 @@ int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path,
     return 0;
 }
 
-int io_posix_write_at(io_posix_file *file, const void *data, uint64_t bytes, uint64_t offset) {
-    const char *from = data;
+int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t bytes, uint64_t offset) {
+    const char *call = writing ? "pwrite" : "pread";
+    char *at = data;
     while (bytes) {
+        uint64_t some = bytes < MOST ? bytes : MOST;
         file->base.calls++;
-        ssize_t n = pwrite(file->fd, from, bytes < MOST ? bytes : MOST, (off_t)offset);
+        ssize_t n =
+            writing ? pwrite(file->fd, at, some, (off_t)offset) : pread(file->fd, at, some, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_fail_errno(file->base.ctx->error, "pwrite", file->base.path, errno);
-        from += n;
-        offset += (uint64_t)n;
-        bytes -= (uint64_t)n;
-    }
-    return 0;
-}
-
-int io_posix_read_at(io_posix_file *file, void *data, uint64_t bytes, uint64_t offset) {
-    char *to = data;
-    while (bytes) {
-        file->base.calls++;
-        ssize_t n = pread(file->fd, to, bytes < MOST ? bytes : MOST, (off_t)offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_fail_errno(file->base.ctx->error, "pread", file->base.path, errno);
+        if (n < 0) return io_fail_errno(file->base.ctx->error, call, file->base.path, errno);
         if (!n)
             return io_fail(file->base.ctx->error,
-                           "pread: the file ends at byte %llu, %llu bytes before its data does: %s; "
+                           "%s: the file ends at byte %llu, %llu bytes before its data does: %s; "
                            "it is cut short, or was written with other options",
-                           (unsigned long long)offset, (unsigned long long)bytes, file->base.path);
-        to += n;
+                           call, (unsigned long long)offset, (unsigned long long)bytes, file->base.path);
+        at += n;
         offset += (uint64_t)n;
         bytes -= (uint64_t)n;
     }

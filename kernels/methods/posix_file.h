@@ -12,8 +12,8 @@ typedef struct {
 /* Opens with `flags` and mode 0666; *file is set only on success. */
 int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                    int flags, io_file **file);
-int io_posix_write_at(io_posix_file *file, const void *data, uint64_t bytes, uint64_t offset);
-int io_posix_read_at(io_posix_file *file, void *data, uint64_t bytes, uint64_t offset);
+/* All of `bytes`, to the file or from it. */
+int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t bytes, uint64_t offset);
 int io_posix_sync(io_file *file);
 int io_posix_close(io_file *file);
 

@@ -21,29 +21,20 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_posix_start(&io_method_posix_shared, ctx, path, schema, O_RDONLY, file);
 }
 
-static int write_parts(io_file *file, const io_part *parts, int n) {
+static int move(io_file *file, const io_part *parts, int n, bool writing) {
     for (int i = 0; i < n; i++) {
         uint64_t base = io_dataset_offset(file->schema, parts[i].dataset);
         uint64_t size = io_type_size(file->schema->datasets[parts[i].dataset].type);
         for (io_runs r = io_runs_of(file->schema, &parts[i]); io_runs_next(&r);)
-            if (io_posix_write_at((io_posix_file *)file, (const char *)parts[i].data + r.local * size,
-                                  r.length * size, base + r.global * size))
-                return -1;
-    }
-    return 0;
-}
-
-static int read_parts(io_file *file, const io_part *parts, int n) {
-    for (int i = 0; i < n; i++) {
-        uint64_t base = io_dataset_offset(file->schema, parts[i].dataset);
-        uint64_t size = io_type_size(file->schema->datasets[parts[i].dataset].type);
-        for (io_runs r = io_runs_of(file->schema, &parts[i]); io_runs_next(&r);)
-            if (io_posix_read_at((io_posix_file *)file, (char *)parts[i].data + r.local * size,
+            if (io_posix_move_at((io_posix_file *)file, writing, (char *)parts[i].data + r.local * size,
                                  r.length * size, base + r.global * size))
                 return -1;
     }
     return 0;
 }
+
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
 const io_method io_method_posix_shared = {
     .name = "posix-shared",

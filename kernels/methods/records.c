@@ -103,7 +103,7 @@ static int add(batch *b, char *data, uint64_t bytes, uint64_t offset) {
     return 0;
 }
 
-static int move(io_posix_file *file, const io_part *parts, int n, bool writing) {
+int io_records_move(io_posix_file *file, const io_part *parts, int n, bool writing) {
     const io_schema *schema = file->base.schema;
     batch b = {.file = file, .writing = writing};
     for (int i = 0; i < n; i++) {
@@ -116,6 +116,3 @@ static int move(io_posix_file *file, const io_part *parts, int n, bool writing) 
     }
     return flush(&b);
 }
-
-int io_records_write(io_posix_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
-int io_records_read(io_posix_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }

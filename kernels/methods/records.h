@@ -7,8 +7,7 @@
 
 /* Moves parts whose rows are records (io_schema.records), with as few calls as the system allows. Reading
  * checks every length. */
-int io_records_write(io_posix_file *file, const io_part *parts, int n);
-int io_records_read(io_posix_file *file, const io_part *parts, int n);
+int io_records_move(io_posix_file *file, const io_part *parts, int n, bool writing);
 
 /* Where element `local` of a part stands in the file. */
 uint64_t io_records_offset(const io_schema *schema, const io_part *part, uint64_t local);

@@ -65,7 +65,7 @@ def ramses_cases(method: str, processes: int) -> list[Case]:
     if method == "posix":
         group = ("--io-group", "2") if processes % 2 == 0 else ()
         return [Case((*small, *group), 2, 1, None, 0, beside=2, records=True)]
-    other = ("--size", "16", "--layout", "process-major", "--repeat", "2")
+    other: tuple[str, ...] = ("--size", "16", "--layout", "process-major", "--repeat", "2")
     if processes % 2:
         other = (*other, "--merge-levels")
     return [Case(small, 2, 1, None, 0), Case(other, 1, 2, None, 0)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +50,27 @@ def float64(of: int, count: int) -> Floats:
     return np.asarray(bits.view(np.float64))
 
 
+def _cut(of: int, first: int, count: int, size: int) -> NDArray[Any]:
+    """Values of less than 8 bytes are cut from 64-bit words, lowest first."""
+    each = 8 // size
+    word = first // each
+    words = _words(of, word, (first + count - 1) // each - word + 1).astype("<u8")
+    return words.view(f"<u{size}")[first - each * word : first - each * word + count]
+
+
 def bytes_(of: int, first: int, count: int) -> Bytes:
-    """Bytes are cut from 64-bit words, lowest first."""
-    word = first // 8
-    all_ = _words(of, word, (first + count - 1) // 8 - word + 1).astype("<u8").view(np.uint8)
-    return all_[first - 8 * word : first - 8 * word + count]
+    return _cut(of, first, count, 1)
+
+
+def int32(of: int, first: int, count: int) -> NDArray[np.int32]:
+    """31 random bits."""
+    return np.asarray(_cut(of, first, count, 4) & np.uint32(0x7FFFFFFF)).view(np.int32)
+
+
+def float32(of: int, first: int, count: int) -> NDArray[np.float32]:
+    """23 random bits behind 1.0's exponent."""
+    bits = _cut(of, first, count, 4) >> np.uint32(9) | np.uint32(0x3F800000)
+    return np.asarray(bits).view(np.float32)
 
 
 @dataclass(frozen=True)

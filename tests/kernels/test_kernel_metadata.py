@@ -33,7 +33,7 @@ def test_operations(stack: Stack, tmp_path: Path) -> None:
         found = done.good()
         assert found["file_count"] == 2 * 2 * 20 and found["file_bytes"] == 2 * 2 * 20 * 24
         assert found["verification"]["bytes"] == 3 * found["file_bytes"]
-        rates = {operation: [] for operation in OPERATIONS}
+        rates: dict[str, list[float]] = {operation: [] for operation in OPERATIONS}
         for sample in found["samples"]:
             assert sample["series"]["files_per_process"] == 2 * 20
             for operation in OPERATIONS:

@@ -1,0 +1,82 @@
+"""Many small files: how long creating, looking up, reading and removing them takes (IDRIS 2011: one
+file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from reframe_tests.base import QUICK_SCALE, IoBenchmark
+
+# Of each file's payload: three int64 that name it.
+BYTES_PER_FILE = 24
+
+# The 2011 curves' numbers of files.
+SERIES = [10**n for n in range(6)]
+QUICK = ("1000", "shared")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`most`: the longest series, in files of all processes. `processes`: where it is defined for a
+    number."""
+
+    most: int
+    processes: int | None = None
+
+
+SCALES = {
+    "smoke": Scale(10),
+    "laptop": Scale(10_000),
+    "node": Scale(100_000),
+    # Babel: 2048 processes are the count of the document's other tables.
+    "paper": Scale(100_000, processes=2048),
+}
+
+
+@rfm.simple_test
+class Metadata(IoBenchmark):
+    """`files`: of all processes together; each handles an equal share of them, at least one.
+    `directory`: one for all files, or one for each process."""
+
+    descr = "many small files"
+    pattern = "metadata"
+    # With posix-shared and master the calls would be those of posix, and the
+    # modes of a library are all the same to a file that one process opens.
+    call = parameter(
+        ["null", "posix", "mpiio:independent", "hdf5:independent", "pnetcdf:independent"],
+        type=str,
+        loggable=True,
+    )
+    scale = parameter(SCALES, type=str, loggable=True)
+    files = parameter(map(str, SERIES), type=str, loggable=True)
+    directory = parameter(["shared", "unique"], type=str, loggable=True)
+    fsync = False
+    ceilings = False  # of bandwidth, and there is next to none
+
+    @run_after("init")
+    def leave_out_what_the_scale_has_not(self) -> None:
+        if int(self.files) > SCALES[self.scale].most:
+            self.valid_systems = []
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {self.pattern, self.method, self.scale, self.fs}
+        if self.scale == QUICK_SCALE:
+            quick = (self.files, self.directory) == QUICK and self.call == "posix"
+            self.tags |= {"modes", "quick"} if quick else {"modes"}
+
+    def scale_processes(self) -> int | None:
+        return SCALES[self.scale].processes
+
+    def files_per_process(self) -> int:
+        return max(1, int(self.files) // self.num_tasks)
+
+    def pattern_options(self) -> list[str]:
+        unique = ["--unique-dir"] if self.directory == "unique" else []
+        return [f"--files {self.files_per_process()}", *unique]
+
+    def payload_bytes(self) -> int:
+        return BYTES_PER_FILE * self.files_per_process() * self.num_tasks * self.dumps

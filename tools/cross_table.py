@@ -1,0 +1,114 @@
+"""README's table of patterns x methods, from what a built iokernel says it can do.
+
+    python -m tools.cross_table --check [--program IOKERNEL]    is README's table current?
+    python -m tools.cross_table --write [--program IOKERNEL]    make it so
+
+The program must have every library, or the table would lack methods: the default is that of the
+stack openmpi, built as the tests build it. Exit status: 0 current or written, 1 not current, 2 not
+possible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools import kernels
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BEGIN = "<!-- made by python -m tools.cross_table --write; do not edit -->"
+END = "<!-- end of the table -->"
+STACK = "openmpi"
+BUILD = ROOT / ".local" / "build" / f"test-{STACK}"
+
+
+class NoTable(Exception):
+    """The table cannot be made or put; the text says why."""
+
+
+def listing(program: Path) -> dict[str, Any]:
+    """What `iokernel --list --json -` says."""
+    try:
+        done = subprocess.run(
+            [str(program), "--list", "--json", "-"], capture_output=True, text=True, timeout=60
+        )
+        found: dict[str, Any] = json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise NoTable(f"{program} --list --json -: {error}; right is a built iokernel") from error
+    lacking = [m["reason"] for m in found["methods"] if not m["available"]]
+    if lacking:
+        raise NoTable(f"{program}: {'; '.join(lacking)}; right is a build with every library")
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """Rows are patterns, columns methods; a number stands where the two do not go together, and the
+    reason below."""
+    methods = [method["name"] for method in found["methods"]]
+    cells = {(pair["pattern"], pair["method"]): pair for pair in found["cross"]}
+    reasons: list[str] = []
+
+    def cell(pattern: str, method: str) -> str:
+        pair = cells[pattern, method]
+        if pair["ok"]:
+            return "yes"
+        if pair["reason"] not in reasons:
+            reasons.append(pair["reason"])
+        return f"no ({reasons.index(pair['reason']) + 1})"
+
+    lines = [f"| pattern | {' | '.join(methods)} |", f"| --- |{' --- |' * len(methods)}"]
+    for pattern in (entry["name"] for entry in found["patterns"]):
+        lines.append(f"| {pattern} | {' | '.join(cell(pattern, m) for m in methods)} |")
+    if reasons:
+        lines += ["", *(f"{i}. {reason}" for i, reason in enumerate(reasons, 1))]
+    return "\n".join(lines)
+
+
+def put(text: str, made: str) -> str:
+    """`text` with the table between its markers replaced."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise NoTable(f"no lines {BEGIN!r} and {END!r}; right is one of each, in this order")
+    return f"{before}{BEGIN}\n{made}\n{END}{after}"
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.cross_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--write", action="store_true")
+    parser.add_argument("--program", type=Path)
+    parser.add_argument("--readme", type=Path, default=README)
+    options = parser.parse_args(words)
+    try:
+        if not options.program:
+            kernels.build(STACK, BUILD, "-DIOKERNEL_WERROR=ON")
+        old = options.readme.read_text()
+        new = put(old, table(listing(options.program or BUILD / "iokernel")))
+    except (NoTable, OSError, subprocess.CalledProcessError) as error:
+        print(f"tools.cross_table: {error}", file=sys.stderr)
+        return 2
+    if options.write and new != old:
+        options.readme.write_text(new)
+    if options.check and new != old:
+        print(
+            f"tools.cross_table: the table in {options.readme} is not what the program lists; "
+            "python -m tools.cross_table --write",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
