@@ -10,6 +10,12 @@ int io_cgns_check_hint(const io_hint *hint, io_error *error) {
                              "--hint %s: the CGNS library sets HDF5's other properties itself; right is "
                              "hdf5_coll_metadata",
                              hint->key);
+#ifndef IOKERNEL_CGNS_METADATA
+    return io_fail_usage(error,
+                         "--hint %s: method cgns needs a shared HDF5 for it, and this build's is static; "
+                         "leave it out",
+                         hint->key);
+#endif
     if (!strcmp(hint->value, "true") || !strcmp(hint->value, "false")) return 0;
     return io_fail_usage(error, "--hint %s=%s: right is true or false", hint->key, hint->value);
 }
