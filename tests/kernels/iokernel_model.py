@@ -49,6 +49,17 @@ def float64(of: int, count: int) -> Floats:
     return np.asarray(bits.view(np.float64))
 
 
+def float32(of: int, count: int) -> NDArray[np.float32]:
+    """23 random bits behind 1.0's exponent."""
+    bits = (_words(of, 0, count) >> np.uint64(41)).astype(np.uint32) | np.uint32(0x3F800000)
+    return np.asarray(bits.view(np.float32))
+
+
+def int64(of: int, count: int) -> NDArray[np.int64]:
+    """63 random bits: never negative."""
+    return np.asarray((_words(of, 0, count) >> np.uint64(1)).astype(np.int64))
+
+
 def bytes_(of: int, first: int, count: int) -> Bytes:
     """Bytes are cut from 64-bit words, lowest first."""
     word = first // 8
