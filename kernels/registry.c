@@ -13,6 +13,10 @@
 #define IOKERNEL_WITH_PNETCDF 0
 #endif
 
+#ifndef IOKERNEL_WITH_CGNS
+#define IOKERNEL_WITH_CGNS 0
+#endif
+
 /* A method that is not built has no symbol: its entry is NULL, chosen by pasting 0 or 1. */
 #define METHOD_1(id) &io_method_##id
 #define METHOD_0(id) NULL

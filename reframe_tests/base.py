@@ -54,6 +54,7 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
 
     - `scale_processes()`: the number of processes that its scale is defined for (None: any);
     - `scale_steps()`: the number of dumps of its scale;
+    - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
 
     It gets all the rest: file systems as the parameter `fs`, the built kernels, skipping with a
@@ -110,6 +111,10 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     def scale_steps(self) -> int:
         return 1
 
+    def is_quick(self) -> bool:
+        """Part of the suite that `make run` runs, at QUICK_SCALE."""
+        return self.the_call.quick
+
     def expected(self) -> Expected:
         """What the document must say."""
         return Expected(
@@ -150,7 +155,7 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     def set_tags(self) -> None:
         self.tags |= {self.pattern, self.method, self.scale, self.fs}
         if self.scale == QUICK_SCALE:
-            self.tags |= {"modes", "quick"} if self.the_call.quick else {"modes"}
+            self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
 
     # ---------------------------------------------------------------- set-up
 
@@ -159,7 +164,8 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         """How many processes on how many nodes; what cannot be placed is skipped last of all."""
         shape = placement.shape_of(self.current_partition)
         fixed = self.scale_processes()
-        wanted = self.num_tasks or fixed or 0
+        alone = self.the_call.processes
+        wanted = alone or self.num_tasks or fixed or 0
         per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
         if not wanted and not self.nodes:
             wanted = per_node or min(MAX_DEFAULT_PROCESSES, shape.cores)
@@ -167,6 +173,9 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         if local and not self.nodes:
             per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
         self.unplaceable = ""
+        if alone and self.num_tasks not in (0, alone):
+            self.unplaceable = f"{self.call} runs with {alone} process, not {self.num_tasks}"
+            return
         try:
             where = placement.place(wanted, per_node, self.nodes, shape)
         except placement.CannotPlace as problem:

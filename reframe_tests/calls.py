@@ -17,6 +17,8 @@ class Call:
     `quick`: part of the suite that `make run` runs.
     `moves_data`: false for `null`, whose verdict is `nothing moved` and whose share of a file
     system's ceilings means nothing.
+    `only_meshes`: only for patterns that are meshes.
+    `processes`: the only number of processes that it runs with; None: any.
     """
 
     method: str
@@ -24,6 +26,8 @@ class Call:
     needs: tuple[str, ...] = ()
     quick: bool = False
     moves_data: bool = True
+    only_meshes: bool = False
+    processes: int | None = None
 
     @property
     def name(self) -> str:
@@ -60,16 +64,20 @@ CALLS = (
     Call("pnetcdf", "collective", needs=("pnetcdf",), quick=True),
     Call("pnetcdf", "independent", needs=("pnetcdf",)),
     Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
+    Call("cgns", "collective", needs=("hdf5", "cgns"), only_meshes=True),
+    Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True),
+    Call("cgns", "serial", needs=("hdf5", "cgns"), only_meshes=True, processes=1),
 )
 
 # The features that are options of the kernels' build, -DIOKERNEL_<NAME>=ON|OFF.
-LIBRARIES = ("hdf5", "pnetcdf")
+LIBRARIES = ("hdf5", "pnetcdf", "cgns")
 
 BY_NAME = {call.name: call for call in CALLS}
 
 
-def names(without: Iterable[str] = ()) -> list[str]:
-    """The calls of a pattern: all but those that it says make no sense for it. A name that is not
-    in the table is a `KeyError`."""
+def names(without: Iterable[str] = (), *, mesh: bool = False) -> list[str]:
+    """The calls of a pattern, which is a `mesh` or not: all but those that it says make no sense
+    for it. A name that is not in the table is a `KeyError`."""
     dropped = {BY_NAME[name].name for name in without}
-    return [call.name for call in CALLS if call.name not in dropped]
+    fitting = [call for call in CALLS if mesh or not call.only_meshes]
+    return [call.name for call in fitting if call.name not in dropped]

@@ -13,6 +13,7 @@ SUMMARY = {
     "open_time": "s",
     "define_time": "s",
     "close_time": "s",
+    "read_open_time": "s",
     **{f"{operation}_rate": "1/s" for operation in ("create", "stat", "open", "remove")},
     "write_fraction_fpp": "1",
     "read_fraction_fpp": "1",

@@ -54,13 +54,14 @@ def ram() -> dict[str, Any]:
 
 def openmpi() -> dict[str, Any]:
     """Debian's Open MPI, HDF5 and PnetCDF."""
+    cgns = STACKS / "openmpi"
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return {
         "name": "openmpi",
         "cc": "mpicc.openmpi",
         "cxx": "",
         "ftn": "",
-        "features": ["mpi", "mpiio", "hdf5", "pnetcdf", "peak"],
+        "features": ["mpi", "mpiio", "hdf5", "pnetcdf", "cgns", "peak"],
         # What Open MPI picks on one node anyway; naming it skips 0.2 s of probing at each start.
         "env_vars": [["OMPI_MCA_pml", "ob1"]],
         "extras": {
@@ -73,6 +74,7 @@ def openmpi() -> dict[str, Any]:
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
                 "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
+                "cgns": [f"-DIOKERNEL_CGNS_ROOT={cgns}"],
             },
             "max_processes": {
                 "count": 8 * CORES,
@@ -88,6 +90,7 @@ def openmpi() -> dict[str, Any]:
                     need("/usr/include/hdf5/openmpi/hdf5.h", "Debian package libhdf5-openmpi-dev")
                 ],
                 "pnetcdf": [need("/usr/include/pnetcdf.h", "Debian package libpnetcdf-dev")],
+                "cgns": [need(cgns / "include" / "pcgnslib.h", "environments/debian/setup.sh")],
             },
         },
     }
@@ -95,20 +98,21 @@ def openmpi() -> dict[str, Any]:
 
 def mpich() -> dict[str, Any]:
     """Debian's MPICH and HDF5, and PnetCDF built against MPICH by environments/debian/setup.sh."""
-    pnetcdf = STACKS / "mpich"
+    built_here = STACKS / "mpich"
     return {
         "name": "mpich",
         "cc": "mpicc.mpich",
         "cxx": "",
         "ftn": "",
-        "features": ["mpi", "mpiio", "romio", "hdf5", "pnetcdf"],
+        "features": ["mpi", "mpiio", "romio", "hdf5", "pnetcdf", "cgns"],
         "extras": {
             "mpi_library": "libmpich.so.12",
             "launcher": {"command": "mpiexec.mpich", "options": []},
             "cmake": {
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.mpich"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
-                "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={pnetcdf}"],
+                "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={built_here}"],
+                "cgns": [f"-DIOKERNEL_CGNS_ROOT={built_here}"],
             },
             "max_processes": {
                 "count": CORES,
@@ -125,7 +129,10 @@ def mpich() -> dict[str, Any]:
                     need("/usr/include/hdf5/mpich/hdf5.h", "Debian package libhdf5-mpich-dev")
                 ],
                 "pnetcdf": [
-                    need(pnetcdf / "include" / "pnetcdf.h", "environments/debian/setup.sh")
+                    need(built_here / "include" / "pnetcdf.h", "environments/debian/setup.sh")
+                ],
+                "cgns": [
+                    need(built_here / "include" / "pcgnslib.h", "environments/debian/setup.sh")
                 ],
             },
         },

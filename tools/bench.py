@@ -1,6 +1,8 @@
-"""Compares iokernel with upstream's IOR and S3D-IO, run by run, and measures its own cost.
+r"""Compares iokernel with upstream's IOR, S3D-IO and CGNS benchmark, run by run, and measures its
+own cost.
 
-    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] python -m tools.bench [--quick] [--pairs N] [--json FILE]
+    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] \
+        python -m tools.bench [--quick] [--pairs N] [--json FILE]
 
 Both programs of a pair run back to back with the same words, on fresh files, and who goes first
 alternates. A ratio is ours over upstream's bandwidth: 1.2 is a fifth faster. docs/benchmarks.md
@@ -17,8 +19,8 @@ import sys
 from pathlib import Path
 
 from site_configs import common, local
-from tools import bench_machine, bench_programs
-from tools.bench_cases import Choice, size_text
+from tools import bench_cgns, bench_machine, bench_programs
+from tools.bench_cases import CGNS, Choice, size_text
 from tools.bench_programs import Stack
 from tools.bench_run import COLUMNS, HEAD, Bench, print_row
 
@@ -26,7 +28,8 @@ from tools.bench_run import COLUMNS, HEAD, Bench, print_row
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.bench",
-        description="iokernel beside upstream's ior and s3d_io.x (IOR=PATH, S3D_IO=PATH)",
+        description="iokernel beside upstream's ior, s3d_io.x and benchmark_hdf5"
+        " (IOR=PATH, S3D_IO=PATH, CGNS_BENCH=PATH)",
     )
     parser.add_argument("--pairs", type=positive, help="pairs of runs per case (7; quick: 5)")
     parser.add_argument("--repeats", type=positive, default=3, help="-i of each run (3)")
@@ -144,6 +147,8 @@ def main(argv: list[str] | None = None) -> int:
     print_row(*("-" * width for width in COLUMNS), "-------")
     for case in choice.cases():
         bench.compare(case)
+    if options.only in f"cgns {CGNS}":
+        bench_cgns.compare(bench, choice)
     if not options.only:
         bench.bench_driver(choice)
         bench.bench_values()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.bench_parse import READ, TOTAL, WRITE
 
-IOR, S3D = "ior", "s3d_io.x"
+IOR, S3D, CGNS = "ior", "s3d_io.x", "benchmark_hdf5"
 
 # IOR's words for each API and call. NCMPI has no -F in IOR; its independent mode is not benched.
 IOR_CALLS = {

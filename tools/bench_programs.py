@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from reframe_tests.paths import BUILDS, KERNELS
-from tools.bench_cases import IOR, S3D
+from tools.bench_cases import CGNS, IOR, S3D
 
-PEER_VARIABLES = {IOR: "IOR", S3D: "S3D_IO"}
+PEER_VARIABLES = {IOR: "IOR", S3D: "S3D_IO", CGNS: "CGNS_BENCH"}
 VALUES_SOURCES = ("tests/bench_values.c", "core/values.c", "core/layout.c", "core/names.c")
 
 

@@ -3,12 +3,11 @@
  * collective and independent are HDF5's transfer modes; where the library has multi-data-set calls
  * (1.14) a collective call hands over all parts at once. Hints beginning with hdf5_ are properties
  * of the library itself: see `own_hints`. */
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "method.h"
+#include "hdf5_file.h"
 
 extern const io_method io_method_hdf5;
 
@@ -18,35 +17,9 @@ extern const io_method io_method_hdf5;
 typedef struct {
     io_file base;
     bool creating;
-    hid_t file, transfer, alone; /* alone: the transfer of small data sets */
+    hid_t file, transfer, alone; /* alone: nobody else takes part */
     hid_t *datasets;
 } hdf5_file;
-
-static hid_t memory_type(io_type type) {
-    switch (type) {
-    case IO_BYTE: return H5T_NATIVE_UINT8;
-    case IO_INT32: return H5T_NATIVE_INT32;
-    case IO_INT64: return H5T_NATIVE_INT64;
-    case IO_FLOAT32: return H5T_NATIVE_FLOAT;
-    default: return H5T_NATIVE_DOUBLE;
-    }
-}
-
-/* The first message of HDF5's error stack that says more than "can't do it": the innermost. */
-static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *text) {
-    (void)n;
-    snprintf(text, 512, "%s: %s", entry->func_name, entry->desc);
-    return 0;
-}
-
-static int fail(const io_ctx *ctx, const char *call, const char *path) {
-    char text[512] = "no message";
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
-    /* Upward ends at the API call; the system's own words are at the other end. */
-    char inner[512] = "";
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, innermost, inner);
-    return io_fail_library(ctx->error, call, path, inner[0] ? inner : text);
-}
 
 /* The library's own properties, as hints. */
 static int set_alignment(hid_t access, const char *value) {
@@ -127,7 +100,7 @@ static hid_t make_dataset(const hdf5_file *f, int dataset) {
         for (int i = 0; i < d->ndims; i++) chunk[i] = d->block[i];
         if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
     }
-    made = H5Dcreate2(f->file, d->name, memory_type(d->type), space, H5P_DEFAULT, create, H5P_DEFAULT);
+    made = H5Dcreate2(f->file, d->name, io_hdf5_type(d->type), space, H5P_DEFAULT, create, H5P_DEFAULT);
 failed:
     if (space >= 0) H5Sclose(space);
     if (create >= 0) H5Pclose(create);
@@ -163,14 +136,13 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     f->transfer = H5Pcreate(H5P_DATASET_XFER);
     f->alone = H5Pcreate(H5P_DATASET_XFER);
     if (f->transfer < 0 || f->alone < 0 || H5Pset_dxpl_mpio(f->alone, H5FD_MPIO_INDEPENDENT) < 0 ||
-        H5Pset_dxpl_mpio(f->transfer,
-                         ctx->mode == IO_COLLECTIVE ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT) < 0)
+        H5Pset_dxpl_mpio(f->transfer, H5FD_MPIO_COLLECTIVE) < 0)
         goto failed;
     H5Pclose(access);
     *file = &f->base;
     return 0;
 failed:
-    fail(ctx, call, path);
+    io_hdf5_fail(ctx, call, path);
     if (access >= 0) H5Pclose(access);
     release(f);
     free(f);
@@ -192,9 +164,11 @@ static int define(io_file *file) {
         file->calls++;
         f->datasets[i] =
             f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
-        if (f->datasets[i] < 0) return fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
+        if (f->datasets[i] < 0)
+            return io_hdf5_fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
     }
-    if (f->creating && write_attributes(f->file, schema)) return fail(file->ctx, "H5Awrite", file->path);
+    if (f->creating && write_attributes(f->file, schema))
+        return io_hdf5_fail(file->ctx, "H5Awrite", file->path);
     return 0;
 }
 
@@ -230,17 +204,19 @@ static uint64_t elements_of(const hdf5_file *f, const io_part *parts, int n) {
 /* Parts of one data set, in one call; none where there is nothing and nobody waits. */
 static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
-    hid_t memory = -1, space = -1, type = memory_type(d->type);
-    hid_t transfer = d->small ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
-    if ((d->small || f->base.ctx->mode == IO_INDEPENDENT) && !elements_of(f, parts, n)) return 0;
+    hid_t memory = -1, space = -1, type = io_hdf5_type(d->type);
+    bool alone = d->small || f->base.ctx->mode == IO_INDEPENDENT;
+    hid_t transfer = alone ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
+    if (alone && !io_hint_value(f->base.ctx->hints, "hdf5_coll_metadata") && !elements_of(f, parts, n))
+        return 0;
     herr_t code = select_parts(f, parts, n, &memory, &space);
     f->base.calls++;
     if (code >= 0 && writing)
         code = H5Dwrite(dataset, type, memory, space, transfer, parts->data);
     else if (code >= 0)
         code = H5Dread(dataset, type, memory, space, transfer, parts->data);
-    int status = code < 0 ? fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
-    if (memory >= 0) H5Sclose(memory); /* after fail: these empty HDF5's error stack */
+    int status = code < 0 ? io_hdf5_fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
+    if (memory >= 0) H5Sclose(memory); /* after io_hdf5_fail: these empty HDF5's error stack */
     if (space >= 0) H5Sclose(space);
     return status;
 }
@@ -256,33 +232,19 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
-static int sync_file(io_file *file) {
-    hdf5_file *f = (hdf5_file *)file;
-    void *handle = NULL;
-    file->calls += 2;
-    if (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0) return fail(file->ctx, "H5Fflush", file->path);
-    /* H5Fflush hands its buffers to MPI-IO; durable is what MPI_File_sync promises. */
-    if (H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
-        return fail(file->ctx, "H5Fget_vfd_handle", file->path);
-    int code = MPI_File_sync(*(MPI_File *)handle);
-    return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
-}
+static int sync_file(io_file *file) { return io_hdf5_sync(file, ((hdf5_file *)file)->file); }
 
 static int close_file(io_file *file) {
     hdf5_file *f = (hdf5_file *)file;
     file->calls++;
     release(f);
-    int status = H5Fclose(f->file) < 0 ? fail(file->ctx, "H5Fclose", file->path) : 0;
+    int status = H5Fclose(f->file) < 0 ? io_hdf5_fail(file->ctx, "H5Fclose", file->path) : 0;
     free(f);
     return status;
 }
 
 static int hints(io_file *file, MPI_Info *used) {
-    void *handle = NULL;
-    if (H5Fget_vfd_handle(((hdf5_file *)file)->file, H5P_DEFAULT, &handle) < 0)
-        return fail(file->ctx, "H5Fget_vfd_handle", file->path);
-    int code = MPI_File_get_info(*(MPI_File *)handle, used);
-    return code ? io_fail_mpi(file->ctx->error, "MPI_File_get_info", file->path, code) : 0;
+    return io_hdf5_hints(file, ((hdf5_file *)file)->file, used);
 }
 
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {

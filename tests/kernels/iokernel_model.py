@@ -58,6 +58,11 @@ def _cut(of: int, first: int, count: int, size: int) -> NDArray[Any]:
     return words.view(f"<u{size}")[first - each * word : first - each * word + count]
 
 
+def int64(of: int, count: int) -> NDArray[np.int64]:
+    """63 random bits: never negative."""
+    return np.asarray((_words(of, 0, count) >> np.uint64(1)).astype(np.int64))
+
+
 def bytes_(of: int, first: int, count: int) -> Bytes:
     return _cut(of, first, count, 1)
 

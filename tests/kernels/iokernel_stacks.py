@@ -30,6 +30,8 @@ MODES: dict[str, tuple[str | None, ...]] = {
     "hdf5": ("collective", "independent"),
     "pnetcdf": ("collective", "independent", "nonblocking"),
 }
+# Only for patterns that are meshes: test_kernel_cgns.py.
+MESH_MODES: dict[str, tuple[str | None, ...]] = {"cgns": ("collective", "independent", "serial")}
 
 
 @dataclass(frozen=True)

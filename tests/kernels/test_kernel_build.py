@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from iokernel_stacks import MODES, Stack
+from iokernel_stacks import MESH_MODES, MODES, Stack
 
 GIB = 2**30
 
@@ -30,10 +30,10 @@ def test_list(stack: Stack) -> None:
     found = listing(stack)
     assert {"s3d", "ior"} <= {p["name"] for p in found["patterns"]}
     modes = {m["name"]: tuple(m["modes"]) or (None,) for m in found["methods"]}
-    assert modes == MODES
+    assert modes == {**MODES, **MESH_MODES}
     assert all(m["available"] and m["reason"] is None for m in found["methods"])
     assert ("Open MPI" if stack.name == "openmpi" else "MPICH") in found["libraries"]["mpi"]
-    assert set(found["libraries"]) == {"mpi", "hdf5", "pnetcdf"}
+    assert set(found["libraries"]) == {"mpi", "hdf5", "pnetcdf", "cgns"}
 
 
 def test_list_says_what_is_missing(poor: Stack) -> None:

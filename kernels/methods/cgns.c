@@ -1,0 +1,229 @@
+/* cgns: one CGNS file on HDF5, through the CGNS library's own calls.
+ *
+ * collective and independent are cgp_pio_mode's: cgp_ calls, which first make every node of the file
+ * (define), then fill and read them in parts. serial: one process and the cg_ calls of before, each of which
+ * makes its node and writes it. All zones are in one base; a zone's fields are in one solution, its user's
+ * arrays in one UserDefinedData_t.
+ *
+ * The library keeps its communicator, hints and mode for the whole program: they are set before each open. */
+#include "cgns_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const io_method io_method_cgns;
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return io_cgns_start(&io_method_cgns, ctx, path, schema, true, file);
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    return io_cgns_start(&io_method_cgns, ctx, path, schema, false, file);
+}
+
+int io_cgns_fail(const cgns_file *f, const char *call) {
+    return io_fail_library(f->base.ctx->error, call, f->base.path, cg_get_error());
+}
+
+/* ---------------------------------------------------------------- zones */
+
+/* Vertices and cells of a data set's zone: structured zones have both along each edge, fastest first. */
+static int sizes_of(const cgns_file *f, int dataset, cgsize_t size[9]) {
+    const io_schema *s = f->base.schema;
+    const io_dataset *d = &s->datasets[dataset];
+    memset(size, 0, 9 * sizeof *size);
+    for (int i = 0; i < d->ndims; i++) {
+        size[i] = (cgsize_t)s->dims[d->dim[d->ndims - 1 - i]].length;
+        if (d->ndims > 1) size[d->ndims + i] = size[i] - 1;
+    }
+    for (int i = dataset; i < s->ndatasets && s->datasets[i].zone == d->zone; i++)
+        if (s->datasets[i].role == IO_CONNECTIVITY) size[1] = (cgsize_t)s->dims[s->datasets[i].dim[0]].length;
+    return d->ndims;
+}
+
+static int make_zone(cgns_file *f, int dataset) {
+    char name[IO_CGNS_NAME];
+    cgsize_t size[9];
+    bool structured = sizes_of(f, dataset, size) > 1;
+    snprintf(name, sizeof name, IO_CGNS_ZONE, f->base.schema->datasets[dataset].zone + 1);
+    f->base.calls++;
+    if (cg_zone_write(f->id, f->in_base, name, size,
+                      structured ? CGNS_ENUMV(Structured) : CGNS_ENUMV(Unstructured), &f->zone[dataset]))
+        return io_cgns_fail(f, "cg_zone_write");
+    return 0;
+}
+
+/* Zones are numbered by their names, and ours are in that order. */
+static int find_zone(cgns_file *f, int dataset) {
+    char name[IO_CGNS_NAME], right[IO_CGNS_NAME];
+    cgsize_t size[9], found[9] = {0};
+    int n = sizes_of(f, dataset, size);
+    f->zone[dataset] = f->base.schema->datasets[dataset].zone + 1;
+    snprintf(right, sizeof right, IO_CGNS_ZONE, f->zone[dataset]);
+    f->base.calls++;
+    if (cg_zone_read(f->id, f->in_base, f->zone[dataset], name, found))
+        return io_cgns_fail(f, "cg_zone_read");
+    if (!strcmp(name, right) && !memcmp(size, found, (n > 1 ? 6 : 2) * sizeof *size)) return 0;
+    return io_fail(
+        f->base.ctx->error,
+        "cg_zone_read: zone %d is %s with %lld, %lld, %lld vertices and cells; right is %s with %lld, "
+        "%lld, %lld, as the options ask: %s",
+        f->zone[dataset], name, (long long)found[0], (long long)found[1], (long long)found[2], right,
+        (long long)size[0], (long long)size[1], (long long)size[2], f->base.path);
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static int make_base(cgns_file *f) {
+    f->base.calls++;
+    return cg_base_write(f->id, IO_CGNS_BASE, 3, 3, &f->in_base) ? io_cgns_fail(f, "cg_base_write") : 0;
+}
+
+static int find_base(cgns_file *f) {
+    char name[IO_CGNS_NAME];
+    int bases = 0, zones = 0, cell_dimension, dimension;
+    io_error *error = f->base.ctx->error;
+    f->in_base = 1;
+    f->base.calls += 3;
+    if (cg_nbases(f->id, &bases)) return io_cgns_fail(f, "cg_nbases");
+    if (bases != 1)
+        return io_fail(error, "cg_nbases: %d bases; right is one, as this program writes: %s", bases,
+                       f->base.path);
+    if (cg_base_read(f->id, 1, name, &cell_dimension, &dimension)) return io_cgns_fail(f, "cg_base_read");
+    if (cg_nzones(f->id, 1, &zones)) return io_cgns_fail(f, "cg_nzones");
+    int right = f->base.schema->datasets[f->base.schema->ndatasets - 1].zone + 1;
+    if (zones == right) return 0;
+    return io_fail(error, "cg_nzones: %d zones; right is %d, as the options ask: %s", zones, right,
+                   f->base.path);
+}
+
+/* The first of its zone, or of its role there? */
+static bool is_first(const io_schema *s, int dataset, bool of_role) {
+    for (int i = dataset - 1; i >= 0 && s->datasets[i].zone == s->datasets[dataset].zone; i--)
+        if (!of_role || s->datasets[i].role == s->datasets[dataset].role) return false;
+    return true;
+}
+
+static int define(io_file *file) {
+    cgns_file *f = (cgns_file *)file;
+    const io_schema *s = file->schema;
+    if (f->creating ? make_base(f) : find_base(f)) return -1;
+    for (int i = 0; i < s->ndatasets; i++) {
+        const io_cgns_role *role = io_cgns_role_of(f, i);
+        if (!is_first(s, i, false))
+            f->zone[i] = f->zone[i - 1];
+        else if (f->creating ? make_zone(f, i) : find_zone(f, i))
+            return -1;
+        if (f->creating && role->make_parent && is_first(s, i, true) && role->make_parent(f, i)) return -1;
+        if (f->creating ? role->make && role->make(f, i) : role->find(f, i)) return -1;
+    }
+    return 0;
+}
+
+/* A call in which nobody else takes part may be left out where there is nothing to move: but for reading
+ * metadata the library asks HDF5 for collective calls, unless it is told not to. */
+static bool may_leave_out(const cgns_file *f) {
+    const char *together = io_hint_value(f->base.ctx->hints, "hdf5_coll_metadata");
+    if (f->base.ctx->mode != IO_INDEPENDENT) return false;
+    return f->creating ? !together || strcmp(together, "true") : together && !strcmp(together, "false");
+}
+
+static int move(io_file *file, const io_part *parts, int n, bool writing) {
+    cgns_file *f = (cgns_file *)file;
+    for (int i = 0; i < n; i++) {
+        const io_dataset *d = &file->schema->datasets[parts[i].dataset];
+        bool empty = !io_part_elements(file->schema, &parts[i]);
+        io_cgns_range range = {.data = empty ? NULL : parts[i].data};
+        if (empty && may_leave_out(f)) continue;
+        for (int k = 0; k < d->ndims; k++) {
+            range.first[k] = (cgsize_t)parts[i].start[d->ndims - 1 - k] + 1;
+            range.last[k] = range.first[k] + (cgsize_t)parts[i].count[d->ndims - 1 - k] - 1;
+        }
+        file->calls++;
+        const io_cgns_role *role = io_cgns_role_of(f, parts[i].dataset);
+        if (writing ? role->write(f, parts[i].dataset, &range) : role->read(f, parts[i].dataset, &range))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
+static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
+
+/* The HDF5 file below, to be closed; -1 with a message. */
+static hid_t hdf5_of(cgns_file *f) {
+    double root;
+    hid_t group;
+    if (cg_root_id(f->id, &root)) return io_cgns_fail(f, "cg_root_id");
+    memcpy(&group, &root, sizeof group); /* the library keeps HDF5's identifiers in doubles */
+    hid_t id = H5Iget_file_id(group);
+    return id < 0 ? io_hdf5_fail(f->base.ctx, "H5Iget_file_id", f->base.path) : id;
+}
+
+static int sync_file(io_file *file) {
+    hid_t id = hdf5_of((cgns_file *)file);
+    int status = id < 0 ? -1 : io_hdf5_sync(file, id);
+    if (id >= 0) H5Fclose(id);
+    return status;
+}
+
+static int hints(io_file *file, MPI_Info *used) {
+    hid_t id = hdf5_of((cgns_file *)file);
+    int status = id < 0 ? -1 : io_hdf5_hints(file, id, used);
+    if (id >= 0) H5Fclose(id);
+    return status;
+}
+
+/* Where SIDS puts it. In mode serial it is not there before it is written. */
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    cgns_file *f = (cgns_file *)file;
+    const io_dataset *d = &file->schema->datasets[dataset];
+    char path[IO_MAX_PATH];
+    haddr_t at = HADDR_UNDEF;
+    snprintf(path, sizeof path, "/" IO_CGNS_BASE "/" IO_CGNS_ZONE "/", d->zone + 1);
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, io_cgns_role_of(f, dataset)->path, d->node);
+    hid_t id = hdf5_of(f), data = id < 0 ? -1 : H5Dopen2(id, path, H5P_DEFAULT);
+    if (data >= 0) {
+        at = H5Dget_offset(data);
+        H5Dclose(data);
+    }
+    if (id >= 0) H5Fclose(id);
+    *offset = at;
+    return at == HADDR_UNDEF ? -1 : 0;
+}
+
+static int close_file(io_file *file) {
+    cgns_file *f = (cgns_file *)file;
+    file->calls++;
+    int code = f->serial ? cg_close(f->id) : cgp_close(f->id);
+    int status = code ? io_cgns_fail(f, f->serial ? "cg_close" : "cgp_close") : 0;
+    io_cgns_release(f);
+    return status;
+}
+
+static void version(char *text, size_t size) {
+    snprintf(text, size, "%d.%d.%d", CGNS_VERSION / 1000, CGNS_VERSION / 100 % 10, CGNS_VERSION / 10 % 10);
+}
+
+const io_method io_method_cgns = {
+    .name = "cgns",
+    .summary = "one CGNS file on HDF5 through the CGNS library",
+    .extension = ".cgns",
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_SERIAL,
+    .default_mode = IO_COLLECTIVE,
+    .traits = IO_TAKES_HINTS,
+    .create = create,
+    .open = open_existing,
+    .define = define,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = sync_file,
+    .close = close_file,
+    .hints = hints,
+    .dataset_offset = dataset_offset,
+    .check_schema = io_cgns_check_schema,
+    .check_hint = io_cgns_check_hint,
+    .version = version,
+};

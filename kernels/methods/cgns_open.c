@@ -1,0 +1,122 @@
+/* Opening a CGNS file, and what can be asked of one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgns_file.h"
+
+int io_cgns_check_hint(const io_hint *hint, io_error *error) {
+    if (strcmp(hint->key, "hdf5_coll_metadata"))
+        return io_fail_usage(error,
+                             "--hint %s: the CGNS library sets HDF5's other properties itself; right is "
+                             "hdf5_coll_metadata",
+                             hint->key);
+#ifndef IOKERNEL_CGNS_METADATA
+    return io_fail_usage(error,
+                         "--hint %s: method cgns needs a shared HDF5 for it, and this build's is static; "
+                         "leave it out",
+                         hint->key);
+#endif
+    if (!strcmp(hint->value, "true") || !strcmp(hint->value, "false")) return 0;
+    return io_fail_usage(error, "--hint %s=%s: right is true or false", hint->key, hint->value);
+}
+
+/* ---------------------------------------------------------------- what its files can hold */
+
+static const char *why_not(const io_schema *s, const io_dataset *d, const io_dataset *first) {
+    bool alike = d->ndims == first->ndims && !memcmp(d->dim, first->dim, sizeof d->dim);
+    if (!d->node || d->role == IO_PARAMETER) return "is of none";
+    if (d->type == IO_BYTE) return "is of bytes";
+    switch (d->role) {
+    case IO_CONNECTIVITY:
+        if (d->ndims == 2 && d->type == IO_INT64 &&
+            io_cgns_element(s->dims[d->dim[1]].length) != CGNS_ENUMV(ElementTypeNull))
+            return NULL;
+        return "is no connectivity of int64[elements][4, 5, 6 or 8]";
+    case IO_USER_ARRAY: return d->ndims == 1 ? NULL : "is a user's array of more than one dimension";
+    default: return alike && (d->ndims == 1 || d->ndims == 3) ? NULL : "has not the shape of a zone";
+    }
+}
+
+int io_cgns_check_schema(const io_schema *schema, io_error *error) {
+    const io_dataset *first = schema->datasets;
+    for (int i = 0; i < schema->ndatasets; i++) {
+        const io_dataset *d = &schema->datasets[i];
+        if (d->zone != first->zone) first = d;
+        const char *why = why_not(schema, d, first);
+        if (!why && d == first && d->role != IO_COORDINATE) why = "begins a zone and is no coordinate";
+        if (why)
+            return io_fail_usage(error,
+                                 "method cgns writes meshes, and data set %s %s; right is a pattern "
+                                 "of zones with coordinates",
+                                 d->name, why);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* The user's hints, and with them word of collective metadata to our H5Fcreate and H5Fopen. */
+static int info_for(const io_ctx *ctx, MPI_Info *info) {
+    const char *metadata = io_hint_value(ctx->hints, "hdf5_coll_metadata");
+    *info = MPI_INFO_NULL;
+    if (!metadata && ctx->info == MPI_INFO_NULL) return 0;
+    int code = ctx->info == MPI_INFO_NULL ? MPI_Info_create(info) : MPI_Info_dup(ctx->info, info);
+    if (!code && metadata) code = MPI_Info_set(*info, IO_CGNS_METADATA_KEY, metadata);
+    return code ? io_fail_mpi(ctx->error, "MPI_Info_set", "hints", code) : 0;
+}
+
+static int open_parallel(cgns_file *f, int mode) {
+    const io_ctx *ctx = f->base.ctx;
+    MPI_Info info;
+    if (info_for(ctx, &info)) return -1;
+    const char *call = "cgp_mpi_comm";
+    int code = cgp_mpi_comm(ctx->comm);
+    if (!code) call = "cgp_mpi_info", code = cgp_mpi_info(info);
+    if (!code)
+        call = "cgp_pio_mode",
+        code = cgp_pio_mode(ctx->mode == IO_COLLECTIVE ? CGP_COLLECTIVE : CGP_INDEPENDENT);
+    if (!code) call = "cgp_open", code = cgp_open(f->base.path, mode, &f->id);
+    int status = code ? io_cgns_fail(f, call) : 0;
+    cgp_mpi_info(MPI_INFO_NULL); /* HDF5 has a copy */
+    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+    return status;
+}
+
+static int open_serial(cgns_file *f, int mode) {
+    if (cg_set_file_type(CG_FILE_HDF5)) return io_cgns_fail(f, "cg_set_file_type");
+    return cg_open(f->base.path, mode, &f->id) ? io_cgns_fail(f, "cg_open") : 0;
+}
+
+int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                  bool creating, io_file **file) {
+    if (*ctx->prefix)
+        return io_fail(
+            ctx->error,
+            "method cgns: --prefix %s: the library looks at the file by its name itself; leave the "
+            "prefix out: %s",
+            ctx->prefix, path);
+    cgns_file *f = io_file_new(sizeof *f, method, ctx, path, schema);
+    if (!f) return -1;
+    f->creating = creating;
+    f->serial = ctx->mode == IO_SERIAL;
+    f->zone = calloc((size_t)schema->ndatasets, sizeof *f->zone);
+    f->index = calloc((size_t)schema->ndatasets, sizeof *f->index);
+    f->base.calls++;
+    int mode = creating ? CG_MODE_WRITE : CG_MODE_READ, status;
+    if (!f->zone || !f->index)
+        status = io_fail(ctx->error, "out of memory for %d data sets: %s", schema->ndatasets, path);
+    else
+        status = f->serial ? open_serial(f, mode) : open_parallel(f, mode);
+    if (status) {
+        io_cgns_release(f);
+        return -1;
+    }
+    *file = &f->base;
+    return 0;
+}
+
+void io_cgns_release(cgns_file *f) {
+    free(f->zone);
+    free(f->index);
+    free(f);
+}

@@ -1,0 +1,138 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cgns_file.h"
+
+CGNS_ENUMT(DataType_t) io_cgns_type(io_type type) {
+    switch (type) {
+    case IO_INT32: return CGNS_ENUMV(Integer);
+    case IO_INT64: return CGNS_ENUMV(LongInteger);
+    case IO_FLOAT32: return CGNS_ENUMV(RealSingle);
+    case IO_FLOAT64: return CGNS_ENUMV(RealDouble);
+    default: return CGNS_ENUMV(DataTypeNull);
+    }
+}
+
+CGNS_ENUMT(ElementType_t) io_cgns_element(uint64_t nodes) {
+    switch (nodes) {
+    case 4: return CGNS_ENUMV(TETRA_4);
+    case 5: return CGNS_ENUMV(PYRA_5);
+    case 6: return CGNS_ENUMV(PENTA_6);
+    case 8: return CGNS_ENUMV(HEXA_8);
+    default: return CGNS_ENUMV(ElementTypeNull);
+    }
+}
+
+const io_cgns_role *io_cgns_role_of(const cgns_file *f, int dataset) {
+    return &(f->serial ? io_cgns_serial : io_cgns_parallel)[f->base.schema->datasets[dataset].role];
+}
+
+/* ---------------------------------------------------------------- parents */
+
+int io_cgns_make_solution(cgns_file *f, int dataset) {
+    int solution;
+    f->base.calls++;
+    if (!cg_sol_write(f->id, f->in_base, f->zone[dataset], "Solution", CGNS_ENUMV(Vertex), &solution))
+        return 0;
+    return io_cgns_fail(f, "cg_sol_write");
+}
+
+int io_cgns_go_to_user_data(cgns_file *f, int dataset) {
+    if (!cg_goto(f->id, f->in_base, "Zone_t", f->zone[dataset], "UserDefinedData_t", 1, "end")) return 0;
+    return io_cgns_fail(f, "cg_goto UserDefinedData_t");
+}
+
+int io_cgns_make_user_data(cgns_file *f, int dataset) {
+    f->base.calls += 2;
+    if (cg_goto(f->id, f->in_base, "Zone_t", f->zone[dataset], "end")) return io_cgns_fail(f, "cg_goto");
+    return cg_user_data_write("UserData") ? io_cgns_fail(f, "cg_user_data_write") : 0;
+}
+
+/* ---------------------------------------------------------------- finding */
+
+typedef struct {
+    char name[IO_CGNS_NAME];
+    CGNS_ENUMT(DataType_t) type;
+    cgsize_t length; /* 0: the library has compared it with the zone */
+} node;
+
+/* What is there as number k, from 1. */
+typedef int look_at(cgns_file *f, int dataset, int k, node *found);
+
+static int look_at_coordinate(cgns_file *f, int dataset, int k, node *found) {
+    return cg_coord_info(f->id, f->in_base, f->zone[dataset], k, &found->type, found->name);
+}
+
+static int look_at_field(cgns_file *f, int dataset, int k, node *found) {
+    return cg_field_info(f->id, f->in_base, f->zone[dataset], 1, k, &found->type, found->name);
+}
+
+static int look_at_array(cgns_file *f, int dataset, int k, node *found) {
+    cgsize_t lengths[12];
+    int dims;
+    (void)f;
+    (void)dataset;
+    if (cg_array_info(k, found->name, &found->type, &dims, lengths)) return -1;
+    for (found->length = 1; dims > 0; dims--) found->length *= lengths[dims - 1];
+    return 0;
+}
+
+/* By its name, and of the right type: the library reads what the file has. */
+static int search(cgns_file *f, int dataset, int n, look_at *look, const char *call) {
+    const io_dataset *d = &f->base.schema->datasets[dataset];
+    cgsize_t length = (cgsize_t)io_dataset_length(f->base.schema, dataset);
+    for (int k = 1; k <= n; k++) {
+        node found = {.length = 0};
+        f->base.calls++;
+        if (look(f, dataset, k, &found)) return io_cgns_fail(f, call);
+        if (strcmp(found.name, d->node)) continue;
+        f->index[dataset] = k;
+        if (found.type == io_cgns_type(d->type) && (!found.length || found.length == length)) return 0;
+        return io_fail(f->base.ctx->error,
+                       "%s: %s is of another type or length; right is %s[%lld], as the options ask: %s", call,
+                       d->node, io_type_name(d->type), (long long)length, f->base.path);
+    }
+    return io_fail(f->base.ctx->error, "%s: no %s in zone %d; right is a file as this program writes: %s",
+                   call, d->node, f->zone[dataset], f->base.path);
+}
+
+int io_cgns_find_coordinate(cgns_file *f, int dataset) {
+    int n = 0;
+    f->base.calls++;
+    if (cg_ncoords(f->id, f->in_base, f->zone[dataset], &n)) return io_cgns_fail(f, "cg_ncoords");
+    return search(f, dataset, n, look_at_coordinate, "cg_coord_info");
+}
+
+int io_cgns_find_field(cgns_file *f, int dataset) {
+    int n = 0;
+    f->base.calls++;
+    if (cg_nfields(f->id, f->in_base, f->zone[dataset], 1, &n)) return io_cgns_fail(f, "cg_nfields");
+    return search(f, dataset, n, look_at_field, "cg_field_info");
+}
+
+int io_cgns_find_array(cgns_file *f, int dataset) {
+    int n = 0;
+    f->base.calls += 2;
+    if (io_cgns_go_to_user_data(f, dataset)) return -1;
+    if (cg_narrays(&n)) return io_cgns_fail(f, "cg_narrays");
+    return search(f, dataset, n, look_at_array, "cg_array_info");
+}
+
+int io_cgns_find_section(cgns_file *f, int dataset) {
+    const io_schema *s = f->base.schema;
+    const io_dataset *d = &s->datasets[dataset];
+    char name[IO_CGNS_NAME] = "";
+    CGNS_ENUMT(ElementType_t) type, right = io_cgns_element(s->dims[d->dim[1]].length);
+    cgsize_t first, last, elements = (cgsize_t)s->dims[d->dim[0]].length;
+    int boundary, parents;
+    f->base.calls++;
+    f->index[dataset] = 1;
+    if (cg_section_read(f->id, f->in_base, f->zone[dataset], 1, name, &type, &first, &last, &boundary,
+                        &parents))
+        return io_cgns_fail(f, "cg_section_read");
+    if (!strcmp(name, d->node) && type == right && first == 1 && last == elements) return 0;
+    return io_fail(f->base.ctx->error,
+                   "cg_section_read: %s has elements %lld to %lld; right is %s with 1 to %lld of %s: %s",
+                   name, (long long)first, (long long)last, d->node, (long long)elements,
+                   cg_ElementTypeName(right), f->base.path);
+}

@@ -1,0 +1,73 @@
+#include "hdf5_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+hid_t io_hdf5_type(io_type type) {
+    switch (type) {
+    case IO_BYTE: return H5T_NATIVE_UINT8;
+    case IO_INT32: return H5T_NATIVE_INT32;
+    case IO_INT64: return H5T_NATIVE_INT64;
+    case IO_FLOAT32: return H5T_NATIVE_FLOAT;
+    default: return H5T_NATIVE_DOUBLE;
+    }
+}
+
+/* The first message of HDF5's error stack that says more than "can't do it": the innermost. */
+static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *text) {
+    (void)n;
+    snprintf(text, 512, "%s: %s", entry->func_name, entry->desc);
+    return 0;
+}
+
+int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path) {
+    char text[512] = "no message";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
+    /* Upward ends at the API call; the system's own words are at the other end. */
+    char inner[512] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, innermost, inner);
+    return io_fail_library(ctx->error, call, path, inner[0] ? inner : text);
+}
+
+/* What HDF5 writes to: an MPI_File or a file descriptor. */
+static int handle_of(hid_t id, void **handle, bool *mpi) {
+    hid_t access = H5Fget_access_plist(id);
+    if (access < 0) return -1;
+    *mpi = H5Pget_driver(access) == H5FD_MPIO;
+    return H5Pclose(access) < 0 || H5Fget_vfd_handle(id, H5P_DEFAULT, handle) < 0 ? -1 : 0;
+}
+
+int io_hdf5_sync(io_file *file, hid_t id) {
+    void *handle = NULL;
+    bool mpi;
+    file->calls += 2;
+    if (H5Fflush(id, H5F_SCOPE_GLOBAL) < 0) return io_hdf5_fail(file->ctx, "H5Fflush", file->path);
+    /* H5Fflush hands its buffers to the layer below; durable is what that one promises. */
+    if (handle_of(id, &handle, &mpi)) return io_hdf5_fail(file->ctx, "H5Fget_vfd_handle", file->path);
+    if (!mpi) return fsync(*(int *)handle) ? io_fail_errno(file->ctx->error, "fsync", file->path, errno) : 0;
+    int code = MPI_File_sync(*(MPI_File *)handle);
+    return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
+}
+
+/* What HDF5 itself says of collective metadata, beside MPI's hints. */
+static int add_metadata(hid_t id, MPI_Info used) {
+    hbool_t read = false, write = false;
+    hid_t access = H5Fget_access_plist(id);
+    if (access < 0) return -1;
+    int status =
+        H5Pget_all_coll_metadata_ops(access, &read) < 0 || H5Pget_coll_metadata_write(access, &write) < 0;
+    if (!status) MPI_Info_set(used, "hdf5_coll_metadata_read", read ? "true" : "false");
+    if (!status) MPI_Info_set(used, "hdf5_coll_metadata_write", write ? "true" : "false");
+    return H5Pclose(access) < 0 || status ? -1 : 0;
+}
+
+int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used) {
+    void *handle = NULL;
+    bool mpi;
+    if (handle_of(id, &handle, &mpi)) return io_hdf5_fail(file->ctx, "H5Fget_vfd_handle", file->path);
+    if (!mpi) return 0;
+    int code = MPI_File_get_info(*(MPI_File *)handle, used);
+    if (code) return io_fail_mpi(file->ctx->error, "MPI_File_get_info", file->path, code);
+    return add_metadata(id, *used) ? io_hdf5_fail(file->ctx, "H5Pget_coll_metadata_write", file->path) : 0;
+}

@@ -1,0 +1,19 @@
+/* What the methods on top of HDF5 share: its types, its messages, and the MPI file below a file of its own.
+ */
+#ifndef IOGAUGE_HDF5_FILE_H
+#define IOGAUGE_HDF5_FILE_H
+
+#include <hdf5.h>
+
+#include "method.h"
+
+hid_t io_hdf5_type(io_type type);
+
+/* io_fail_library with the message of HDF5's error stack; before any other call of it. */
+int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path);
+
+/* The methods' sync and hints, for a file that HDF5 has open through MPI-IO or, in mode serial, without. */
+int io_hdf5_sync(io_file *file, hid_t id);
+int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used);
+
+#endif
