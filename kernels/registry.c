@@ -72,6 +72,10 @@ int io_method_find(const char *name, const io_method **method, io_error *error) 
     return io_fail_usage(error, "method '%s' is unknown; right is one of %s", name, names);
 }
 
+bool io_method_writes_alone(const io_method *method) {
+    return method && (method->modes >> IO_INDEPENDENT & 1 || method->traits & IO_ALONE);
+}
+
 void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,
                   const io_schema *schema) {
     io_file *file = calloc(1, size);

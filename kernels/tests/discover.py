@@ -23,16 +23,28 @@ def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     return found
 
 
+def inner_methods(listing: dict[str, Any]) -> list[str]:
+    """Those that can stand behind another, and move something."""
+    return [
+        method["name"]
+        for method in listing["methods"]
+        if method["available"] and method["writes_alone"] and method["name"] != "null"
+    ]
+
+
 def quoted(word: str) -> str:
     return f"[==[{word}]==]"
 
 
 def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
     lines = []
+    queued = {m["name"] for m in listing["methods"] if "inner" in m["options"]}
     for pattern, method, mode in combinations(listing):
         name = ".".join(word for word in (pattern, method, mode) if word)
         command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
         command += ["--method", method, *(["--mode", mode] if mode else [])]
+        if method in queued:
+            command += ["--inner", ",".join(inner_methods(listing))]
         command += ["--processes", options.processes, "--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(

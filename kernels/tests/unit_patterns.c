@@ -25,6 +25,8 @@ static const setting settings[] = {
     {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'C', NULL}}             },
     {"ior",          {{'b', "32"}, {'t', "16"}, {'s', "1"}, {'Z', NULL}}               },
     {"ior",          {{'b', "1001"}, {'t', "77"}, {'s', "3"}, {'F', NULL}, {'C', NULL}}},
+    {"weather",      {{257, "13x17x3"}, {258, "3"}}                                    },
+    {"weather",      {{257, "13x17x3"}, {258, "3"}, {259, NULL}}                       },
     {"ramses-amr",   {{256, "16"}, {259, NULL}}                                        },
     {"ramses-amr",   {{256, "16"}, {257, "process-major"}, {259, NULL}}                },
     {"ramses-amr",   {{256, "8"}, {258, NULL}}                                         },
