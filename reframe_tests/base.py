@@ -70,7 +70,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
 
     A child may define
 
-    - `scale_processes()`: the number of processes that its scale is defined for (None: any);
+    - `scale_processes()`: the number of processes that its scale is defined for (None: any),
+      without those that a method keeps for itself: the data is that of `clients` processes;
+    - `servers()`: how many a method keeps;
+    - `figures()`: the performance variables, keys of the document's `summary` with their units;
     - `scale_steps()`: the number of dumps of its scale;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
 
@@ -123,6 +126,17 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
     def scale_steps(self) -> int:
         return 1
 
+    def servers(self) -> int:
+        return self.the_call.servers
+
+    @property
+    def clients(self) -> int:
+        """The processes that have data."""
+        return self.num_tasks - self.servers()
+
+    def figures(self) -> dict[str, str]:
+        return PERFORMANCE
+
     def expected(self) -> Expected:
         """What the document must say."""
         return Expected(
@@ -172,10 +186,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         """How many processes on how many nodes; what cannot be placed is skipped last of all."""
         shape = placement.shape_of(self.current_partition)
         fixed = self.scale_processes()
-        wanted = self.num_tasks or fixed or 0
+        wanted = self.num_tasks or (fixed + self.servers() if fixed else 0)
         per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
         if not wanted and not self.nodes:
-            wanted = per_node or min(MAX_DEFAULT_PROCESSES, shape.cores)
+            wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, shape.cores), 1 + self.servers())
         local = self.current_partition.scheduler.is_local
         if local and not self.nodes:
             per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
@@ -188,6 +202,10 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
             return
         self.num_tasks = where.processes
         self.where = where
+        if self.clients < 1:
+            self.unplaceable = (
+                f"of {self.num_tasks} processes the method keeps {self.servers()}: none is left"
+            )
         if not local:
             self.num_tasks_per_node = where.per_node
             self.nodes = where.nodes
@@ -328,8 +346,8 @@ class IoBenchmark(rfm.RunOnlyRegressionTest):
         summary = document["summary"]
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(summary[name]), unit)
-            for name, unit in PERFORMANCE.items()
-            if summary[name] is not None and self.is_worth_logging(name)
+            for name, unit in self.figures().items()
+            if summary.get(name) is not None and self.is_worth_logging(name)
         }
 
     def is_worth_logging(self, name: str) -> bool:

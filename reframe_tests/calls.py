@@ -17,6 +17,8 @@ class Call:
     `quick`: part of the suite that `make run` runs.
     `moves_data`: false for `null`, whose verdict is `nothing moved` and whose share of a file
     system's ceilings means nothing.
+    `inner`: for a method that stands in front of another: that one. `servers`: how many of the
+    processes it keeps for itself, unless a test says otherwise.
     """
 
     method: str
@@ -24,16 +26,23 @@ class Call:
     needs: tuple[str, ...] = ()
     quick: bool = False
     moves_data: bool = True
+    inner: str | None = None
+    servers: int = 0
 
     @property
     def name(self) -> str:
-        """`mpiio:collective`, or `posix` where there is nothing to choose."""
-        return f"{self.method}:{self.mode}" if self.mode else self.method
+        """`mpiio:collective`, `ioserver:mpiio`, or `posix` where there is nothing to choose."""
+        second = self.mode or self.inner
+        return f"{self.method}:{second}" if second else self.method
 
     @property
     def options(self) -> list[str]:
         """As `iokernel` takes it."""
-        return [f"--method {self.method}"] + ([f"--mode {self.mode}"] if self.mode else [])
+        return [
+            f"--method {self.method}",
+            *([f"--mode {self.mode}"] if self.mode else []),
+            *([f"--inner {self.inner}"] if self.inner else []),
+        ]
 
     @property
     def environs(self) -> list[str]:
@@ -60,7 +69,14 @@ CALLS = (
     Call("pnetcdf", "collective", needs=("pnetcdf",), quick=True),
     Call("pnetcdf", "independent", needs=("pnetcdf",)),
     Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
+    Call("ioserver", None, inner="posix", servers=1),
+    Call("ioserver", None, inner="mpiio", servers=1, needs=("mpiio",)),
+    Call("ioserver", None, inner="hdf5", servers=1, needs=("hdf5",)),
+    Call("ioserver", None, inner="pnetcdf", servers=1, needs=("pnetcdf",)),
 )
+
+# The calls that keep processes for themselves.
+SERVED = tuple(call.name for call in CALLS if call.servers)
 
 # The features that are options of the kernels' build, -DIOKERNEL_<NAME>=ON|OFF.
 LIBRARIES = ("hdf5", "pnetcdf")
