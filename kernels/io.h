@@ -15,6 +15,13 @@
 #define IO_MAX_ATTRIBUTES 8
 #define IO_MAX_PATH 4096
 
+typedef struct {
+    const char *name;  /* long name, or NULL */
+    int letter;        /* short name, or a number above 255 */
+    const char *value; /* what it takes, or NULL for a flag */
+    const char *help;
+} io_option;
+
 typedef enum { IO_BYTE, IO_INT32, IO_INT64, IO_FLOAT32, IO_FLOAT64, IO_TYPES } io_type;
 
 /* What a data set is for; CGNS-like formats store coordinates and connectivity differently. */
@@ -83,7 +90,8 @@ typedef struct {
 /* The first error of this process; later ones are consequences and are dropped. */
 typedef struct {
     bool set;
-    bool usage; /* the command line is wrong: exit status 2 */
+    bool usage;   /* the command line is wrong: exit status 2 */
+    bool relayed; /* another process's, told to many: it counts once */
     char text[2048];
 } io_error;
 
@@ -96,6 +104,7 @@ typedef struct {
     const io_hints *hints;
     MPI_Info info;      /* the hints that MPI may see; MPI_INFO_NULL where there are none */
     const char *prefix; /* goes before every name given to MPI-IO; "" for none */
+    void *state;        /* the method's own, of its options; NULL where it has none */
     io_error *error;
 } io_ctx;
 

@@ -8,6 +8,7 @@
 #include "compat/s3d_io.h"
 #include "core/options.h"
 #include "core/run.h"
+#include "core/servers.h"
 
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
@@ -89,7 +90,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
         io_world_complain(&world);
         status = world.error.usage ? EXIT_USAGE : EXIT_FAILURE;
     } else {
-        status = run_all(run, &world) ? EXIT_FAILURE : EXIT_SUCCESS;
+        status = io_run_with_servers(run, &world, run_all) ? EXIT_FAILURE : EXIT_SUCCESS;
     }
     if (status == EXIT_FAILURE) {
         signal(SIGALRM, end_now);

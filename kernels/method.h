@@ -3,12 +3,15 @@
  * Add one: a file in methods/ that defines `const io_method io_method_NAME`, a line in
  * methods/methods.def and, when it needs a library, one in CMakeLists.txt (docs/add-a-method.md).
  *
- * The driver calls create, define?, write..., sync?, close, and then open, define?, read..., close,
- * always from every process of ctx->comm and always with the same number of parts. Every function returns 0,
- * or -1 after io_fail...(ctx->error). A method never reads a clock, never prints, keeps no state
- * outside its io_file, and holds at most one more copy of a process's data. */
+ * The driver calls create, define?, write..., sync?, close, and then open, define?, read..., close, always
+ * from every process of ctx->comm and always with the same number of parts (but see servers, below). Every
+ * function returns 0, or -1 after io_fail...(ctx->error). A method never reads a clock, never prints, keeps
+ * no state outside its io_file and the state of its options, and holds at most one more copy of a process's
+ * data. */
 #ifndef IOGAUGE_METHOD_H
 #define IOGAUGE_METHOD_H
+
+#include <jansson.h>
 
 #include "io.h"
 
@@ -27,7 +30,17 @@ enum {
     IO_FILE_PER_PROCESS = 1, /* path names a file of this process only; its data in io_part.offset order */
     IO_MOVES_NOTHING = 2,    /* nothing to read back or verify */
     IO_TAKES_HINTS = 4,
+    IO_ALONE =
+        8, /* without modes, but its writes need no other process: it can stand behind another method */
 };
+
+/* What the busiest of a method's servers did since the last drain. */
+typedef struct {
+    double busy,
+        blocked; /* seconds: with something to do; with a client waiting because the queue was full */
+    uint64_t peak, limit; /* bytes in the queue: the most, and the most allowed */
+    uint64_t rss;         /* bytes of memory, the most since the start */
+} io_queue_use;
 
 struct io_method {
     const char *name, *summary;
@@ -61,6 +74,32 @@ struct io_method {
     int (*check_hint)(const io_hint *hint, io_error *error);
     /* Optional. Name and version of the library used. */
     void (*version)(char *text, size_t size);
+
+    /* Optional: options of its own, as a pattern has them. */
+    const io_option *options; /* ends with one whose letter is 0 */
+    size_t state_size;
+    void (*defaults)(void *state);
+    int (*option)(void *state, int letter, const char *value, io_error *error);
+    /* Checks them against the count of processes that run. `mine` is the run's own copy of this method: one
+     * that stands in front of another takes over its traits and extension, and sets the two members below. */
+    int (*configure)(void *state, uint64_t processes, io_method *mine, io_error *error);
+    json_t *(*describe)(const void *state);
+    const io_method *behind; /* measured without this one for comparison, in mode independent; else NULL */
+    uint64_t servers;        /* so many processes become the method's: they never reach driver and pattern */
+
+    /* For a method with servers. ctx->comm holds the processes of the caller's own kind. */
+    /* By all of `all` together, before anything else. */
+    int (*start)(const io_ctx *ctx, MPI_Comm all, bool serving);
+    /* A server's life, until all its clients have stopped it; their exit status. It measures its own times,
+     * because nobody else can. */
+    int (*serve)(const io_ctx *ctx);
+    /* By clients, last of all. A client that failed is waited for by nobody; then no file is left, unless
+     * `keep`. */
+    void (*stop)(const io_ctx *ctx, int status, bool keep);
+    /* By clients, after closing: returns once all that they wrote is in its files (durable where sync was
+     * called). Until then create, write, sync and close may return early: the data is the servers'. */
+    int (*drain)(const io_ctx *ctx, io_queue_use *use);
+    void (*release)(void *state);
 };
 
 typedef struct {
@@ -71,6 +110,14 @@ typedef struct {
 
 const io_method_entry *io_methods(int *n);
 int io_method_find(const char *name, const io_method **method, io_error *error);
+/* Can it write whenever one process has something, without the others? */
+bool io_method_writes_alone(const io_method *method);
+
+/* For a method that stands in front of another: its create or open, and define where it has that. */
+int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                     io_file **file);
+int io_method_open(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                   io_file **file);
 
 /* A zeroed file of `size` bytes that begins with an io_file, filled in; NULL after io_fail. */
 void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,

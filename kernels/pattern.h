@@ -6,20 +6,13 @@
 #ifndef IOGAUGE_PATTERN_H
 #define IOGAUGE_PATTERN_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "io.h"
 #include "method.h"
 
-typedef struct {
-    const char *name;  /* long name, or NULL */
-    int letter;        /* short name, or a number above 255 */
-    const char *value; /* what it takes, or NULL for a flag */
-    const char *help;
-} io_option;
-
 typedef struct io_pattern io_pattern;
+typedef struct io_chosen io_chosen;
 #define IO_MAX_STRETCHES 8
 
 /* What was asked for; patterns whose options have a common meaning (IOR's letters) set these. */
@@ -27,12 +20,17 @@ typedef struct {
     const io_pattern *pattern;
     void *state; /* the pattern's */
     const io_method *method;
+    void *method_state; /* of its options */
+    io_method own;      /* this run's copy of a method that has a `configure` */
+    io_chosen *chosen;  /* methods' options as they were given (method_options.h) */
+    int nchosen;
     io_mode mode;
     bool mode_given;
     char dir[IO_MAX_PATH];
     io_hints hints;
     const char *prefix;
     uint64_t steps, repeats, seed, processes; /* processes: with plan */
+    double compute_seconds;                   /* between dumps */
     uint64_t io_group; /* files of their own: one process of each so many at a time; 0: all at once */
     bool fsync, write, read, verify, keep, ceilings, drop_caches, space_check, phases, plan;
     const char *json;

@@ -80,6 +80,22 @@ int io_method_find(const char *name, const io_method **method, io_error *error) 
     return io_fail_usage(error, "method '%s' is unknown; right is one of %s", name, names);
 }
 
+bool io_method_writes_alone(const io_method *method) {
+    return method && (method->modes >> IO_INDEPENDENT & 1 || method->traits & IO_ALONE);
+}
+
+static int define(io_file *file) { return file->method->define ? file->method->define(file) : 0; }
+
+int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                     io_file **file) {
+    return method->create(ctx, path, schema, file) ? -1 : define(*file);
+}
+
+int io_method_open(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
+                   io_file **file) {
+    return method->open(ctx, path, schema, file) ? -1 : define(*file);
+}
+
 void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,
                   const io_schema *schema) {
     io_file *file = calloc(1, size);

@@ -52,7 +52,9 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
 
     A child may define
 
-    - `scale_processes()`: the number of processes that its scale is defined for (None: any);
+    - `scale_processes()`: the number of processes that its scale is defined for (None: any),
+      without those that a method keeps for itself: the data is that of `clients` processes;
+    - `servers()`: how many a method keeps;
     - `scale_steps()`: the number of dumps of its scale;
     - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
@@ -115,6 +117,14 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         """Part of the suite that `make run` runs, at QUICK_SCALE."""
         return self.the_call.quick
 
+    def servers(self) -> int:
+        return self.the_call.servers
+
+    @property
+    def clients(self) -> int:
+        """The processes that have data."""
+        return self.num_tasks - self.servers()
+
     def expected(self) -> Expected:
         """What the document must say."""
         return Expected(
@@ -165,10 +175,10 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         shape = placement.shape_of(self.current_partition)
         fixed = self.scale_processes()
         alone = self.the_call.processes
-        wanted = alone or self.num_tasks or fixed or 0
+        wanted = alone or self.num_tasks or (fixed + self.servers() if fixed else 0)
         per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
         if not wanted and not self.nodes:
-            wanted = per_node or min(MAX_DEFAULT_PROCESSES, shape.cores)
+            wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, shape.cores), 1 + self.servers())
         local = self.current_partition.scheduler.is_local
         if local and not self.nodes:
             per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
@@ -184,6 +194,10 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
             return
         self.num_tasks = where.processes
         self.where = where
+        if self.clients < 1:
+            self.unplaceable = (
+                f"of {self.num_tasks} processes the method keeps {self.servers()}: none is left"
+            )
         if not local:
             self.num_tasks_per_node = where.per_node
             self.nodes = where.nodes

@@ -19,6 +19,8 @@ class Call:
     system's ceilings means nothing.
     `only_meshes`: only for patterns that are meshes.
     `processes`: the only number of processes that it runs with; None: any.
+    `inner`: for a method that stands in front of another: that one. `servers`: how many of the
+    processes it keeps for itself, unless a test says otherwise.
     """
 
     method: str
@@ -28,16 +30,23 @@ class Call:
     moves_data: bool = True
     only_meshes: bool = False
     processes: int | None = None
+    inner: str | None = None
+    servers: int = 0
 
     @property
     def name(self) -> str:
-        """`mpiio:collective`, or `posix` where there is nothing to choose."""
-        return f"{self.method}:{self.mode}" if self.mode else self.method
+        """`mpiio:collective`, `ioserver:mpiio`, or `posix` where there is nothing to choose."""
+        second = self.mode or self.inner
+        return f"{self.method}:{second}" if second else self.method
 
     @property
     def options(self) -> list[str]:
         """As `iokernel` takes it."""
-        return [f"--method {self.method}"] + ([f"--mode {self.mode}"] if self.mode else [])
+        return [
+            f"--method {self.method}",
+            *([f"--mode {self.mode}"] if self.mode else []),
+            *([f"--inner {self.inner}"] if self.inner else []),
+        ]
 
     @property
     def environs(self) -> list[str]:
@@ -67,7 +76,14 @@ CALLS = (
     Call("cgns", "collective", needs=("hdf5", "cgns"), only_meshes=True),
     Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True),
     Call("cgns", "serial", needs=("hdf5", "cgns"), only_meshes=True, processes=1),
+    Call("ioserver", None, inner="posix", servers=1),
+    Call("ioserver", None, inner="mpiio", servers=1, needs=("mpiio",)),
+    Call("ioserver", None, inner="hdf5", servers=1, needs=("hdf5",)),
+    Call("ioserver", None, inner="pnetcdf", servers=1, needs=("pnetcdf",)),
 )
+
+# The calls that keep processes for themselves.
+SERVED = tuple(call.name for call in CALLS if call.servers)
 
 # The features that are options of the kernels' build, -DIOKERNEL_<NAME>=ON|OFF.
 LIBRARIES = ("hdf5", "pnetcdf", "cgns")

@@ -19,6 +19,16 @@ SUMMARY = {
     "read_fraction_fpp": "1",
     "write_fraction_shared": "1",
     "read_fraction_shared": "1",
+    # of methods with processes of their own
+    "apparent_bw": "MiB/s",
+    "direct_bw": "MiB/s",
+    "apparent_speedup": "1",
+    "overlap": "1",
+    "durable_bw": "MiB/s",
+    "blocked_time": "s",
+    "drain_time": "s",
+    "queue_peak": "B",
+    "io_fraction": "1",
 }
 
 Figures = dict[str, tuple[float, str]]

@@ -110,7 +110,7 @@ class Ior(IoBenchmark):
 
     def payload_bytes(self) -> int:
         scale = SCALES[self.scale]
-        return scale.block * scale.segments * self.num_tasks * self.dumps
+        return scale.block * scale.segments * self.clients * self.dumps
 
     # ---------------------------------------------------------------- the real ior
 

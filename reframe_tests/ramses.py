@@ -38,7 +38,7 @@ HINT_SETS = {
     "cb-enable-ds-disable": ("enable", "disable"),
 }
 
-OWN_FILES = ["posix"]
+OWN_FILES = ["posix", "ioserver:posix"]
 
 # ---------------------------------------------------------------- how large a dump is
 
@@ -108,7 +108,7 @@ class RamsesBenchmark(IoBenchmark):
 
     def payload_bytes(self) -> int:
         of = own_bytes if self.own_files else shared_bytes
-        return of(self.contents, SCALES[self.scale].size, self.num_tasks) * self.dumps
+        return of(self.contents, SCALES[self.scale].size, self.clients) * self.dumps
 
     def is_quick(self) -> bool:
         """Part of the suite that `make run` runs."""
@@ -135,7 +135,7 @@ class RamsesOwnFiles(RamsesBenchmark):
         return super().run_options() + ([f"--io-group {self.io_group}"] if self.io_group else [])
 
     def is_quick(self) -> bool:
-        return bool(self.contents == "hydro")
+        return (self.contents, self.call) == ("hydro", "posix")
 
 
 @rfm.simple_test

@@ -58,9 +58,9 @@ class S3d(IoBenchmark):
     def process_grid(self) -> tuple[int, int, int]:
         """The scale's own, unless another number of processes was asked for."""
         fixed = SCALES[self.scale].processes
-        if fixed and self.num_tasks == self.scale_processes():
+        if fixed and self.clients == self.scale_processes():
             return fixed
-        return near_cubic(self.num_tasks)
+        return near_cubic(self.clients)
 
     def grid(self) -> tuple[int, int, int]:
         """Points of the whole grid."""

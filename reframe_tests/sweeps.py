@@ -16,6 +16,7 @@ CALLS = calls.names(
     without=[
         *("null", "posix-shared", "master", "mpiio:nonblocking", "mpiio:ordered"),
         *("mpiio:independent", "hdf5:independent", "pnetcdf:independent", "pnetcdf:nonblocking"),
+        *calls.SERVED,
     ]
 )
 

@@ -68,6 +68,7 @@ static int measure_one(const io_session *session, uint64_t share, const io_metho
     what.method = method;
     what.steps = 1;
     what.io_group = 0;
+    what.compute_seconds = 0;
     io_session s = *session;
     s.what = &what;
     s.found = NULL;

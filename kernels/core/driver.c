@@ -7,6 +7,7 @@
 #include "beside.h"
 #include "evidence.h"
 #include "series.h"
+#include "servers.h"
 #include "visit.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
@@ -15,10 +16,11 @@ const io_phase_name io_phases[IO_PHASES] = {
     [IO_WRITE] = {"write",  IO_WRITING},
       [IO_FLUSH] = {"flush",  IO_WRITING},
     [IO_CLOSE] = {"close",  IO_WRITING},
-      [IO_OPEN] = {"open",   IO_READING},
-    [IO_READ_DEFINE] = {"define", IO_READING},
-      [IO_READ] = {"read",   IO_READING},
-    [IO_READ_CLOSE] = {"close",  IO_READING},
+      [IO_DRAIN] = {"drain",  IO_WRITING},
+    [IO_OPEN] = {"open",   IO_READING},
+      [IO_READ_DEFINE] = {"define", IO_READING},
+    [IO_READ] = {"read",   IO_READING},
+      [IO_READ_CLOSE] = {"close",  IO_READING},
 };
 
 /* One step of one direction, in flight: its file, or one after the other of a series. */
@@ -42,6 +44,7 @@ static void begin(flight *f, io_phase phase) {
     io_world_doing(f->session->world, name->name, f->session->what->method->name, f->path);
     MPI_Barrier(f->session->world->comm);
     f->began = MPI_Wtime();
+    if (!f->session->began) f->session->began = f->began;
 }
 
 static int end(flight *f, io_phase phase) {
@@ -61,6 +64,7 @@ static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
                       .hints = c->hints,
                       .info = c->info,
                       .prefix = c->prefix,
+                      .state = c->method_state,
                       .error = &s->world->error};
     int most = io_most_parts(c->pattern, c->state);
     f->parts = malloc((size_t)most * sizeof *f->parts);
@@ -218,6 +222,8 @@ static int phase(flight *f, io_phase which, int (*work)(flight *)) {
 /* What the library made of the file, asked once, between two phases. */
 static int note(flight *f) {
     io_found *found = f->session->found;
+    if (f->direction == IO_WRITING && f->session->what->method->servers)
+        return 0; /* it may not be there yet */
     return found ? io_note_file(found, f->session->world, f->file) : 0;
 }
 
@@ -342,9 +348,13 @@ int io_measure(io_session *s, io_sample *sample) {
     uint64_t rank = (uint64_t)s->world->rank;
     int status = 0;
     *sample = (io_sample){0};
+    s->began = 0;
     if (s->write) io_remove_own(s); /* fresh files: overwriting is another measurement */
-    for (uint64_t step = 0; s->write && step < c->steps && !status; step++)
+    for (uint64_t step = 0; s->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
+        if (!status) io_compute(s);
+    }
+    if (!status && s->write) status = io_drain(s, sample);
     if (!status && s->found) status = io_look_at_files(s);
     if (!status && s->read) {
         io_cool_files(s);

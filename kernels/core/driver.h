@@ -13,6 +13,7 @@ typedef enum {
     IO_WRITE,
     IO_FLUSH,
     IO_CLOSE,
+    IO_DRAIN,
     IO_OPEN,
     IO_READ_DEFINE,
     IO_READ,
@@ -50,6 +51,8 @@ typedef struct {
     double fill;                                /* seconds to make the values, slowest process; in no phase */
     double bandwidth[IO_DIRECTIONS];            /* MiB/s of the payload over that; 0 where nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
+    double between;     /* seconds from the first creating to the end of writing, without `seconds` */
+    io_queue_use queue; /* of a method with servers */
 } io_sample;
 
 /* One thing to measure: the run itself, or a ceiling beside it. */
@@ -57,11 +60,13 @@ typedef struct {
     const io_pattern *pattern;
     void *state;
     const io_method *method;
+    void *method_state;
     io_mode mode;
     const io_hints *hints;
     MPI_Info info;
     const char *dir, *prefix;
     uint64_t steps, seed, io_group;
+    double compute_seconds; /* between dumps */
     bool fsync, drop_caches;
 } io_case;
 
@@ -74,6 +79,7 @@ typedef struct {
     char *buffer; /* this process's data of one step */
     uint64_t repeat;
     bool write, read, verify, keep;
+    double began;    /* when the repeat's first file was about to be created; 0: not yet */
     uint64_t stored; /* bytes of the files that this process looked at */
     io_found *found; /* NULL for ceilings: nothing is verified or recorded */
 } io_session;
@@ -93,5 +99,7 @@ typedef struct {
     io_sample fpp, shared;
 } io_ceilings;
 int io_measure_ceilings(const io_session *session, uint64_t bytes, io_ceilings *ceilings);
+/* direct.c: the same data written by the method that stands behind the run's; sample: only the writing. */
+int io_measure_direct(const io_session *session, io_sample *sample);
 
 #endif

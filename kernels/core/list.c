@@ -53,6 +53,13 @@ static json_t *cross_json(void) {
     return cross;
 }
 
+static json_t *options_of(const io_method *m) {
+    json_t *options = json_array();
+    for (const io_option *o = m ? m->options : NULL; o && o->letter; o++)
+        json_array_append_new(options, json_string(o->name));
+    return options;
+}
+
 static json_t *list_json(void) {
     json_t *methods = json_array(), *patterns = json_array();
     int n;
@@ -61,11 +68,12 @@ static json_t *list_json(void) {
         const io_method *m = entries[i].method;
         char reason[128];
         snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
-        json_array_append_new(methods,
-                              json_pack("{s:s,s:b,s:s,s:o,s:s?,s:s?}", "name", entries[i].name, "available",
-                                        m != NULL, "summary", m ? m->summary : "", "modes", modes_of(m),
-                                        "default_mode", m && m->modes ? io_mode_name(m->default_mode) : NULL,
-                                        "reason", m ? NULL : reason));
+        json_array_append_new(methods, json_pack("{s:s,s:b,s:s,s:o,s:s?,s:o,s:b,s:s?}", "name",
+                                                 entries[i].name, "available", m != NULL, "summary",
+                                                 m ? m->summary : "", "modes", modes_of(m), "default_mode",
+                                                 m && m->modes ? io_mode_name(m->default_mode) : NULL,
+                                                 "options", options_of(m), "writes_alone",
+                                                 io_method_writes_alone(m), "reason", m ? NULL : reason));
     }
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hints.h"
+#include "method_options.h"
 
 enum {
     METHOD = 1000,
@@ -15,6 +16,7 @@ enum {
     PREFIX,
     FSYNC,
     IO_GROUP,
+    COMPUTE,
     STEPS,
     REPEAT,
     WRITE_ONLY,
@@ -41,6 +43,7 @@ static const io_option common[] = {
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
     {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
+    {"compute-seconds", COMPUTE, "T", "compute between dumps, and say how much of the time went into I/O"},
     {"steps", STEPS, "N", "dumps, a file each (default 1)"},
     {"repeat", REPEAT, "N", "repeats, with fresh files (default 1)"},
     {"write-only", WRITE_ONLY, NULL, "do not read back"},
@@ -59,7 +62,7 @@ static const io_option common[] = {
     {"version", VERSION, NULL, "version of iokernel and its libraries"},
     {0},
 };
-#define MOST_OPTIONS 64
+#define MOST_OPTIONS 96
 
 /* getopt's tables, from the common options and the pattern's. */
 static void add_options(const io_option *from, struct option *longs, int *n, char *shorts) {
@@ -90,6 +93,13 @@ static int set_dir(io_run *run, const char *value, io_error *error) {
     return 0;
 }
 
+static int set_seconds(io_run *run, const char *value, io_error *error) {
+    char *end;
+    run->compute_seconds = strtod(value, &end);
+    if (end != value && !*end && run->compute_seconds > 0 && run->compute_seconds < 1e6) return 0;
+    return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
+}
+
 static int set_common(io_run *run, io_action *action, int letter, const char *value, io_error *error) {
     switch (letter) {
     case METHOD: return io_method_find(value, &run->method, error);
@@ -99,6 +109,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case PREFIX: run->prefix = value; return 0;
     case FSYNC: run->fsync = true; return 0;
     case IO_GROUP: return io_parse_count("--io-group", value, &run->io_group, error);
+    case COMPUTE: return set_seconds(run, value, error);
     case STEPS: return io_parse_count("--steps", value, &run->steps, error);
     case REPEAT: return io_parse_count("--repeat", value, &run->repeats, error);
     case WRITE_ONLY: run->read = false; return 0;
@@ -165,13 +176,17 @@ int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *
     bool named = argc > 1 && argv[1][0] != '-';
     if (named && choose_pattern(argv[1], run, error)) return -1;
     add_options(common, longs, &n, shorts);
+    int own = n;
+    io_method_options_add(longs, &n, MOST_OPTIONS);
     if (named) add_options(run->pattern->options, longs, &n, shorts);
     optind = named ? 2 : 1;
     opterr = 0;
     while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (c == '?' || c == ':') return bad_option(c, argv, error);
-        int status = c >= METHOD ? set_common(run, action, c, optarg, error)
-                                 : run->pattern->option(run->state, run, c, optarg, error);
+        int status = c >= IO_METHOD_LETTER
+                         ? io_method_options_keep(run, longs[own + c - IO_METHOD_LETTER].name, optarg, error)
+                     : c >= METHOD ? set_common(run, action, c, optarg, error)
+                                   : run->pattern->option(run->state, run, c, optarg, error);
         if (status) return -1;
     }
     if (optind < argc)
@@ -186,6 +201,7 @@ void io_options_release(io_run *run) {
     if (run->state && run->pattern->release) run->pattern->release(run->state);
     free(run->state);
     free(run->hints.items);
+    io_method_options_release(run);
 }
 
 static int check_mode(io_run *run, uint64_t processes, io_error *error) {
@@ -221,6 +237,9 @@ static int check_own_hints(io_run *run, io_error *error) {
 }
 
 int io_configure(io_run *run, uint64_t processes, io_error *error) {
+    if (io_method_configure(run, processes, error)) return -1;
+    if (run->method) processes -= run->method->servers;
+    run->processes = processes;
     if (run->pattern->configure(run->state, run, processes, error)) return -1;
     if (!run->method)
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
@@ -262,6 +281,12 @@ void io_print_help(const io_run *run) {
             /* Neighbours with one table show it once. */
             bool again = !run->pattern && i + 1 < n && patterns[i + 1]->options == patterns[i]->options;
             if (!again) print_options(patterns[i]->options);
+        }
+    const io_method_entry *methods = io_methods(&n);
+    for (int i = 0; i < n; i++)
+        if (methods[i].method && methods[i].method->options) {
+            printf("\nOptions of method %s:\n", methods[i].name);
+            print_options(methods[i].method->options);
         }
     printf("\nOptions:\n");
     print_options(common);

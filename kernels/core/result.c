@@ -60,11 +60,13 @@ static json_t *asked_json(const io_report *r) {
     json_t *argv = json_array();
     for (int i = 0; i < run->argc; i++) json_array_append_new(argv, json_string(run->argv[i]));
     return json_pack(
-        "{s:o,s:s,s:o,s:s,s:o,s:s,s:o,s:s,s:I,s:I,s:b,s:I}", "argv", argv, "pattern", run->pattern->name,
-        "pattern_options", run->pattern->describe(run->state), "method", run->method->name, "mode",
-        run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(), "directory", run->dir,
-        "hints", hints_json(&run->hints), "prefix", run->prefix, "steps", (json_int_t)run->steps, "repeats",
-        (json_int_t)run->repeats, "fsync", run->fsync, "seed", (json_int_t)run->seed);
+        "{s:o,s:s,s:o,s:s,s:o,s:o,s:s,s:o,s:s,s:I,s:I,s:b,s:f,s:I}", "argv", argv, "pattern",
+        run->pattern->name, "pattern_options", run->pattern->describe(run->state), "method",
+        run->method->name, "mode", run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(),
+        "method_options", run->method->describe ? run->method->describe(run->method_state) : json_object(),
+        "directory", run->dir, "hints", hints_json(&run->hints), "prefix", run->prefix, "steps",
+        (json_int_t)run->steps, "repeats", (json_int_t)run->repeats, "fsync", run->fsync, "compute_seconds",
+        run->compute_seconds, "seed", (json_int_t)run->seed);
 }
 
 static json_t *system_json(const io_report *r) {
@@ -75,15 +77,16 @@ static json_t *system_json(const io_report *r) {
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
     json_t *hosts = json_array();
     /* Process 0 knows all hosts; another one that ends the job alone knows its own. */
-    for (int i = 0; r->world->hosts && i < r->world->nodes; i++)
+    for (int i = 0; r->world->hosts && i < r->world->job_nodes; i++)
         json_array_append_new(hosts, json_string(r->world->hosts + (size_t)i * IO_HOST_NAME));
     if (!r->world->hosts) json_array_append_new(hosts, json_string(name.nodename));
     const io_filesystem *fs = &r->filesystem;
-    return json_pack("{s:s,s:i,s:i,s:o,s:i,s:i,s:s++,s:{s:s,s:s,s:s,s:s}}", "time", when, "processes",
-                     r->world->size, "nodes", r->world->nodes, "hosts", hosts, "processes_per_node",
-                     r->world->per_node, "cores_per_node", (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel",
-                     name.sysname, " ", name.release, "filesystem", "type", fs->type, "mount", fs->mount,
-                     "device", fs->device, "options", fs->options);
+    return json_pack("{s:s,s:i,s:i,s:i,s:o,s:i,s:i,s:s++,s:{s:s,s:s,s:s,s:s}}", "time", when, "processes",
+                     r->world->job_size, "io_processes", r->world->job_size - r->world->size, "nodes",
+                     r->world->job_nodes, "hosts", hosts, "processes_per_node", r->world->job_per_node,
+                     "cores_per_node", (int)sysconf(_SC_NPROCESSORS_ONLN), "kernel", name.sysname, " ",
+                     name.release, "filesystem", "type", fs->type, "mount", fs->mount, "device", fs->device,
+                     "options", fs->options);
 }
 
 /* ROMIO shows its romio_ hints in a file's info, OMPIO none of them. */
@@ -162,11 +165,11 @@ static json_t *stretches_json(const io_sample *s, int direction, const char *con
     return all;
 }
 
-static json_t *direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
+json_t *io_direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
     if (!ran) return json_null();
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
-        if (io_phases[p].direction == direction)
+        if (io_phases[p].direction == direction && (p != IO_DRAIN || s->queue.limit))
             json_object_set_new(phases, io_phases[p].name, time_json(s->phase[p]));
     json_t *all =
         json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
@@ -203,11 +206,13 @@ static json_t *samples_json(const io_report *r) {
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(samples,
-                              json_pack("{s:I,s:f,s:o,s:o,s:o,s:o}", "repeat", (json_int_t)i, "fill_seconds",
-                                        s->fill, "write", direction_json(s, IO_WRITING, r->run->write, names),
-                                        "read", direction_json(s, IO_READING, r->run->read, names), "series",
-                                        series_json(r, s), "ceilings", ceilings));
+        json_array_append_new(
+            samples,
+            json_pack("{s:I,s:f,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}", "repeat", (json_int_t)i, "fill_seconds",
+                      s->fill, "write", io_direction_json(s, IO_WRITING, r->run->write, names), "read",
+                      io_direction_json(s, IO_READING, r->run->read, names), "series", series_json(r, s),
+                      "ceilings", ceilings, "compute_seconds", io_between_json(r, i), "queue",
+                      io_queue_json(r, i), "direct", io_direct_json(r, i)));
     }
     return samples;
 }
@@ -290,6 +295,7 @@ static json_t *summary_json(const io_report *r) {
         double m = io_median(r, figures[i].figure);
         json_object_set_new(summary, figures[i].name, m < 0 ? json_null() : json_real(m));
     }
+    io_summarise_servers(r, summary);
     return summary;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     io_report report;
     io_sample *samples;
     io_ceilings *ceilings;
+    io_sample *direct;
 } whole;
 
 static int check_place(const io_run *run, io_world *world, io_report *report) {
@@ -34,6 +35,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
         .what = {.pattern = run->pattern,
                  .state = run->state,
                  .method = run->method,
+                 .method_state = run->method_state,
                  .mode = run->mode,
                  .hints = &run->hints,
                  .info = MPI_INFO_NULL,
@@ -42,6 +44,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                  .steps = run->steps,
                  .seed = run->seed,
                  .io_group = run->io_group,
+                 .compute_seconds = run->compute_seconds,
                  .fsync = run->fsync,
                  .drop_caches = run->drop_caches}
     };
@@ -52,13 +55,16 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     if (check_place(run, world, &w->report)) return -1;
     w->samples = calloc(run->repeats, sizeof *w->samples);
     w->ceilings = run->ceilings ? calloc(run->repeats, sizeof *w->ceilings) : NULL;
+    bool direct = run->write && run->method->behind && !(run->method->behind->traits & IO_MOVES_NOTHING);
+    w->direct = direct ? calloc(run->repeats, sizeof *w->direct) : NULL;
+    w->report.direct = w->direct;
     w->report.scratch = calloc(run->repeats, sizeof *w->report.scratch);
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
     uint64_t size = (w->report.largest_share / ALIGNMENT + 1) * ALIGNMENT;
     void *buffer = NULL;
     if (posix_memalign(&buffer, ALIGNMENT, size) || !w->samples || !w->report.scratch ||
-        (run->ceilings && !w->ceilings))
+        (run->ceilings && !w->ceilings) || (direct && !w->direct))
         io_fail(&world->error,
                 "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)size);
@@ -80,6 +86,7 @@ static int measure(const io_run *run, whole *w) {
     for (uint64_t i = 0; i < run->repeats; i++) {
         w->session.repeat = i;
         if (io_measure(&w->session, &w->samples[i])) return -1;
+        if (w->direct && io_measure_direct(&w->session, &w->direct[i])) return -1;
         if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i]))
             return -1;
         w->report.done++;
@@ -106,6 +113,7 @@ static void release(whole *w) {
     free(w->session.buffer);
     free(w->samples);
     free(w->ceilings);
+    free(w->direct);
     free(w->report.scratch);
 }
 

@@ -38,6 +38,7 @@ static void phases(const io_report *r) {
         bool writing = io_phases[p].direction == IO_WRITING;
         io_time sum = {0};
         if (!(writing ? r->run->write : r->run->read)) continue;
+        if (p == IO_DRAIN && !r->run->method->servers) continue;
         for (uint64_t i = 0; i < r->done; i++) add(&sum, r->samples[i].phase[p]);
         line(r, writing, io_phases[p].name, sum);
         putchar('\n');
@@ -97,13 +98,14 @@ void io_print_table(const io_report *r, void *unused) {
     const io_run *run = r->run;
     printf(" ++++ iokernel %s, method %s%s%s ++++\n", run->pattern->name, run->method->name,
            run->method->modes ? ", " : "", run->method->modes ? io_mode_name(run->mode) : "");
-    printf(" %-20s: %d on %d node%s\n", "processes", r->world->size, r->world->nodes,
-           r->world->nodes > 1 ? "s" : "");
+    printf(" %-20s: %d on %d node%s\n", "processes", r->world->job_size, r->world->job_nodes,
+           r->world->job_nodes > 1 ? "s" : "");
     printf(" %-20s: %s (%s)\n", "directory", run->dir, r->filesystem.type);
     printf(" %-20s: %.2f MiB in %" PRIu64 " dump%s\n", "payload", (double)r->bytes / 1048576, run->steps,
            run->steps > 1 ? "s" : "");
     spread(r, "write bandwidth", io_figure_write);
     spread(r, "read bandwidth", io_figure_read);
+    io_print_servers(r);
     if (r->ceilings) {
         printf(" -- ceilings: the same bytes in large POSIX transfers\n");
         spread(r, "file/process write", fpp_write);

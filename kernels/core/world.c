@@ -16,12 +16,11 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
     return code ? io_fail_mpi(&w->error, "MPI_Gather", "host names", code) : 0;
 }
 
-int io_world_start(io_world *w) {
-    *w = (io_world){.comm = MPI_COMM_WORLD, .nodes = 1};
+/* Who sits where; `hosts`: their names are wanted. */
+static int place(io_world *w, bool hosts) {
     MPI_Comm node, leaders;
     int node_rank, node_size;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    w->nodes = 1;
     MPI_Comm_rank(w->comm, &w->rank);
     MPI_Comm_size(w->comm, &w->size);
     int code = MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &node);
@@ -33,7 +32,7 @@ int io_world_start(io_world *w) {
     int status = 0;
     if (w->first_on_node) {
         MPI_Comm_size(leaders, &w->nodes);
-        status = gather_hosts(w, leaders);
+        if (hosts) status = gather_hosts(w, leaders);
         MPI_Comm_free(&leaders);
     }
     int mine[2] = {w->first_on_node ? w->nodes : 0, node_size}, most[2];
@@ -42,6 +41,22 @@ int io_world_start(io_world *w) {
     w->per_node = most[1];
     MPI_Comm_free(&node);
     return status;
+}
+
+int io_world_start(io_world *w) {
+    *w = (io_world){.comm = MPI_COMM_WORLD};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int status = place(w, true);
+    w->job_size = w->size;
+    w->job_nodes = w->nodes;
+    w->job_per_node = w->per_node;
+    return status;
+}
+
+int io_world_narrow(io_world *w, MPI_Comm comm) {
+    w->comm = comm;
+    return place(w, false);
 }
 
 void io_world_stop(io_world *w) { free(w->hosts); }
@@ -95,7 +110,8 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
 void io_world_complain(const io_world *w) {
     if (w->rank) return;
     fprintf(stderr, "iokernel: error: %s", w->error.text);
-    if (w->failed > 1 && !w->error.usage) fprintf(stderr, " (and %d more processes)", w->failed - 1);
+    if (w->failed > 1 && !w->error.usage && !w->error.relayed)
+        fprintf(stderr, " (and %d more processes)", w->failed - 1);
     fputc('\n', stderr);
     fflush(stderr);
 }

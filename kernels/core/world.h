@@ -11,7 +11,9 @@ typedef struct {
     int rank, size;
     int nodes, per_node; /* per_node: the most processes on one node */
     bool first_on_node;
-    char *hosts;    /* on process 0: `nodes` names of IO_HOST_NAME characters */
+    /* Of the whole job, also after io_world_narrow. */
+    int job_size, job_nodes, job_per_node;
+    char *hosts;    /* on process 0: `job_nodes` names of IO_HOST_NAME characters */
     io_error error; /* this process's, and after io_agree everybody's */
     int failed;     /* how many processes failed */
     /* For a process that ends the job alone: what it was doing, in one line, and what it must do
@@ -23,6 +25,8 @@ typedef struct {
 
 int io_world_start(io_world *world);
 void io_world_stop(io_world *world);
+/* From now on the processes of `comm` are all there are: a part of those before, with the first of them. */
+int io_world_narrow(io_world *world, MPI_Comm comm);
 
 /* Called by all after each step that may fail: 0 when it went well everywhere; otherwise -1
  * everywhere, and world->error holds the message of the first process that failed. A process that

@@ -40,6 +40,7 @@ const io_method io_method_posix_shared = {
     .name = "posix-shared",
     .summary = "one shared file, each process its own contiguous runs with pwrite",
     .extension = ".bin",
+    .traits = IO_ALONE,
     .create = create,
     .open = open_existing,
     .write = write_parts,

@@ -28,12 +28,22 @@ def refused(listing: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(pair["pattern"], pair["method"], pair["reason"]) for pair in pairs]
 
 
+def inner_methods(listing: dict[str, Any]) -> list[str]:
+    """Those that can stand behind another, and move something."""
+    return [
+        method["name"]
+        for method in listing["methods"]
+        if method["available"] and method["writes_alone"] and method["name"] != "null"
+    ]
+
+
 def quoted(word: str) -> str:
     return f"[==[{word}]==]"
 
 
 def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
     lines = []
+    queued = {m["name"] for m in listing["methods"] if "inner" in m["options"]}
     asked = [(p, m, ["--mode", mode] if mode else []) for p, m, mode in combinations(listing)]
     asked += [(p, m, ["--refused", reason]) for p, m, reason in refused(listing)]
     for pattern, method, more in asked:
@@ -41,6 +51,8 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         name = ".".join(word for word in (pattern, method, last) if word)
         command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
         command += ["--method", method, *more]
+        if method in queued and last != "refused":
+            command += ["--inner", ",".join(inner_methods(listing))]
         command += ["--processes", options.processes, "--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(

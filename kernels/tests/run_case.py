@@ -100,6 +100,14 @@ def metadata_cases(processes: int) -> list[Case]:
     return [case(5, "--unique-dir", steps=2), case(9, repeats=2), case(1, "--fsync")]
 
 
+def weather_cases(processes: int) -> list[Case]:
+    """An odd grid; all arrays in one call, or one call for each."""
+    options = ["--grid", "13x11x3", "--arrays", "3", "--steps", "2", "--repeat", "2"]
+    if processes % 2:
+        options.append("--merge")
+    return [Case(tuple(options), 2, 2, 13 * 11 * 3 * 3, 4)]
+
+
 def cases(pattern: str, method: str, processes: int) -> list[Case]:
     if pattern.startswith("ramses-"):
         return ramses_cases(method, processes)
@@ -108,11 +116,41 @@ def cases(pattern: str, method: str, processes: int) -> list[Case]:
         "ior": ior_cases,
         "cgns-structured": structured_cases,
         "cgns-unstructured": unstructured_cases,
+        "weather": weather_cases,
         "metadata": metadata_cases,
     }
     if pattern in known:
         return known[pattern](processes)
     return [Case(("--steps", "2", "--repeat", "2"), 2, 2, None, 0)]
+
+
+@dataclass(frozen=True)
+class Through:
+    """How a case is run: by a method, and with one that has servers, how many and what with."""
+
+    method: str  # whose files they are
+    options: tuple[str, ...] = ()
+    servers: int = 0
+
+
+def ways(options: argparse.Namespace, processes: int) -> list[Through]:
+    """With few processes every inner method, with more two of them in turn; queues smaller than
+    the data; as many servers as clients, fewer, and more."""
+    if not options.inner:
+        return [Through(options.method)]
+    inner = options.inner.split(",")
+    if processes < 2:
+        return []
+    if processes > 2:
+        inner = [inner[(processes + shift) % len(inner)] for shift in (0, 2)]
+    found = []
+    for turn, name in enumerate(inner):
+        servers = max(1, processes - 2 if turn % 2 else processes // 3)
+        words = ["--inner", name, "--io-processes", str(servers)]
+        words += ["--queue-limit", ("4k", "64k")[turn % 2]]
+        words += ["--send", ("zero-copy", "copy")[(turn + processes) % 2]]
+        found.append(Through(name, tuple(words), servers))
+    return found
 
 
 class Wrong(Exception):
@@ -147,9 +185,9 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     return result
 
 
-def check_amounts(case: Case, method: str, processes: int, document: dict[str, Any]) -> None:
+def check_amounts(case: Case, way: Through, processes: int, document: dict[str, Any]) -> None:
     payload, checked = document["payload"], document["verification"]
-    moves = method != "null"
+    moves = way.method != "null"
     if case.elements is None:
         elements = sum(math.prod(d["shape"]) for d in payload["datasets"])
         size = sum(d["bytes"] for d in payload["datasets"])
@@ -161,16 +199,18 @@ def check_amounts(case: Case, method: str, processes: int, document: dict[str, A
     expect("verification.elements", checked["elements"], elements * case.repeats * moves)
     expect("verification.bytes", checked["bytes"], size * case.repeats * moves)
     expect("verification.mismatches", checked["mismatches"], 0)
-    own = case.own_files or method == "posix"
+    own = case.own_files or way.method == "posix"
     files = processes * case.series + case.beside if own else 1
     expect("file_count", document["file_count"], moves * case.steps * files)
-    if method in RAW and not case.records:
+    if way.method in RAW and not case.records:
         expect("file_bytes", document["file_bytes"], size)
     elif moves and document["file_bytes"] <= size:
         raise Wrong(f"file_bytes is {document['file_bytes']}: less than payload and a header")
 
 
-def check_answers(options: argparse.Namespace, case: Case, processes: int, found: Any) -> None:
+def check_answers(
+    options: argparse.Namespace, case: Case, way: Through, processes: int, found: Any
+) -> None:
     asked = found["asked"]
     expect("status", found["status"], "ok")
     expect("asked.pattern", asked["pattern"], options.pattern)
@@ -178,6 +218,7 @@ def check_answers(options: argparse.Namespace, case: Case, processes: int, found
     expect("asked.mode", asked["mode"], options.mode)
     expect("asked.fsync", asked["fsync"], "--fsync" in case.options or "-e" in case.options)
     expect("system.processes", found["system"]["processes"], processes)
+    expect("system.io_processes", found["system"]["io_processes"], way.servers)
     expect("samples", [s["repeat"] for s in found["samples"]], list(range(case.repeats)))
     for sample in found["samples"]:
         for direction in ("write", "read"):
@@ -185,18 +226,18 @@ def check_answers(options: argparse.Namespace, case: Case, processes: int, found
                 raise Wrong(f"samples[{sample['repeat']}].{direction} was not measured")
 
 
-def one(options: argparse.Namespace, case: Case, processes: int) -> None:
+def one(options: argparse.Namespace, case: Case, way: Through, processes: int) -> None:
     with tempfile.TemporaryDirectory(prefix="iokernel-", dir=options.dir) as temporary:
         place, document = Path(temporary) / "data", Path(temporary) / "result.json"
         place.mkdir()
         command = [*options.launch, "-n", str(processes), options.program, options.pattern]
-        command += [*case.options, "--method", options.method, "--dir", str(place)]
+        command += [*case.options, "--method", options.method, *way.options, "--dir", str(place)]
         command += ["--mode", options.mode] if options.mode else []
         command += ["--json", str(document)]
         try:
             found = run(command, document)
-            check_answers(options, case, processes, found)
-            check_amounts(case, options.method, processes, found)
+            check_answers(options, case, way, processes, found)
+            check_amounts(case, way, processes - way.servers, found)
             expect("what is left in --dir", sorted(p.name for p in place.iterdir()), [])
         except Wrong as wrong:
             raise Wrong(f"{' '.join(command)}\n  {wrong}") from None
@@ -221,6 +262,7 @@ def main() -> None:
     parser.add_argument("--method", required=True)
     parser.add_argument("--mode")
     parser.add_argument("--refused", help="the reason with which --list says that it cannot be")
+    parser.add_argument("--inner", help="methods to put behind this one, such as posix,mpiio")
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
     parser.add_argument("--dir", required=True)
     parser.add_argument("launch", nargs="+")
@@ -233,13 +275,15 @@ def main() -> None:
     if options.mode == "serial":  # by definition
         counts = [1]
     for processes in counts:
-        for case in cases(options.pattern, options.method, processes):
-            try:
-                one(options, case, processes)
-                print(f"verified: {processes} processes, {' '.join(case.options)}", flush=True)
-            except Wrong as wrong:
-                failed += 1
-                print(f"FAILED: {wrong}", flush=True)
+        for way in ways(options, processes):
+            for case in cases(options.pattern, way.method, processes - way.servers):
+                words = " ".join((*case.options, *way.options))
+                try:
+                    one(options, case, way, processes)
+                    print(f"verified: {processes} processes, {words}", flush=True)
+                except Wrong as wrong:
+                    failed += 1
+                    print(f"FAILED: {wrong}", flush=True)
     raise SystemExit(1 if failed else 0)
 
 

@@ -37,6 +37,8 @@ static const setting settings[] = {
     {"cgns-unstructured", {{256, "7"}}                                                      },
     {"metadata",          {{256, "7"}}                                                      },
     {"metadata",          {{256, "7"}, {257, NULL}}                                         },
+    {"weather",           {{257, "13x17x3"}, {258, "3"}}                                    },
+    {"weather",           {{257, "13x17x3"}, {258, "3"}, {259, NULL}}                       },
 };
 
 /* How often each element of each data set of a file was handed over. */

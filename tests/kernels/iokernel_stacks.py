@@ -29,9 +29,11 @@ MODES: dict[str, tuple[str | None, ...]] = {
     "mpiio": ("collective", "independent", "nonblocking", "ordered"),
     "hdf5": ("collective", "independent"),
     "pnetcdf": ("collective", "independent", "nonblocking"),
+    "ioserver": (None,),
 }
 # Only for patterns that are meshes: test_kernel_cgns.py.
 MESH_MODES: dict[str, tuple[str | None, ...]] = {"cgns": ("collective", "independent", "serial")}
+SERVED = ("ioserver",)  # need processes of their own: test_kernel_ioserver.py
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class How:
         return ["--method", self.method, *(["--mode", self.mode] if self.mode else [])]
 
 
-HOWS = [How(method, mode) for method, modes in MODES.items() for mode in modes]
+HOWS = [How(method, mode) for method in MODES if method not in SERVED for mode in MODES[method]]
 MOVING = [how for how in HOWS if how.method != "null"]
 
 

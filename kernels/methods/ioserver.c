@@ -1,0 +1,309 @@
+/* ioserver: the application's processes send their data to reserved I/O processes, which queue it and write
+ * it with another method, and go on (PAIO: application-controlled parallel asynchronous I/O, NASA-GSFC).
+ *
+ * What the calls of a client mean:
+ * - create: the servers know the file; they create it when they come to it;
+ * - write: the caller's array is free again. Zero-copy: the servers have received it; copy: it lies in send
+ *   buffers of the client;
+ * - sync: the servers will make the file durable once they have written all of it;
+ * - close: all bytes have left the client, so that computing is not in their way;
+ * - drain: all files are closed, and durable where sync was called.
+ * A queue has a limit in bytes: a client whose data finds no room waits, and nothing fails or grows. Read
+ * back is by the clients themselves, from the inner method's files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ioserver.h"
+#include "pattern.h"
+
+extern const io_method io_method_ioserver;
+
+#define LEAST_QUEUE 4096
+
+enum { PROCESSES = 1, LIMIT, SEND, INNER };
+static const io_option options[] = {
+    {"io-processes", PROCESSES, "N", "processes that only queue and write (default 1)"},
+    {"queue-limit", LIMIT, "SIZE", "bytes that each of them holds at most (default 64m)"},
+    {"send", SEND, "HOW", "copy or zero-copy (default): by way of a send buffer, or from the array"},
+    {"inner", INNER, "M", "the method that they write with (default posix)"},
+    {0},
+};
+
+extern const io_method io_method_posix;
+
+static void defaults(void *state) {
+    *(ioserver *)state =
+        (ioserver){.processes = 1, .limit = 64u << 20, .inner = &io_method_posix, .link = MPI_COMM_NULL};
+}
+
+static int set_send(ioserver *s, const char *value, io_error *error) {
+    s->copy = !strcmp(value, "copy");
+    if (s->copy || !strcmp(value, "zero-copy")) return 0;
+    return io_fail_usage(error, "--send %s: right is copy or zero-copy", value);
+}
+
+static int set_inner(ioserver *s, const char *value, io_error *error) {
+    if (io_method_find(value, &s->inner, error)) return -1;
+    if (io_method_writes_alone(s->inner)) return 0;
+    return io_fail_usage(error,
+                         "--inner %s: an I/O process writes when it has something, without the others, and "
+                         "this method cannot; right is one with mode independent, or a POSIX one",
+                         value);
+}
+
+static int option(void *state, int letter, const char *value, io_error *error) {
+    ioserver *s = state;
+    switch (letter) {
+    case PROCESSES: return io_parse_count("--io-processes", value, &s->processes, error);
+    case SEND: return set_send(s, value, error);
+    case INNER: return set_inner(s, value, error);
+    default: return io_parse_size("--queue-limit", value, &s->limit, error);
+    }
+}
+
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset);
+static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
+static int hints(io_file *file, MPI_Info *used);
+
+static int configure(void *state, uint64_t processes, io_method *mine, io_error *error) {
+    ioserver *s = state;
+    if (s->processes >= processes)
+        return io_fail_usage(
+            error,
+            "--io-processes %llu of the %llu processes that run leaves none to compute; right "
+            "is at most %llu, or more processes (mpiexec -n)",
+            (unsigned long long)s->processes, (unsigned long long)processes,
+            (unsigned long long)processes - 1);
+    if (s->limit < LEAST_QUEUE)
+        return io_fail_usage(error, "--queue-limit %llu: right is at least %d bytes",
+                             (unsigned long long)s->limit, LEAST_QUEUE);
+    s->piece = s->limit / 4 < PIECE ? s->limit / 4 : PIECE;
+    s->mine = mine;
+    mine->servers = s->processes;
+    mine->behind = s->inner;
+    mine->traits = s->inner->traits & ~(unsigned)IO_ALONE;
+    mine->extension = s->inner->extension;
+    mine->check_hint = s->inner->check_hint;
+    mine->check_schema = s->inner->check_schema;
+    mine->hints = s->inner->hints ? hints : NULL;
+    mine->locate = s->inner->locate ? locate : NULL;
+    mine->dataset_offset = s->inner->dataset_offset ? dataset_offset : NULL;
+    return 0;
+}
+
+static json_t *describe(const void *state) {
+    const ioserver *s = state;
+    return json_pack("{s:I,s:I,s:s,s:s}", "io_processes", (json_int_t)s->processes, "queue_limit",
+                     (json_int_t)s->limit, "send", s->copy ? "copy" : "zero-copy", "inner", s->inner->name);
+}
+
+/* Client c of C and server i of S are each other's where their ranges of 0..1 overlap: with fewer servers
+ * than clients each client has one, with more each server has one. */
+static bool belong(int client, int clients, int server, int servers) {
+    return servers <= clients ? (long)client * servers / clients == server
+                              : (long)server * clients / servers == client;
+}
+
+/* `kinds`: of each rank in `all`, whether it serves. */
+static void join(ioserver *s, const int *kinds, int size, int rank, bool serving) {
+    int servers = 0, clients = 0, mine = 0, c = 0, v = 0, others = 0;
+    for (int i = 0; i < size; i++) kinds[i] ? servers++ : clients++;
+    for (int i = 0; i < rank; i++) mine += kinds[i] == kinds[rank];
+    s->nclients = clients;
+    for (int i = 0; i < size; i++) {
+        int number = kinds[i] ? v++ : c++;
+        if (kinds[i] == (int)serving) continue;
+        bool ours = serving ? belong(number, clients, mine, servers) : belong(mine, clients, number, servers);
+        int *list = serving ? s->clients : s->servers;
+        if (ours) list[s->nmine++] = i;
+    }
+    if (!serving) return;
+    c = 0;
+    for (int i = 0; i < size; i++)
+        if (!kinds[i] && !belong(c++, clients, mine, servers)) s->clients[s->nmine + others++] = i;
+}
+
+static int start(const io_ctx *ctx, MPI_Comm all, bool serving) {
+    ioserver *s = ctx->state;
+    int size, rank, kind = serving;
+    int code = MPI_Comm_dup(all, &s->link);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Comm_dup", "clients and I/O processes", code);
+    MPI_Comm_size(all, &size);
+    MPI_Comm_rank(all, &rank);
+    int *kinds = malloc((size_t)size * sizeof *kinds);
+    int *list = malloc((size_t)size * sizeof *list);
+    *(serving ? &s->clients : &s->servers) = list;
+    if (!kinds || !list) {
+        free(kinds);
+        return io_fail(ctx->error, "out of memory for a list of %d processes", size);
+    }
+    code = MPI_Allgather(&kind, 1, MPI_INT, kinds, 1, MPI_INT, all);
+    if (!code) join(s, kinds, size, rank, serving);
+    free(kinds);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Allgather", "clients and I/O processes", code);
+    return serving ? 0 : ioserver_send_start(ctx);
+}
+
+static void stop(const io_ctx *ctx, int status, bool keep) {
+    ioserver *s = ctx->state;
+    header *last = malloc(sizeof *last); /* not freed after a failure: it may be under way for ever */
+    if (!last) return;
+    *last = (header){.say = SAY_STOP, .status = status, .keep = keep};
+    for (int i = 0; i < s->nmine; i++) {
+        MPI_Request request;
+        MPI_Isend(last, sizeof *last, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
+        if (status)
+            MPI_Request_free(&request);
+        else
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (!status) free(last);
+}
+
+static void release(void *state) {
+    ioserver *s = state;
+    for (int i = 0; i < SLOTS; i++) free(s->slots[i].copy);
+    free(s->clients);
+    free(s->servers);
+}
+
+/* A client's file: announced to servers when writing, the inner method's when reading. */
+typedef struct {
+    io_file base;
+    uint64_t number;
+    int first, count; /* of its servers: those that this file's data goes to */
+    unsigned turn;
+    io_ctx inner_ctx;
+    io_file *inner;
+} client_file;
+
+static int tell_each(client_file *f, const header *head, const void *bytes) {
+    const io_ctx *ctx = f->base.ctx;
+    ioserver *s = ctx->state;
+    for (int i = 0; i < f->count; i++) {
+        f->base.calls++;
+        if (ioserver_tell(ctx, s->servers[f->first + i], head, bytes)) return -1;
+    }
+    return ioserver_wait_sent(ctx);
+}
+
+static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    ioserver *s = ctx->state;
+    client_file *f = io_file_new(sizeof *f, s->mine, ctx, path, schema);
+    if (!f) return -1;
+    bool own = schema->file_per_process || s->inner->traits & IO_FILE_PER_PROCESS;
+    f->number = s->created++;
+    /* A file of its own is written by one server, the next one by the next. */
+    f->first = own ? (int)(f->number % (uint64_t)s->nmine) : 0;
+    f->count = own ? 1 : s->nmine;
+    *file = &f->base;
+    header head = {.say = SAY_CREATE, .file = f->number};
+    void *packed = ioserver_pack(path, schema, &head.bytes);
+    if (!packed) return io_fail(ctx->error, "out of memory to announce %s", path);
+    int status = tell_each(f, &head, packed);
+    if (!status) free(packed); /* else it may be under way still */
+    return status;
+}
+
+static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
+    ioserver *s = ctx->state;
+    client_file *f = io_file_new(sizeof *f, s->mine, ctx, path, schema);
+    if (!f) return -1;
+    f->inner_ctx = *ctx;
+    f->inner_ctx.mode = IO_INDEPENDENT;
+    f->inner_ctx.state = NULL;
+    *file = &f->base;
+    return io_method_open(s->inner, &f->inner_ctx, path, schema, &f->inner);
+}
+
+static int write_parts(io_file *file, const io_part *parts, int n) {
+    client_file *f = (client_file *)file;
+    ioserver *s = file->ctx->state;
+    for (int i = 0; i < n; i++) {
+        pieces all = {.schema = file->schema, .whole = &parts[i], .most = s->piece};
+        header head = {.say = SAY_WRITE, .file = f->number};
+        while (ioserver_next_piece(&all, &head.part)) {
+            head.bytes = io_part_bytes(file->schema, &head.part);
+            if (head.bytes > s->limit || (s->copy && head.bytes > s->piece))
+                return io_fail(
+                    file->ctx->error,
+                    "a record of %llu bytes is sent in one piece, and --queue-limit leaves room for "
+                    "pieces of %llu; right is at least %llu: %s",
+                    (unsigned long long)head.bytes, (unsigned long long)s->piece,
+                    (unsigned long long)head.bytes * 4, file->path);
+            file->calls++;
+            int server = s->servers[f->first + (int)(f->turn++ % (unsigned)f->count)];
+            if (ioserver_tell(file->ctx, server, &head, head.part.data)) return -1;
+        }
+    }
+    return s->copy ? 0 : ioserver_wait_sent(file->ctx);
+}
+
+static int read_parts(io_file *file, const io_part *parts, int n) {
+    client_file *f = (client_file *)file;
+    int status = f->inner->method->read(f->inner, parts, n);
+    file->calls = f->inner->calls;
+    return status;
+}
+
+static int sync_file(io_file *file) {
+    client_file *f = (client_file *)file;
+    return tell_each(f, &(header){.say = SAY_SYNC, .file = f->number}, NULL);
+}
+
+static int close_file(io_file *file) {
+    client_file *f = (client_file *)file;
+    int status;
+    if (f->inner)
+        status = f->inner->method->close(f->inner);
+    else
+        status = tell_each(f, &(header){.say = SAY_CLOSE, .file = f->number}, NULL);
+    free(f);
+    return status;
+}
+
+static int drain(const io_ctx *ctx, io_queue_use *use) {
+    ioserver *s = ctx->state;
+    for (int i = 0; i < s->nmine; i++)
+        if (ioserver_tell(ctx, s->servers[i], &(header){.say = SAY_DRAIN}, NULL)) return -1;
+    /* No waiting for these to be received: the answer tells. */
+    int status = ioserver_wait_answers(ctx, use);
+    return status ? status : ioserver_wait_sent(ctx);
+}
+
+/* About a file that is read. */
+static int hints(io_file *file, MPI_Info *used) {
+    io_file *inner = ((client_file *)file)->inner;
+    return inner->method->hints(inner, used);
+}
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    io_file *inner = ((client_file *)file)->inner;
+    return inner->method->dataset_offset(inner, dataset, offset);
+}
+static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset) {
+    io_file *inner = ((client_file *)file)->inner;
+    return inner->method->locate(inner, part, local, index, offset);
+}
+
+const io_method io_method_ioserver = {
+    .name = "ioserver",
+    .summary = "reserved I/O processes queue the data and write it with another method",
+    .extension = ".bin",
+    .options = options,
+    .state_size = sizeof(ioserver),
+    .defaults = defaults,
+    .option = option,
+    .configure = configure,
+    .describe = describe,
+    .create = create,
+    .open = open_existing,
+    .write = write_parts,
+    .read = read_parts,
+    .sync = sync_file,
+    .close = close_file,
+    .start = start,
+    .serve = ioserver_serve,
+    .stop = stop,
+    .drain = drain,
+    .release = release,
+};

@@ -1,0 +1,130 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ioserver.h"
+
+#define SETTLING 2000 /* milliseconds, about */
+
+/* A process that waits leaves its core to others after a while: a server may need it. */
+static void wait_a_little(unsigned turn) {
+    static const struct timespec little = {.tv_nsec = 20000};
+    if (turn > 1000)
+        nanosleep(&little, NULL);
+    else if (turn % 16 == 15)
+        sched_yield();
+}
+
+int ioserver_send_start(const io_ctx *ctx) {
+    ioserver *s = ctx->state;
+    for (int i = 0; i < SLOTS; i++) {
+        s->slots[i].requests[0] = s->slots[i].requests[1] = MPI_REQUEST_NULL;
+        if (!s->copy) continue;
+        s->slots[i].copy = malloc(s->piece);
+        if (!s->slots[i].copy)
+            return io_fail(ctx->error, "out of memory for a copy of %llu bytes; use --send zero-copy",
+                           (unsigned long long)s->piece);
+        memset(s->slots[i].copy, 0, s->piece);
+    }
+    return 0;
+}
+
+/* After a failure what is under way should still arrive, because its memory will be freed; but a server that
+ * is caught in a library never receives it. */
+static void settle(ioserver *s) {
+    static const struct timespec little = {.tv_nsec = 1000000};
+    MPI_Status statuses[2];
+    for (int i = 0, turns = 0; i < SLOTS && turns < SETTLING; turns++) {
+        int done = 0;
+        if (MPI_Testall(2, s->slots[i].requests, &done, statuses)) return;
+        if (done)
+            i++;
+        else
+            nanosleep(&little, NULL);
+    }
+}
+
+static int receive_news(const io_ctx *ctx, int from) {
+    ioserver *s = ctx->state;
+    news got, *n = &got;
+    int code = MPI_Recv(n, sizeof *n, MPI_BYTE, from, NEWS_TAG, s->link, MPI_STATUS_IGNORE);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Recv", "news of an I/O process", code);
+    if (!n->failed) {
+        s->answered++;
+        if (n->use.busy > s->use.busy) s->use.busy = n->use.busy;
+        if (n->use.blocked > s->use.blocked) s->use.blocked = n->use.blocked;
+        if (n->use.peak > s->use.peak) s->use.peak = n->use.peak;
+        if (n->use.rss > s->use.rss) s->use.rss = n->use.rss;
+        s->use.limit = n->use.limit;
+        return 0;
+    }
+    if (!ctx->error->set) {
+        *ctx->error = n->error;
+        ctx->error->relayed = true;
+        settle(s);
+    }
+    return -1;
+}
+
+/* What servers have said, if anything; -1 when one has failed: then nobody waits for it. */
+static int look_for_news(const io_ctx *ctx) {
+    ioserver *s = ctx->state;
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
+    return there ? receive_news(ctx, status.MPI_SOURCE) : 0;
+}
+
+static int wait_slot(const io_ctx *ctx, slot *s) {
+    MPI_Status statuses[2];
+    int done = 0;
+    for (unsigned turn = 0; !done; turn++) {
+        int code = MPI_Testall(2, s->requests, &done, statuses);
+        if (code) return io_fail_mpi(ctx->error, "MPI_Issend", "an I/O process", code);
+        if (done) break;
+        if (look_for_news(ctx)) return -1;
+        wait_a_little(turn);
+    }
+    return 0;
+}
+
+int ioserver_wait_sent(const io_ctx *ctx) {
+    ioserver *s = ctx->state;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (wait_slot(ctx, &s->slots[(s->next + i) % SLOTS])) return -1;
+    return look_for_news(ctx);
+}
+
+/* Synchronous, because a small message would otherwise lie in MPI's own memory, which has no limit. */
+int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void *bytes) {
+    ioserver *s = ctx->state;
+    slot *to = &s->slots[s->next++ % SLOTS];
+    if (wait_slot(ctx, to)) return -1;
+    to->head = *head;
+    int code;
+    if (head->bytes)
+        code = MPI_Isend(&to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
+    else
+        code =
+            MPI_Issend(&to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
+    if (!code && head->bytes) {
+        bool copied = s->copy && head->say == SAY_WRITE;
+        if (copied) memcpy(to->copy, bytes, head->bytes);
+        code = MPI_Issend(copied ? to->copy : bytes, (int)head->bytes, MPI_BYTE, server, BYTES_TAG, s->link,
+                          &to->requests[1]);
+    }
+    return code ? io_fail_mpi(ctx->error, "MPI_Issend", "an I/O process", code) : 0;
+}
+
+int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use) {
+    ioserver *s = ctx->state;
+    for (unsigned turn = 0; s->answered < s->nmine; turn++) {
+        if (look_for_news(ctx)) return -1;
+        wait_a_little(turn);
+    }
+    *use = s->use;
+    s->use = (io_queue_use){0};
+    s->answered = 0;
+    return 0;
+}

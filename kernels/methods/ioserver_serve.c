@@ -1,0 +1,258 @@
+/* The server's life: receive while the queue has room and something comes, else write the queue's first
+ * entry, else wait. While it is inside a call of the inner method nobody is received: hence small pieces.
+ * After a failure all clients are told; what still comes is received and dropped, so that nobody hangs. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ioserver.h"
+
+/* A file that clients have announced: the shared one, or one client's own. Kept until they drain. */
+typedef struct served {
+    struct served *next;
+    uint64_t number;
+    int client, closes; /* client: whose own; -1: shared by all of this server's */
+    bool sync;
+    void *packed; /* path and schema */
+    io_schema schema;
+    io_ctx ctx;
+    io_file *file; /* NULL: closed */
+} served;
+
+/* A header whose bytes have not found room. */
+typedef struct waiting {
+    struct waiting *next;
+    header head;
+    int client;
+} waiting;
+
+typedef struct {
+    const io_ctx *ctx;
+    ioserver *method;
+    queue queue;
+    served *files;
+    waiting *first, **last;
+    int drains, stops, status;
+    bool told, keep;
+    news alarm;
+    double began, idle, blocked, blocked_since; /* began 0: nothing since the last drain */
+} server;
+
+static int fail(server *s) {
+    if (s->told) return -1;
+    s->told = true;
+    s->alarm = (news){.failed = true, .error = *s->ctx->error};
+    for (int i = 0; i < s->method->nclients; i++) {
+        MPI_Request request;
+        int code = MPI_Isend(&s->alarm, sizeof s->alarm, MPI_BYTE, s->method->clients[i], NEWS_TAG,
+                             s->method->link, &request);
+        if (!code) MPI_Request_free(&request);
+    }
+    return -1;
+}
+
+static served *find(server *s, const entry *e) {
+    for (served *f = s->files; f; f = f->next)
+        if (f->number == e->head.file && (f->client < 0 || f->client == e->client)) return f;
+    io_fail(s->ctx->error,
+            "process %d speaks of file %llu, which nobody has created; that is an error in iokernel",
+            e->client, (unsigned long long)e->head.file);
+    return NULL;
+}
+
+static bool own_files(const ioserver *m, const io_schema *schema) {
+    return schema->file_per_process || m->inner->traits & IO_FILE_PER_PROCESS;
+}
+
+static int create(server *s, entry *e) {
+    io_schema schema;
+    served *f = NULL;
+    ioserver_unpack(e->data, &schema);
+    bool own = own_files(s->method, &schema);
+    for (f = s->files; f && !own; f = f->next)
+        if (f->number == e->head.file) return 0; /* another client was first */
+    f = calloc(1, sizeof *f);
+    if (!f) return io_fail(s->ctx->error, "out of memory for the handle of %s", (char *)e->data);
+    *f = (served){.next = s->files,
+                  .number = e->head.file,
+                  .client = own ? e->client : -1,
+                  .packed = e->data,
+                  .schema = schema,
+                  .ctx = *s->ctx};
+    e->data = NULL; /* the file's now */
+    s->files = f;
+    f->ctx.mode = IO_INDEPENDENT;
+    f->ctx.state = NULL;
+    if (own) {
+        f->ctx.comm = MPI_COMM_SELF;
+        f->ctx.rank = 0;
+        f->ctx.size = 1;
+    }
+    return io_method_create(s->method->inner, &f->ctx, f->packed, &f->schema, &f->file);
+}
+
+static int write_piece(server *s, entry *e) {
+    served *f = find(s, e);
+    if (!f) return -1;
+    e->head.part.data = e->data;
+    return s->method->inner->write(f->file, &e->head.part, 1);
+}
+
+/* Done when it is closed: a client that is about to close would have to wait for the end of a long call. */
+static int sync_file(server *s, entry *e) {
+    served *f = find(s, e);
+    if (f) f->sync = true;
+    return f ? 0 : -1;
+}
+
+/* By the last of its clients. */
+static int close_file(server *s, entry *e) {
+    const io_method *inner = s->method->inner;
+    served *f = find(s, e);
+    if (!f) return -1;
+    if (++f->closes < (f->client < 0 ? s->method->nmine : 1)) return 0;
+    if (f->sync && inner->sync(f->file)) return -1;
+    io_file *file = f->file;
+    f->file = NULL;
+    return inner->close(file);
+}
+
+static void forget_files(server *s, bool remove) {
+    while (s->files) {
+        served *f = s->files;
+        s->files = f->next;
+        if (remove) unlink(f->packed);
+        free(f->packed);
+        free(f);
+    }
+}
+
+/* All has been written: says so to all clients of this server, and begins to count anew. */
+static int drain(server *s, entry *e) {
+    (void)e;
+    if (++s->drains < s->method->nmine) return 0;
+    double wall = s->began ? MPI_Wtime() - s->began : 0;
+    struct rusage usage = {0};
+    getrusage(RUSAGE_SELF, &usage);
+    news n = {
+        .use = {wall - s->idle, s->blocked, s->queue.peak, s->queue.limit, (uint64_t)usage.ru_maxrss * 1024}
+    };
+    int code = 0;
+    for (int i = 0; i < s->method->nmine && !code; i++)
+        code = MPI_Send(&n, sizeof n, MPI_BYTE, s->method->clients[i], NEWS_TAG, s->method->link);
+    if (code) return io_fail_mpi(s->ctx->error, "MPI_Send", "news to a client", code);
+    forget_files(s, false);
+    s->drains = 0;
+    s->queue.peak = 0;
+    s->began = s->idle = s->blocked = 0;
+    return 0;
+}
+
+static int (*const doing[])(server *, entry *) = {
+    [SAY_CREATE] = create,    [SAY_WRITE] = write_piece, [SAY_SYNC] = sync_file,
+    [SAY_CLOSE] = close_file, [SAY_DRAIN] = drain,
+};
+
+static void do_first(server *s) {
+    entry *e = s->queue.first;
+    if (!s->told && doing[e->head.say](s, e)) fail(s);
+    ioserver_queue_drop(&s->queue);
+}
+
+/* Takes in a header's bytes; false: the queue has no room. */
+static bool take_in(server *s, const header *head, int client) {
+    entry *e;
+    if (!ioserver_queue_add(&s->queue, head, client, &e)) return false;
+    if (!e) {
+        io_fail(s->ctx->error, "out of memory for an entry of the queue");
+        fail(s);
+    } else if (head->bytes) {
+        int code = MPI_Recv(e->data, (int)head->bytes, MPI_BYTE, client, BYTES_TAG, s->method->link,
+                            MPI_STATUS_IGNORE);
+        if (code && !s->told) {
+            io_fail_mpi(s->ctx->error, "MPI_Recv", "a client's data", code);
+            fail(s);
+        }
+    }
+    return true;
+}
+
+/* Those that waited first. */
+static bool admit(server *s) {
+    bool some = false;
+    while (s->first && take_in(s, &s->first->head, s->first->client)) {
+        waiting *done = s->first;
+        s->first = done->next;
+        if (!s->first) s->last = &s->first;
+        free(done);
+        some = true;
+    }
+    if (!s->first == !s->blocked_since) return some;
+    double now = MPI_Wtime();
+    if (!s->first) s->blocked += now - s->blocked_since;
+    s->blocked_since = s->first ? now : 0;
+    return some;
+}
+
+/* One header, if one has come. */
+static bool hear(server *s) {
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
+    if (!there) return false;
+    waiting *w = malloc(sizeof *w);
+    if (!w) abort(); /* some 200 bytes: nothing could be said either */
+    *w = (waiting){.client = status.MPI_SOURCE};
+    MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link, MPI_STATUS_IGNORE);
+    if (!s->began) s->began = MPI_Wtime();
+    if (w->head.say == SAY_STOP) {
+        s->stops++;
+        s->status |= w->head.status;
+        s->keep |= w->head.keep;
+        free(w);
+        return true;
+    }
+    *s->last = w;
+    s->last = &w->next;
+    return true;
+}
+
+/* Nothing to do: polls, less and less often, until something comes. */
+static void idle(server *s) {
+    static const struct timespec little = {.tv_nsec = 20000};
+    double began = MPI_Wtime();
+    int there = 0;
+    MPI_Status status;
+    for (unsigned turn = 0; !there; turn++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
+        if (!there && turn > 200) nanosleep(&little, NULL);
+    }
+    if (s->began) s->idle += MPI_Wtime() - began;
+}
+
+int ioserver_serve(const io_ctx *ctx) {
+    ioserver *m = ctx->state;
+    server s = {.ctx = ctx, .method = m};
+    s.last = &s.first;
+    if (ioserver_queue_start(&s.queue, m->limit)) {
+        io_fail(
+            ctx->error,
+            "out of memory for a queue of %llu bytes; right is a --queue-limit that an I/O process can hold",
+            (unsigned long long)m->limit);
+        fail(&s);
+    }
+    while (s.stops < m->nmine) {
+        bool heard = false;
+        while (hear(&s)) heard = true, admit(&s);
+        if (admit(&s) || heard) continue;
+        if (s.queue.first)
+            do_first(&s);
+        else if (s.stops < m->nmine)
+            idle(&s);
+    }
+    forget_files(&s, s.status && !s.keep);
+    ioserver_queue_stop(&s.queue);
+    return s.status;
+}

@@ -1,0 +1,67 @@
+"""A control group with little memory, so that a page cache fills within seconds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Where groups can be made: `folder`, and the file in a group that takes the limit in bytes."""
+
+    folder: Path
+    limit: str
+
+
+def find_groups(mounts: str | None = None) -> Groups | str:
+    """Or the reason why there are none. `mounts`: the text of /proc/mounts."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/mounts").read_text()
+        except OSError as error:
+            return f"/proc/mounts: {error.strerror}"
+    for line in mounts.splitlines():
+        _, mount, kind, options = line.split()[:4]
+        folder = Path(mount)
+        if kind == "cgroup" and "memory" in options.split(","):
+            return _writable(Groups(folder, "memory.limit_in_bytes"))
+    for line in mounts.splitlines():
+        _, mount, kind, _ = line.split()[:4]
+        folder = Path(mount)
+        if kind == "cgroup2" and "memory" in _words(folder / "cgroup.subtree_control"):
+            return _writable(Groups(folder, "memory.max"))
+    return "no mounted control group hands on its memory controller"
+
+
+def _words(path: Path) -> list[str]:
+    try:
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _writable(groups: Groups) -> Groups | str:
+    procs = groups.folder / "cgroup.procs"
+    if os.access(groups.folder, os.W_OK | os.X_OK) and os.access(procs, os.W_OK):
+        return groups
+    return f"control groups in {groups.folder} cannot be made by this user"
+
+
+def enter(groups: Groups, limit: int) -> list[str]:
+    """Shell lines: the script joins a new group of `limit` bytes, and leaves it however it ends."""
+    group = f"{groups.folder}/iogauge.$$"
+    return [
+        f'mkdir "{group}"',
+        "leave_group() {",
+        "    local status=$?",
+        "    set +e",
+        f'    echo $$ > "{groups.folder}/cgroup.procs"',
+        f'    rmdir "{group}"',
+        '    return "$status"',
+        "}",
+        "trap 'leave_group; finish' EXIT",
+        f'echo {limit} > "{group}/{groups.limit}"',
+        f'echo $$ > "{group}/cgroup.procs"',
+    ]
