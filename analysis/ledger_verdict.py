@@ -66,13 +66,13 @@ def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """Payload that a layer did not see."""
-    seen = side.posix + side.otherwise
     verb = "written" if side.direction == "write" else "read"
-    if seen < side.payload:
-        text = f"{side.payload - seen} bytes of payload were not {verb} by POSIX calls"
+    if side.posix < side.payload:
+        text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
         yield Finding(text, wrong=True)
     if side.mpiio is not None and side.mpiio < side.payload:
-        if side.payload // (ledger.processes * side.repeats) >= INT_LIMIT and seen >= side.payload:
+        of_each = side.payload // (ledger.processes * side.repeats)
+        if of_each >= INT_LIMIT and side.posix >= side.payload:
             yield Finding(OVERFLOW)
         else:
             text = f"{side.payload - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
@@ -103,7 +103,7 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     whole = (side.files or side.payload) * ledger.processes
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
-        if side.posix + side.otherwise >= side.payload and side.direction == "read":
+        if side.posix >= side.payload and side.direction == "read":
             # Headers that one process reads for all, and pages of a library's own cache.
             yield Finding(f"{REREADING} from memory ({-extra} bytes)")
         else:
