@@ -1,5 +1,5 @@
 """The embedded recorder against a real Darshan runtime, on the same run: both are preloaded, one
-behind the other. Needs DARSHAN_PREFIX: folders of runtimes, with colons between, one for each MPI."""
+behind the other. Needs DARSHAN_PREFIX: folders of runtimes, colons between, one for each MPI."""
 
 from __future__ import annotations
 

@@ -126,7 +126,9 @@ def test_mpi_calls_are_those_of_the_mode(
     stack: Stack, tmp_path: Path, mode: str, kind: str
 ) -> None:
     run, processes = kernel(stack, tmp_path, *GRID, "--method", "mpiio", "--mode", mode)
-    calls = run.good()["payload"]["calls"]
+    payload = run.good()["payload"]
+    # Only nonblocking calls move each data set by one of its own.
+    calls = payload["calls"] * (len(payload["datasets"]) if kind == "NB" else 1)
     for process in processes:
         (record,) = (r for r in process.records if r.module == "MPI-IO")
         found = counters(record)
