@@ -24,7 +24,9 @@ run: setup ## measure with both stacks on both file systems; table and output/re
 test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
-	$(PYTHON) -m tools.bench $(ARGS)
+	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
+	$(PYTHON) -m tools.bench_recorder || status=$$?; \
+	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, .venv
 	@environments/debian/setup.sh
