@@ -22,6 +22,7 @@ SIEVING = "data sieving read-modify-write"
 READ_SIEVING = "data sieving of reads"
 REWRITING = "header rewriting"
 REREADING = "header reading"
+PAST_END = "reads past the end of the file"
 PADDING = "alignment padding"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
@@ -104,8 +105,8 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
         if side.posix >= side.payload and side.direction == "read":
-            # Headers that one process reads for all, and pages of a library's own cache.
-            yield Finding(f"{REREADING} from memory ({-extra} bytes)")
+            # A library asks for a whole buffer of header; POSIX gives what the file has.
+            yield Finding(f"{PAST_END} ({-extra} bytes)")
         else:
             yield Finding(text, wrong=True)
     if extra <= 0:
