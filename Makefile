@@ -34,7 +34,9 @@ claims: setup ## run what the claims of publications need and this machine can, 
 test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
-	$(PYTHON) -m tools.bench $(ARGS)
+	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
+	$(PYTHON) -m tools.bench_recorder || status=$$?; \
+	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh

@@ -201,7 +201,8 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if args.convert:
             convert(args.convert, args.log)
-        json.dump(read(args.log, heat=args.heat, segments=args.segments), sys.stdout)
+        # dumps and not dump: that one is written in C.
+        sys.stdout.write(json.dumps(read(args.log, heat=args.heat, segments=args.segments)))
     except AnalysisError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -22,6 +22,7 @@ SIEVING = "data sieving read-modify-write"
 READ_SIEVING = "data sieving of reads"
 REWRITING = "header rewriting"
 REREADING = "header reading"
+PAST_END = "reads past the end of the file"
 PADDING = "alignment padding"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
@@ -66,13 +67,13 @@ def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """Payload that a layer did not see."""
-    seen = side.posix + side.otherwise
     verb = "written" if side.direction == "write" else "read"
-    if seen < side.payload:
-        text = f"{side.payload - seen} bytes of payload were not {verb} by POSIX calls"
+    if side.posix < side.payload:
+        text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
         yield Finding(text, wrong=True)
     if side.mpiio is not None and side.mpiio < side.payload:
-        if side.payload // (ledger.processes * side.repeats) >= INT_LIMIT and seen >= side.payload:
+        of_each = side.payload // (ledger.processes * side.repeats)
+        if of_each >= INT_LIMIT and side.posix >= side.payload:
             yield Finding(OVERFLOW)
         else:
             text = f"{side.payload - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
@@ -103,9 +104,9 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     whole = (side.files or side.payload) * ledger.processes
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
-        if side.posix + side.otherwise >= side.payload and side.direction == "read":
-            # Headers that one process reads for all, and pages of a library's own cache.
-            yield Finding(f"{REREADING} from memory ({-extra} bytes)")
+        if side.posix >= side.payload and side.direction == "read":
+            # A library asks for a whole buffer of header; POSIX gives what the file has.
+            yield Finding(f"{PAST_END} ({-extra} bytes)")
         else:
             yield Finding(text, wrong=True)
     if extra <= 0:

@@ -19,6 +19,8 @@ ROW = 14  # pixels of a process
 MOST_HEIGHT = 420
 MIB = 2**20
 COLOURS = dict(zip(DIRECTIONS, PALETTE, strict=False))
+TIME_AXIS = alt.Axis(tickCount=8)
+DIRECTION_SCALE = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
 BUCKETS = ["0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M",
            "100M_1G", "1G_PLUS"]  # fmt: skip
 
@@ -65,10 +67,12 @@ def timeline(log: Log) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar(height=max(2, _height(ranks) / ranks - 2), minBandSize=1)
         .encode(
-            x=alt.X("start:Q", title="seconds"),
+            x=alt.X("start:Q", title="seconds", axis=TIME_AXIS),
             x2="end:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
             color=_direction_colour(),
+            # An edge: an access is often shorter than a pixel.
+            stroke=alt.Stroke("direction:N", title=None, scale=DIRECTION_SCALE),
         )
         .properties(width=WIDTH, height=_height(ranks))
     )
@@ -76,8 +80,7 @@ def timeline(log: Log) -> alt.Chart | None:
 
 
 def _direction_colour() -> alt.Color:
-    scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
-    return alt.Color("direction:N", title=None, scale=scale)
+    return alt.Color("direction:N", title=None, scale=DIRECTION_SCALE)
 
 
 def _rates(log: Log) -> alt.Chart | None:
@@ -101,7 +104,7 @@ def _rates(log: Log) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_line(interpolate="step-after", strokeWidth=1.2)
         .encode(
-            x=alt.X("seconds:Q", title="seconds"),
+            x=alt.X("seconds:Q", title="seconds", axis=TIME_AXIS),
             y=alt.Y("rate:Q", title="MiB/s of a process"),
             color=_direction_colour(),
             detail="process:N",
@@ -159,11 +162,11 @@ def heatmap(log: Log) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_rect()
         .encode(
-            x=alt.X("from:Q", title="seconds"),
+            x=alt.X("from:Q", title="seconds", axis=TIME_AXIS),
             x2="to:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
             color=alt.Color("mib:Q", title=f"MiB in {heat.bin_seconds:.3g} s",
-                            scale=alt.Scale(scheme="viridis", reverse=True)),
+                            scale=alt.Scale(scheme="viridis", reverse=True, domainMin=0)),
         )
         .properties(width=WIDTH, height=_height(len(heat.ranks)))
     )  # fmt: skip

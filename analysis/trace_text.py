@@ -17,7 +17,15 @@ WIDTH = 120
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
 NAMES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
-HEAD = ("", "bytes", "of payload", "calls", "collective", "processes", "commonest access sizes")
+HEAD = (
+    "",
+    "bytes",
+    "of payload",
+    "calls",
+    "collective",
+    "processes",
+    "commonest sizes, read or written",
+)
 
 
 def rows(side: Side) -> list[tuple[str, ...]]:

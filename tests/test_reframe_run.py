@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reframe_session import Session, reframe
+from tests.reframe_session import Session, changed_site, reframe
 
 STACKS = ("openmpi", "mpich")
 
@@ -45,9 +45,42 @@ def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
         for name in ("write_fraction_fpp", "read_fraction_fpp", "write_fraction_shared"):
             assert values[name][0] > 0
         assert case["caches"] == document["used"]["caches"]
+        moved = SMOKE_BYTES * document["asked"]["repeats"]
+        assert values["mpiio_write_bytes"][0] == values["mpiio_read_bytes"][0] == moved
+        assert values["posix_write_bytes"][0] >= moved
+        assert values["write_amplification"][0] == values["posix_write_bytes"][0] / moved
+        assert json.loads((kept / "ledger.json").read_text())["verdict"] in case["ledger"]
+        assert case["trace_log"] == "trace.darshan" and (kept / "trace.darshan").is_file()
     assert list((tmp_path / "disk").iterdir()) == []
     log = (tmp_path / "perflogs" / "local" / "host" / "S3d.log").read_text()
     assert log.count("|write_bw|") == 2
+
+
+def test_a_run_without_a_trace_says_so(tmp_path: Path) -> None:
+    session = run(tmp_path, "-S", "trace=false", "-p", "mpich")
+    assert session.status == 0, session.text
+    (case,) = session.cases
+    assert case["ledger"] == "not traced: trace=false"
+    assert not [name for name in case["perfvalues"] if "posix" in name]
+    assert not (Path(case["outputdir"]) / "trace.darshan").exists()
+
+
+def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
+    """A recorder that sees only a part of the run: a folder of another name."""
+    site = changed_site(
+        tmp_path,
+        "import reframe_tests.tracing as tracing\n"
+        "whole = tracing.values\n"
+        "def values(*given, **named):\n"
+        "    found = whole(*given, **named)\n"
+        "    found['variables']['IOGAUGE_TRACE_INCLUDE'] = '/nowhere'\n"
+        "    return found\n"
+        "tracing.values = values\n",
+    )
+    session = reframe(tmp_path, "-r", *ONE, "-p", "mpich", tests="s3d.py", config=site)
+    assert session.status != 0
+    (case,) = session.cases
+    assert case["result"] == "fail" and "the byte ledger does not add up" in case["fail_reason"]
 
 
 def test_the_driver_alone_has_no_share_of_the_ceilings(tmp_path: Path) -> None:

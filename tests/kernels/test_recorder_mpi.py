@@ -1,0 +1,167 @@
+"""The embedded recorder under MPI: every form of call, every method, and how a process ends."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iokernel_stacks import HOWS, MOVING, How, Stack
+from recorder_runs import counters, kernel, only, preload, traced
+
+from analysis.darshan_convert import write_log
+from analysis.darshan_log import Log, read_log
+from analysis.darshan_raw import RawProcess, read_folder
+from analysis.ledger import make_ledger
+from analysis.ledger_verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
+
+FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
+GRID = ["s3d", "--grid", "12x10x8"]
+REPEATS = 2
+
+
+def forms(stack: Stack, folder: Path, *words: str) -> tuple[list[RawProcess], int]:
+    """The traces of mpi_forms.c, one process, and its exit status."""
+    data = folder / "data"
+    data.mkdir()
+    program = folder / "forms"
+    source = Path(__file__).with_name("mpi_forms.c")
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    environment = preload(stack, folder / "traces", data)
+    start = ["env", "-C", str(data), *_words(environment), str(program), *words]
+    done = traced([*stack.launch, "-n", "1", *start], stack_values(stack))
+    found = list((folder / "traces").glob("*.trace"))
+    return (read_folder(folder / "traces") if found else []), done.returncode
+
+
+def _words(environment: dict[str, str]) -> list[str]:
+    return [f"{key}={value}" for key, value in environment.items()]
+
+
+def stack_values(stack: Stack) -> dict[str, str]:
+    return {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
+
+
+def kinds_of_count(stack: Stack) -> int:
+    """MPI 4 has each form a second time, with large counts."""
+    test = "#include <mpi.h>\nMPI_VERSION"
+    done = subprocess.run(
+        [f"mpicc.{stack.name}", "-E", "-P", "-x", "c", "-"],
+        input=test,
+        capture_output=True,
+        text=True,
+    )
+    return 2 if int(done.stdout.strip().splitlines()[-1]) >= 4 else 1
+
+
+def test_every_form_of_call_counts_once(stack: Stack, tmp_path: Path) -> None:
+    processes, status = forms(stack, tmp_path)
+    assert status == 0 and [p.whole for p in processes] == [True]
+    found = only(processes, "forms", "MPI-IO")
+    kinds = kinds_of_count(stack)
+    for kind, count in FORMS.items():
+        assert (found[f"{kind}_WRITES"], found[f"{kind}_READS"]) == (kinds * count,) * 2, kind
+    bytes_moved = 1000 * kinds * sum(FORMS.values())
+    assert (found["BYTES_WRITTEN"], found["BYTES_READ"]) == (bytes_moved, bytes_moved)
+    assert (found["INDEP_OPENS"], found["VIEWS"], found["SYNCS"]) == (1, 1, 1)
+    aio = only(processes, "aio")
+    assert (aio["WRITES"], aio["READS"], aio["BYTES_WRITTEN"]) == (1, 1, 1000)
+    assert (aio["MAX_BYTE_WRITTEN"], aio["MAX_BYTE_READ"]) == (1499, 1499)
+
+
+def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:
+    processes, _ = forms(stack, tmp_path, "exit")
+    assert [p.whole for p in processes] == [False]
+    write_log(processes, tmp_path / "log")
+    assert "POSIX" in read_log(tmp_path / "log").partial
+
+
+def test_a_killed_process_leaves_no_trace_and_its_absence_makes_the_log_partial(
+    openmpi: Stack, tmp_path: Path
+) -> None:
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    assert forms(openmpi, killed, "kill")[0] == []
+    _, processes = kernel(openmpi, tmp_path, *GRID, "--method", "posix")
+    write_log(processes[:1], tmp_path / "log")
+    assert "POSIX" in read_log(tmp_path / "log").partial
+
+
+def ledger_of(
+    stack: Stack, folder: Path, *words: str, **more: Any
+) -> tuple[dict[str, Any], Log, Judgement]:
+    """A verified run's document, its log, and the verdict on its ledger."""
+    run, _ = kernel(stack, folder, *GRID, *words, "--repeat", str(REPEATS), **more)
+    document = run.good()
+    log = read_log(folder / "log", convert=folder / "traces")
+    assert not log.partial
+    return document, log, judge(make_ledger(document, log))
+
+
+@pytest.mark.parametrize("how", MOVING, ids=str)
+def test_the_ledger_of_each_method_adds_up(stack: Stack, tmp_path: Path, how: How) -> None:
+    document, log, judgement = ledger_of(stack, tmp_path, *how.options(), "--ceilings")
+    payload = document["payload"]["bytes"] * REPEATS
+    # 16 values of 8 bytes at each of the grid's points.
+    assert payload == REPEATS * 12 * 10 * 8 * 16 * 8
+    ledger = make_ledger(document, log)
+    assert judgement.verdict in ("balanced", "explained"), judgement
+    for side in ledger.sides:
+        assert side.posix >= payload, judgement
+        assert (side.mpiio is None) == (how.method in ("posix", "posix-shared", "master"))
+    if how.method != "hdf5" and how.method != "pnetcdf":
+        # No format: each layer moves the payload and nothing else, but for sieving.
+        allowed = {READ_SIEVING, SIEVING, HOLES}
+        assert {reason.split(" (")[0] for reason in judgement.reasons} <= allowed
+        assert all(side.mpiio in (None, payload) for side in ledger.sides)
+    assert any("iogauge-ceiling" in path for path in ledger.beside)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("collective", "COLL"), ("independent", "INDEP"), ("nonblocking", "NB"), ("ordered", "COLL")],
+)
+def test_mpi_calls_are_those_of_the_mode(
+    stack: Stack, tmp_path: Path, mode: str, kind: str
+) -> None:
+    run, processes = kernel(stack, tmp_path, *GRID, "--method", "mpiio", "--mode", mode)
+    payload = run.good()["payload"]
+    # Only nonblocking calls move each data set by one of its own.
+    calls = payload["calls"] * (len(payload["datasets"]) if kind == "NB" else 1)
+    for process in processes:
+        (record,) = (r for r in process.records if r.module == "MPI-IO")
+        found = counters(record)
+        moved = {k: v for k, v in found.items() if k.endswith(("_READS", "_WRITES"))}
+        assert moved == {f"{kind}_READS": calls, f"{kind}_WRITES": calls}
+
+
+def test_nothing_is_moved_by_null(stack: Stack, tmp_path: Path) -> None:
+    (null,) = (how for how in HOWS if how.method == "null")
+    _, log, judgement = ledger_of(stack, tmp_path, *null.options())
+    assert judgement.verdict == "balanced"
+    assert sum(file.count("BYTES_READ", "BYTES_WRITTEN") for file in log.files) == 0
+
+
+@pytest.mark.parametrize(
+    ("hint", "cause"), [("romio_ds_write=enable", SIEVING), ("romio_ds_write=disable", None)]
+)
+def test_romio_sieves_where_it_is_asked_to(
+    stack: Stack, tmp_path: Path, hint: str, cause: str | None
+) -> None:
+    words = ["--method", "mpiio", "--mode", "independent", "--hint", hint]
+    romio = {"OMPI_MCA_io": "romio321"}  # Open MPI's own OMPIO has no such hint
+    document, _, judgement = ledger_of(stack, tmp_path, *words, environment=romio)
+    assert document["used"]["mpi_io"] == "ROMIO"
+    causes = {reason.split(" (")[0] for reason in judgement.reasons}
+    assert (SIEVING in causes) == (cause is not None), judgement
+    assert PADDING not in causes
+
+
+def test_one_aggregator_writes_for_all(mpich: Stack, tmp_path: Path) -> None:
+    words = ["--method", "mpiio", "--mode", "collective", "--hint", "romio_cb_write=enable"]
+    document, log, _ = ledger_of(mpich, tmp_path, *words)
+    side = make_ledger(document, log).side("write")
+    assert side is not None and document["used"]["hints"]["cb_nodes"] == "1"
+    layer = side.layer("POSIX")
+    assert layer is not None and layer.processes == 1

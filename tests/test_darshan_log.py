@@ -1,0 +1,228 @@
+"""Darshan logs: written and read back, by PyDarshan too; reduced as Darshan does; damaged ones."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from analysis import darshan_log
+from analysis.darshan_convert import write_log
+from analysis.darshan_log import Log, UnreadableLogError, read_log
+from analysis.darshan_raw import (
+    COMPLETE,
+    FORKED,
+    MPI,
+    PARTIAL,
+    SEGMENT,
+    BrokenTraceError,
+    RawHeat,
+    RawProcess,
+    RawRecord,
+    read_folder,
+)
+from analysis.darshan_reduce import Record, commonest, reduce
+
+DATA = Path(__file__).parent / "data" / "darshan"
+POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17
+# Places of a few counters in the log format.
+READS, WRITES, BYTES_READ, BYTES_WRITTEN = 3, 4, 14, 15
+
+
+def process(rank: int, of: int, *, segments: int = 0, flags: int = COMPLETE | MPI) -> RawProcess:
+    """Writes (rank + 1) * 100 bytes in one call and reads 10."""
+    made = RawProcess(
+        rank, of, 1000 + rank, 0, 10**18 + rank * 10**6, 2.0, flags, "node", "test 1", "./program"
+    )
+    counters = [0] * POSIX_COUNTERS
+    counters[READS], counters[WRITES] = 1, 1
+    counters[BYTES_READ], counters[BYTES_WRITTEN] = 10, 100 * (rank + 1)
+    times = [0.5] * 8 + [0.25, 0.5, 0.125] + [0.0] * 6
+    sizes = {10: 1, 100 * (rank + 1): 1}
+    packed = b"".join(SEGMENT.pack(i, 1, 0.1 * i, 0.1 * i + 0.05) for i in range(segments))
+    record = RawRecord(77, "POSIX", "/fs/a", counters, times, sizes, {}, (b"", packed))
+    mine = RawRecord(80 + rank, "POSIX", f"/fs/own.{rank}", counters, times, sizes, {})
+    made.records = [record, mine]
+    for module, heat_id in (("POSIX", 5), ("MPI-IO", 6)):
+        bins = ([0] * 200, [100 * (rank + 1), *[0] * 199])
+        made.heat[module] = RawHeat(heat_id, 0.01 * 2**rank, bins)
+    return made
+
+
+def test_a_log_says_what_was_written_into_it(tmp_path: Path) -> None:
+    write_log([process(rank, 3, segments=2) for rank in range(3)], tmp_path / "log")
+    log = read_log(tmp_path / "log", heat=True, segments=True)
+    assert (log.processes, log.command, log.recorder) == (3, "./program", "test 1")
+    assert (log.partial, log.notes) == ((), ())
+    shared = next(file for file in log.files if file.path == "/fs/a")
+    assert shared.count("BYTES_WRITTEN") == 100 + 200 + 300
+    assert [(w.rank, w.read, w.written) for w in shared.ranks] == [
+        (0, 10, 100), (1, 10, 200), (2, 10, 300),
+    ]  # fmt: skip
+    assert {file.path for file in log.files} == {"/fs/a", *(f"/fs/own.{r}" for r in range(3))}
+    # The later start of a process is in its segments; the widest bins are everybody's.
+    (late,) = (s.writes[1] for s in log.segments if s.rank == 2)
+    assert late == pytest.approx((1, 1, 0.102, 0.152))
+    assert log.heat["POSIX"].bin_seconds == 0.04
+    assert [bins[1][0] for bins in log.heat["POSIX"].ranks.values()] == [100, 200, 300]
+
+
+def test_pydarshan_reads_the_log(tmp_path: Path) -> None:
+    write_log([process(rank, 2) for rank in range(2)], tmp_path / "log", reduce_shared=True)
+    code = (
+        "import darshan, json, sys\n"
+        "report = darshan.DarshanReport(sys.argv[1], read_all=True)\n"
+        "rows = report.records['POSIX'].to_df()['counters']\n"
+        "print(json.dumps([report.metadata['exe'], report.metadata['job']['nprocs'],\n"
+        "    rows[rows['rank'] == -1]['POSIX_BYTES_WRITTEN'].tolist(), len(rows)]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "log")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ["./program", 2, [300], 3]
+
+
+@pytest.mark.parametrize(
+    "processes",
+    [
+        [process(0, 2)],
+        [process(0, 1, flags=MPI)],
+        [process(0, 1, flags=COMPLETE | MPI | PARTIAL)],
+    ],
+    ids=["missing process", "not finalized", "lost something"],
+)
+def test_a_log_that_lacks_something_says_so(tmp_path: Path, processes: list[RawProcess]) -> None:
+    write_log(processes, tmp_path / "log")
+    assert "POSIX" in read_log(tmp_path / "log").partial
+
+
+def test_a_forked_childs_work_is_its_parents(tmp_path: Path) -> None:
+    child = process(0, 1, flags=COMPLETE | FORKED)
+    write_log([process(0, 1), child], tmp_path / "log")
+    log = read_log(tmp_path / "log")
+    (shared,) = (file for file in log.files if file.path == "/fs/a")
+    assert [(w.rank, w.written) for w in shared.ranks] == [(0, 200)]
+
+
+# ---------------------------------------------------------------- reduction
+
+
+def record(rank: int, seconds: float, size: int, count: int) -> Record:
+    values: dict[str, float] = {
+        "WRITES": count, "BYTES_READ": 0, "BYTES_WRITTEN": size * count, "MODE": 420,
+        "MAX_BYTE_WRITTEN": size, "MAX_WRITE_TIME_SIZE": size, "MMAPS": -1 if rank else 0,
+        "FASTEST_RANK": 0, "FASTEST_RANK_BYTES": 0, "SLOWEST_RANK": 0, "SLOWEST_RANK_BYTES": 0,
+        "F_READ_TIME": 0.0, "F_WRITE_TIME": seconds, "F_META_TIME": 0.0,
+        "F_WRITE_START_TIMESTAMP": 0.0 if rank == 0 else float(rank),
+        "F_WRITE_END_TIMESTAMP": float(rank), "F_MAX_WRITE_TIME": seconds,
+        "F_FASTEST_RANK_TIME": 0.0, "F_SLOWEST_RANK_TIME": 0.0,
+        "F_VARIANCE_RANK_TIME": 0.0, "F_VARIANCE_RANK_BYTES": 0.0,
+    }  # fmt: skip
+    for i in range(1, 5):
+        values[f"ACCESS{i}_ACCESS"], values[f"ACCESS{i}_COUNT"] = (
+            (size, count) if i == 1 else (0, 0)
+        )
+    return Record(rank, values)
+
+
+def test_reducing_sums_and_keeps_the_extremes() -> None:
+    found = reduce([record(0, 1.0, 10, 5), record(1, 3.0, 20, 2), record(2, 2.0, 10, 1)]).values
+    expected = {
+        "WRITES": 8, "BYTES_WRITTEN": 50 + 40 + 10, "MODE": 420, "MAX_BYTE_WRITTEN": 20,
+        "MAX_WRITE_TIME_SIZE": 20, "MMAPS": -1, "F_MAX_WRITE_TIME": 3.0, "F_WRITE_TIME": 6.0,
+        "F_WRITE_START_TIMESTAMP": 1.0, "F_WRITE_END_TIMESTAMP": 2.0,
+        "FASTEST_RANK": 0, "FASTEST_RANK_BYTES": 50, "SLOWEST_RANK": 1, "SLOWEST_RANK_BYTES": 40,
+        "F_FASTEST_RANK_TIME": 1.0, "F_SLOWEST_RANK_TIME": 3.0,
+        "F_VARIANCE_RANK_TIME": pytest.approx(2 / 3),
+        "ACCESS1_ACCESS": 10, "ACCESS1_COUNT": 6, "ACCESS2_ACCESS": 20, "ACCESS2_COUNT": 2,
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_the_commonest_are_ordered_by_count_then_size() -> None:
+    table = {5: 1, 6: 1, 7: 9, 8: 2, 9: 2, 0: 100}
+    assert commonest(table) == [(7, 9), (9, 2), (8, 2), (6, 1)]
+
+
+# ---------------------------------------------------------------- damage
+
+
+def whole_log(folder: Path) -> bytes:
+    write_log([process(rank, 4, segments=20) for rank in range(4)], folder / "whole")
+    return (folder / "whole").read_bytes()
+
+
+def outcome(path: Path) -> Log | str:
+    try:
+        return read_log(path, heat=True, segments=True, seconds=20)
+    except UnreadableLogError as error:
+        return str(error)
+
+
+def test_damaged_logs_end_in_a_message(tmp_path: Path) -> None:
+    """100 cut and 120 with flipped bits. A flip in a part that nobody checks (Darshan's header has
+    no checksum) may pass: then it must still be a log."""
+    whole = whole_log(tmp_path)
+    rng = random.Random(20111)
+    cases: list[bytes] = [whole[: rng.randrange(len(whole))] for _ in range(100)]
+    for _ in range(120):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 5)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        cases.append(bytes(data))
+    paths = [tmp_path / f"{i}.darshan" for i in range(len(cases))]
+    for path, data in zip(paths, cases, strict=True):
+        path.write_bytes(data)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(outcome, paths))
+    assert len(found) == 220
+    for i, one in enumerate(found):
+        if isinstance(one, str):
+            assert str(paths[i]) in one and "Traceback" not in one, one
+    silent = [i for i, one in enumerate(found[:100]) if isinstance(one, Log) and not one.partial]
+    good = read_log(tmp_path / "whole")
+    assert all(found[i].files == good.files for i in silent)  # type: ignore[union-attr]
+    assert sum(isinstance(one, str) for one in found) > 150
+
+
+def test_a_reader_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_log(tmp_path)
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(darshan_log.sys, "executable", str(slow))
+    with pytest.raises(UnreadableLogError, match=r"not read within 0.2 s"):
+        read_log(tmp_path / "whole", seconds=0.2)
+
+
+def test_a_reader_that_crashes_is_said_to_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole_log(tmp_path)
+    crash = tmp_path / "python"
+    crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crash.chmod(0o755)
+    monkeypatch.setattr(darshan_log.sys, "executable", str(crash))
+    with pytest.raises(UnreadableLogError, match=r"crashed \(signal 11\)"):
+        read_log(tmp_path / "whole")
+
+
+def test_what_is_no_log_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no log")
+    for name in ("text", "missing"):
+        with pytest.raises(UnreadableLogError, match=name):
+            read_log(tmp_path / name)
+
+
+def test_a_cut_trace_of_a_process_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BrokenTraceError, match="no process"):
+        read_folder(tmp_path)
+    (tmp_path / "process-000000-1.trace").write_bytes(b"IOGTRACE" + bytes(40))
+    with pytest.raises(BrokenTraceError, match="cut off"):
+        read_folder(tmp_path)
