@@ -93,6 +93,7 @@ def read_document(path: Path) -> Result:
         libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
         samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
         hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
+        mpi_io=reader.optional("used.mpi_io", str) or "",
         time=reader.optional("system.time", str) or "",
     )
 

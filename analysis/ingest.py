@@ -138,7 +138,8 @@ _OF_RUN = (
     "session", "system", "partition", "stack", "fs", "test", "case", "variant", "is_peak",
     "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
 )  # fmt: skip
-_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes", "time")
+_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes",
+              "mpi_io", "time")  # fmt: skip
 
 
 def _path(path: Path | None, folder: Path) -> str:

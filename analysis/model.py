@@ -62,6 +62,7 @@ class Result:
     libraries: dict[str, str]
     samples: tuple[Sample, ...]
     hints: dict[str, str] = field(default_factory=dict)  # asked for
+    mpi_io: str = ""  # which implementation of MPI-IO
     time: str = ""  # when the run itself was, ISO 8601
 
 

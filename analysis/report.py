@@ -40,6 +40,7 @@ OVERVIEW = {
     "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
     "files": "files",
 }  # fmt: skip
+_TITLES = {**OVERVIEW, "mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "source")  # fmt: skip
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
@@ -135,7 +136,7 @@ def _shown(
         "columns": [
             {
                 "name": columns[i],
-                "title": OVERVIEW.get(columns[i], columns[i].replace("_", " ")),
+                "title": _TITLES.get(columns[i], columns[i].replace("_", " ")),
                 "number": any(row[i]["sort"] is not None for row in rows),
             }
             for i in used
