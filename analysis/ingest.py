@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -11,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis import formats, store
+from analysis import formats, store, traced
 from analysis.errors import (
     EXIT_DATA,
     EXIT_OK,
     AnalysisError,
-    MalformedDocumentError,
     StoreError,
 )
 from analysis.loader import all_reports, last_report, load_session
@@ -35,7 +33,6 @@ Ingesting a session again changes nothing; where its files hold less than they d
 folder was cleaned), the store keeps what it has.
 """
 
-LEDGER = "ledger.json"  # beside the result document, where the run was traced
 COLUMNS = ("session", "state", "runs", "records", "file")
 
 Row = dict[str, Any]
@@ -130,7 +127,8 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
         "repeat_no": one.repeat,
         "document": _path(one.document, folder),
         "job_script": _path(one.job_script, folder),
-        "trace": _path(_trace(one), folder),
+        "trace": _path(traced.log(one.folder), folder),
+        "ledger": traced.verdict(one.folder),
     }
 
 
@@ -150,11 +148,6 @@ def _path(path: Path | None, folder: Path) -> str:
     return str(real.relative_to(folder.parent) if real.is_relative_to(folder.parent) else real)
 
 
-def _trace(one: Run) -> Path | None:
-    """The trace of a run, where one was kept."""
-    return next(one.folder.glob("*.darshan"), None) if one.folder else None
-
-
 def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
     """(quantity, unit, repeat, value) of a run, its ledger's too."""
     for sample in one.samples:
@@ -168,40 +161,22 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
         for name, value in {**sample.values, **known}.items():
             if value is not None:
                 yield name, unit_of(name), sample.repeat, value
-    for name, value in _ledger(one).items():
+    for name, value in traced.numbers(one.folder).items():
         yield name, unit_of(name), None, value
 
 
 def unit_of(quantity: str) -> str:
     """The unit, from the words of a quantity's name."""
     words = set(quantity.split("_"))
-    if words & {"bw", "bandwidth", "ceiling"}:
-        return "MiB/s"
-    if "phase" in words or words & {"seconds", "time", "blocked", "drain"}:
-        return "s"
-    return "bytes" if "bytes" in words else "1"
+    return next((unit for unit, of in _UNITS.items() if words & of), "1")
 
 
-def _ledger(one: Run) -> dict[str, float]:
-    """The numbers of a run's ledger, `ledger_` and their place in it; empty where it has none."""
-    path = one.folder / LEDGER if one.folder else None
-    if path is None or not path.exists():
-        return {}
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise MalformedDocumentError(f"{path}: expected a ledger in JSON: {error}") from None
-    found: dict[str, float] = {}
-
-    def walk(name: str, part: object) -> None:
-        if isinstance(part, dict):
-            for key, inner in part.items():
-                walk(f"{name}_{key}", inner)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            found[name] = float(part)
-
-    walk("ledger", data)
-    return found
+_UNITS = {
+    "MiB/s": {"bw", "ceiling"},
+    "files/s": {"rate"},
+    "s": {"phase", "seconds", "busy", "blocked"},
+    "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
+}
 
 
 def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import formats, store
+from analysis import formats, store, traced
 from analysis.errors import EXIT_OK
 from analysis.ingest import ingest
 from analysis.loader import last_report, load_session
@@ -41,7 +41,7 @@ OVERVIEW = {
     "files": "files",
 }  # fmt: skip
 _TITLES = {**OVERVIEW, "mib_s": "MiB/s", "fs": "file system"}
-LONG = ("says", "measured", "published", "missing", "command", "our_conditions",
+LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "source")  # fmt: skip
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
           "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
@@ -183,13 +183,9 @@ def _overview_row(row: Row, folder: Path) -> list[Cell]:
     return list(cells.values())
 
 
-def _traces(row: Row) -> dict[str, Path]:
+def _traces(row: Row) -> dict[str, Path | None]:
     """The trace of a run and what was made of it."""
-    folder = row.run.folder
-    found = sorted(folder.glob("*.darshan")) if folder else []
-    ledger = folder / "ledger.json" if folder else None
-    traces = {"trace" if i == 0 else f"trace {i + 1}": path for i, path in enumerate(found)}
-    return traces | ({"ledger": ledger} if ledger and ledger.exists() else {})
+    return {"trace": traced.log(row.run.folder), "ledger": traced.ledger(row.run.folder)}
 
 
 def _print_json(table: Table, sections: Sequence[Section]) -> None:

@@ -131,20 +131,34 @@ def score_card(connection: Any, session: str) -> Section:
 
 def ledger(connection: Any, session: str) -> Section:
     """What the traces say that was moved."""
+    amounts = {
+        f"{way}_{name}": f"ledger_{way}_{quantity}"
+        for way in ("write", "read")
+        for name, quantity in (("amplification", "amplification"), ("payload", "payload"),
+                               ("posix_bytes", "posix_bytes"), ("posix_calls", "posix_calls"),
+                               ("processes", "posix_processes"))
+    }  # fmt: skip
+    columns = ", ".join(
+        f"max(value) FILTER (quantity = '{quantity}') AS {name}"
+        for name, quantity in amounts.items()
+    )
     rows = store.rows(
         connection,
-        """SELECT pattern, scale, method, mode, stack, fs, processes,
-            replace(quantity, 'ledger_', '') AS entry, value, unit, document, trace
-        FROM records WHERE session = ? AND starts_with(quantity, 'ledger_')
-        ORDER BY pattern, method, mode, stack, fs, entry""",
+        f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
+            document, trace
+        FROM records WHERE session = ? AND ledger <> ''
+        GROUP BY ALL ORDER BY pattern, method, mode, stack, fs""",
         [session],
     )
     return Section(
         "ledger", "Ledger of the traces",
-        ("pattern", "scale", "method", "mode", "stack", "fs", "processes", "entry", "value",
-         "unit"),
-        rows, "What each layer says it moved; amplification is bytes at POSIX over the payload.",
-        "needs traced runs (Darshan)", {"value": "document", "entry": "trace"}, _CALLS,
+        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "ledger",
+         *amounts),
+        rows,
+        "Bytes of all repeats; amplification is bytes at POSIX over the payload; processes are "
+        "those that moved data.",
+        "needs traced runs (Darshan)",
+        {"ledger": "trace"} | dict.fromkeys(amounts, "trace"), _CALLS,
     )  # fmt: skip
 
 

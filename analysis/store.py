@@ -41,6 +41,7 @@ SCHEMA = {
     "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
     "run": "BIGINT", "repeat_no": "BIGINT", "time": "VARCHAR",
     "document": "VARCHAR", "job_script": "VARCHAR", "trace": "VARCHAR",
+    "ledger": "VARCHAR",
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
 

@@ -90,17 +90,43 @@ def test_a_session_that_lost_its_files_does_not_replace_itself(
 def test_a_ledger_that_came_later_is_added(recorded: Recorded, tmp_path: Path) -> None:
     ingest.ingest(recorded.report, tmp_path / "store")
     ledger = recorded.document(MPIIO, "mpich").with_name("ledger.json")
-    ledger.write_text(json.dumps({"amplification": 1.25, "posix": {"bytes_written": 1901824}}))
+    layer = {"name": "MPI-IO", "bytes": 1901824, "calls": 4, "sizes": {"1048576": 1}}
+    side = {"direction": "write", "amplification": 1.25, "layers": [layer]}
+    ledger.write_text(json.dumps({"verdict": "explained", "reasons": ["padding"], "sides": [side]}))
     assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
     found = store.rows(
         store.connect(tmp_path / "store"),
-        "SELECT quantity, value, unit FROM records "
+        "SELECT ledger, quantity, value, unit FROM records "
         "WHERE starts_with(quantity, 'ledger_') ORDER BY quantity",
     )
+    assert {row.pop("ledger") for row in found} == {"explained: padding"}
     assert found == [
-        {"quantity": "ledger_amplification", "value": 1.25, "unit": "1"},
-        {"quantity": "ledger_posix_bytes_written", "value": 1901824.0, "unit": "bytes"},
+        {"quantity": "ledger_write_amplification", "value": 1.25, "unit": "1"},
+        {"quantity": "ledger_write_mpiio_bytes", "value": 1901824.0, "unit": "bytes"},
+        {"quantity": "ledger_write_mpiio_calls", "value": 4.0, "unit": "1"},
     ]
+
+
+def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
+    """Of 1 s of writing, 0.8 s drain while the application goes on: it sees 5 times the speed."""
+
+    def change(document: dict[str, Any]) -> None:
+        for sample in document["samples"]:
+            drain = {"min": 0.8, "mean": 0.8, "max": 0.8}
+            sample["write"].update(seconds=1.0, bandwidth=100.0, phases={"drain": drain})
+            sample["direct"] = {"seconds": 0.5, "bandwidth": 200.0}
+
+    recorded.edit_document(MPIIO, "mpich", change)
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(perfvalues={}))
+    ingest.ingest(recorded.report, tmp_path / "store")
+    found = store.rows(
+        store.connect(tmp_path / "store"),
+        "SELECT quantity, median(value) AS value FROM records WHERE quantity IN "
+        "('apparent_bw', 'apparent_seconds', 'apparent_speedup', 'overlap') GROUP BY ALL",
+    )
+    assert {row["quantity"]: round(row["value"], 9) for row in found} == {
+        "apparent_bw": 500, "apparent_seconds": 0.2, "apparent_speedup": 2.5, "overlap": -1,
+    }  # fmt: skip
 
 
 def test_ingests_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
