@@ -201,6 +201,8 @@ def _published(test: Test) -> str:
     for name in ("b", "a"):
         keys = test[name]
         fits = [n for n in numbers if all(_said(n, key) == keys[key] for key in keys)]
+        if not fits:
+            return ""
         values.append(fits[0].value)
     value = values[0] / values[1] if numbers[0].unit != "s" else values[1] / values[0]
     return f"{value:.3g} ({numbers[0].system}; {numbers[0].conditions})"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis import formats, store, traced
+from analysis import formats, results_db, store, traced
 from analysis.errors import (
     EXIT_DATA,
     EXIT_OK,
@@ -27,6 +27,7 @@ EXAMPLES = """\
 examples:
   python -m analysis ingest                                   all sessions below output/
   python -m analysis ingest output/reports/run-report-3.json  one session
+  python -m analysis ingest ~/.reframe/reports/results.db     all sessions of ReFrame's database
   python -m analysis ingest --output /scratch/me/output --store /project/iogauge/store
 
 Ingesting a session again changes nothing; where its files hold less than they did (the output
@@ -41,7 +42,7 @@ Row = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "reports", nargs="*", type=Path, metavar="REPORT",
-        help="ReFrame's reports (default: all below the output folder)",
+        help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path, default=Path("output"), metavar="DIR",
@@ -60,7 +61,11 @@ def run(args: argparse.Namespace) -> int:
     done, problems = [], 0
     for report in _progress(reports):
         try:
-            done.append(ingest(report, args.store))
+            if results_db.is_database(report):
+                for data in results_db.reports(report):
+                    done.append(ingest(report, args.store, data))
+            else:
+                done.append(ingest(report, args.store))
         except AnalysisError as error:
             problems += 1
             print(f"analysis: not stored: {error}", file=sys.stderr)
@@ -70,13 +75,14 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_DATA if problems else EXIT_OK
 
 
-def ingest(report: Path, folder: Path) -> Row:
+def ingest(report: Path, folder: Path, data: dict[str, Any] | None = None) -> Row:
     """Put one session into the store, and say what became of it.
 
-    The store is touched only after all of the session was read. Raises an AnalysisError where the
+    `data`: the report, where it is a row of the database `report`. The store is touched only after
+    all of the session was read. Raises an AnalysisError where the
     report, or a document of a run that ReFrame took for good, cannot be used.
     """
-    session = load_session(report, strict=True)
+    session = load_session(report, strict=True, data=data)
     frame = to_frame(session, folder.resolve())
     store.create(folder)
     path, state = _put(frame, session, folder)

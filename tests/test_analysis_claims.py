@@ -132,6 +132,14 @@ def test_the_published_ratio_is_worked_out_from_the_published_numbers() -> None:
     assert _published(tests["write_seconds"]).startswith(f"{6784.7 / 47.4:.3g} (Babel")
 
 
+def test_every_published_number_of_a_claim_is_found() -> None:
+    from analysis.claim_tests import _published
+
+    named = [test for one in claims.load() for test in one.tests if "published" in test]
+    assert len(named) > 8
+    assert all(_published(test) for test in named)
+
+
 def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
     """A store without what the claims are about: none is judged, and each says what to run."""
     folder = made.store(tmp_path, [{(s3d("posix"), "openmpi"): [100] * 3}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -217,6 +218,38 @@ def test_bad_input_is_named_and_leaves_the_store_as_it_was(kind: str, tmp_path: 
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
     assert files(tmp_path / "store") == before
+
+
+def database(path: Path, sessions: list[Recorded], version: str = "1.0") -> Path:
+    """As ReFrame makes it (reframe/frontend/reporting/storage.py)."""
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE sessions(uuid TEXT PRIMARY KEY, session_start_unix REAL, "
+            "session_end_unix REAL, json_blob TEXT, report_file TEXT)"
+        )
+        connection.execute("CREATE TABLE metadata(schema_version TEXT)")
+        connection.execute("INSERT INTO metadata VALUES(?)", [version])
+        for session in sessions:
+            info = session.read()["session_info"]
+            row = (info["uuid"], info["time_start_unix"], 0, session.report.read_text(), "")
+            connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)", row)
+    connection.close()
+    return path
+
+
+def test_reframes_database_holds_the_same_sessions(recorded: Recorded, tmp_path: Path) -> None:
+    path = database(recorded.folder / "results.db", [recorded])
+    assert run_analysis("ingest", path, "--store", tmp_path / "a").returncode == 0
+    assert run_analysis("ingest", recorded.report, "--store", tmp_path / "b").returncode == 0
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_a_database_of_another_version_is_refused(recorded: Recorded, tmp_path: Path) -> None:
+    path = database(tmp_path / "results.db", [recorded], "7.0")
+    done = run_analysis("ingest", path, "--store", tmp_path / "store")
+    assert done.returncode == 3
+    assert "database schema '7.0' is unknown" in done.stderr
+    assert not (tmp_path / "store").exists()
 
 
 def test_one_bad_session_does_not_stop_the_others(tmp_path: Path) -> None:
