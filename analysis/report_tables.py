@@ -203,7 +203,7 @@ def history(connection: Any, session: str) -> Section:
             r.variant, r.stack, r.processes, r.quantity, r."case" AS test,
             median(r.value) AS mib_s, any_value(r.document) AS document
         FROM records r JOIN here USING (system, "case", stack, processes, hints)
-        WHERE {store.GOOD.replace("status", "r.status")} AND r.verdict = 'verified'
+        WHERE {store.GOOD} AND r.verdict = 'verified'
             AND r.quantity IN ('write_bw', 'read_bw') AND r.session IN (FROM recent)
         GROUP BY r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
             r.variant, r.stack, r.processes, r.quantity, r."case", r.run

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import os
 import shutil
 from pathlib import Path
 
 import analysis_made as made
 import pytest
 from analysis_recorded import DATA, ROOT, run_analysis, s3d
+from reframe_session import reframe
 
 from analysis import claims, references
 from analysis.errors import ReferenceFileError
@@ -157,3 +160,38 @@ def test_a_mistake_in_a_site_file_is_named_with_its_line(tmp_path: Path, folder:
 
 def test_no_site_file_expects_nothing(folder: Path) -> None:
     assert references.site("nowhere", folder) == {}
+
+
+SITE = """\
+schema: iogauge.site/1
+system: local
+learned: "2026-11-21"
+references:
+  - case:
+      test: "S3d %fs=ram %call=posix %scale=smoke"
+      partition: host
+      stack: openmpi
+      processes: 2
+    values:
+      write_bw: {value: 2.0e+9, low: 1.0e+9, high: 3.0e+9, unit: MiB/s, samples: 8}
+      read_bw: {value: 2.0e-3, low: 1.0e-3, high: 3.0e-3, unit: MiB/s, samples: 8}
+"""
+
+
+def test_a_run_below_its_reference_fails_and_stays_in_the_history(tmp_path: Path) -> None:
+    """For real: a write bound that no memory reaches, and a read bound that all pass by far."""
+    sites = tmp_path / "references" / "sites"
+    sites.mkdir(parents=True)
+    (sites / "local.yaml").write_text(SITE)
+    session = reframe(
+        tmp_path / "output", "-n", "S3d.*fs=ram.*call=posix%.*smoke", "-p", "openmpi", "-r",
+        "-S", "num_tasks=2", "--system", "local", tests="s3d.py",
+        environment={**os.environ, "IOGAUGE_REFERENCES": str(tmp_path / "references")},
+    )  # fmt: skip
+    assert session.status == 1
+    assert "failed to meet reference(s): write_bw=" in session.text
+    assert "read_bw=" not in session.text.split("failed to meet reference(s)")[1].split("\n")[0]
+    arguments = ("--output", tmp_path / "output", "--store", tmp_path / "store")
+    assert run_analysis("ingest", *arguments).returncode == 0
+    done = run_analysis("compare", "last", "peak", "--json", "--store", tmp_path / "store")
+    assert len(json.loads(done.stdout)) == 2
