@@ -40,7 +40,7 @@ OVERVIEW = {
     "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
     "files": "files",
 }  # fmt: skip
-_TITLES = {**OVERVIEW, "mib_s": "MiB/s", "fs": "file system"}
+_TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "source")  # fmt: skip
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
@@ -126,7 +126,12 @@ def _cells(section: Section, root: Path, folder: Path) -> dict[str, Any]:
 
 
 def _shown(
-    name: str, title: str, columns: Sequence[str], rows: list[list[Cell]], filters: Sequence[str]
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: list[list[Cell]],
+    filters: Sequence[str],
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The columns that say something, with their cells."""
     used = [i for i, _ in enumerate(columns) if any(row[i]["text"] != "-" for row in rows)]
@@ -136,7 +141,7 @@ def _shown(
         "columns": [
             {
                 "name": columns[i],
-                "title": _TITLES.get(columns[i], columns[i].replace("_", " ")),
+                "title": (titles or _TITLES).get(columns[i], columns[i].replace("_", " ")),
                 "number": any(row[i]["sort"] is not None for row in rows),
             }
             for i in used
@@ -149,6 +154,8 @@ def _shown(
 def _cell(name: str, value: Any) -> Cell:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else formats.text(value)
+    if name in ("measured", "missing"):
+        text = text.replace("; ", "\n")
     style = "n" if number else "long" if name in LONG else STYLES.get(str(value), "")
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
 
@@ -157,7 +164,7 @@ def _overview(table: Table, folder: Path) -> dict[str, Any]:
     """All rows that ran, with links to document, job script and trace."""
     rows = [_overview_row(row, folder) for row in table.ran]
     filters = ("pattern", "method", "mode", "stack", "file_system", "verdict")
-    return _shown("overview", "Overview", list(OVERVIEW), rows, filters)
+    return _shown("overview", "Overview", list(OVERVIEW), rows, filters, OVERVIEW)
 
 
 def _overview_row(row: Row, folder: Path) -> list[Cell]:

@@ -75,8 +75,11 @@ def scaling(connection: Any, session: str) -> Section:
 
 
 def published(connection: Any, session: str) -> Section:
-    """Our runs beside published numbers: layout x call, hints, and the rest."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    """The system's runs beside published numbers: layout x call, hints, and the rest."""
+    system = connection.execute(
+        "SELECT any_value(system) FROM records WHERE session = ?", [session]
+    ).fetchone()[0]
+    args = argparse.Namespace(a=system, by="system", fail_slower=None)
     try:
         rows = compare_with.with_published(connection, Where(), args)
     except NothingFoundError:
@@ -84,8 +87,8 @@ def published(connection: Any, session: str) -> Section:
     return Section(
         "published", "Beside published numbers", compare_with.PUBLISHED, rows,
         "Layout x call and hints of the 2011 tables, and what else was published for these "
-        "patterns and methods. The ratio is ours over theirs, as speeds; the conditions differ, "
-        "so there is no verdict.",
+        "patterns and methods, beside all runs of this system. The ratio is ours over theirs, as "
+        "speeds; the conditions differ, so there is no verdict.",
         "needs runs of a pattern and method with published numbers, such as "
         "-n 'RamsesShared.*hydro' -n RamsesHints",
         {"ours": "document"}, ("pattern", "method", "quantity"),
@@ -168,7 +171,7 @@ def claim_table(connection: Any, session: str) -> Section:
     rows = claims.judge_all(connection, system, claims.load())
     return Section(
         "claims", "Claims of publications",
-        ("claim", "verdict", "says", "cases", "measured", "published", "missing", "command"),
+        ("claim", "verdict", "says", "cases", "measured", "missing", "command"),
         rows, "By all runs of this system in the store.", filters=("verdict",),
     )  # fmt: skip
 
