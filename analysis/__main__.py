@@ -21,13 +21,17 @@ COMMANDS = {
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
+    "advise": "the fastest method, mode and hints seen for a pattern, and their files",
 }
 
 EPILOG = """\
 examples:
-  python -m analysis summary            the last session as a table and a page
-  python -m analysis trace              the byte ledger of the last traced run
-  python -m analysis summary --help     what a command can do
+  python -m analysis summary                  the last session as a table and a page
+  python -m analysis compare openmpi mpich --by stack --where pattern=s3d
+  python -m analysis claims                   what publications say, and whether it holds here
+  python -m analysis trace                    the byte ledger of the last traced run
+  python -m analysis advise --pattern s3d --system local
+  python -m analysis compare --help           what a command can do
 
 exit codes:
   0  all well: every row verified, no gate broken

@@ -113,7 +113,15 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
     return dict(
         looked.configure(font="sans-serif", background=PAPER, padding=4, aria=False)
         .configure_view(stroke=None)
-        .configure_axis(labelColor=MUTED, gridColor=GRID, domain=False, ticks=False, labelPadding=5)
+        .configure_axis(
+            labelColor=MUTED,
+            gridColor=GRID,
+            domain=False,
+            ticks=False,
+            labelPadding=5,
+            titleColor=MUTED,
+            titleFontWeight="normal",
+        )
         .configure_legend(labelColor=INK, labelFontSize=12, symbolType="square", orient="top")
         .to_dict()
     )

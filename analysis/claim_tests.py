@@ -37,8 +37,11 @@ def _judged(test: Test, value: float, low: float, high: float, place: str, what:
     holds = True if low > above and high < below else None
     if high < above or low > below:
         holds = False
-    text = f"{what} {value:.3g} ({low:.3g} to {high:.3g}) on {place}"
-    return Finding(holds, text, _published(test))
+    published = _published(test)
+    beside = f", published {published.split(' (')[0]}" if published else ""
+    return Finding(
+        holds, f"{what} {value:.3g} ({low:.3g} to {high:.3g}){beside}, {place}", published
+    )
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
@@ -198,6 +201,8 @@ def _published(test: Test) -> str:
     for name in ("b", "a"):
         keys = test[name]
         fits = [n for n in numbers if all(_said(n, key) == keys[key] for key in keys)]
+        if not fits:
+            return ""
         values.append(fits[0].value)
     value = values[0] / values[1] if numbers[0].unit != "s" else values[1] / values[0]
     return f"{value:.3g} ({numbers[0].system}; {numbers[0].conditions})"

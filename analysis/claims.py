@@ -116,7 +116,7 @@ def judge(connection: Any, where: store.Where, claim: Claim) -> Row:
         "source": claim.source,
         "cases": f"{len(told) - len(against)} of {len(told)}" if told else "",
         "measured": "; ".join(finding.text for finding in findings),
-        "published": "; ".join(dict.fromkeys(f.published for f in findings if f.published)),
+        "published": " | ".join(dict.fromkeys(f.published for f in findings if f.published)),
         "missing": "; ".join(dict.fromkeys(missing)) if verdict == "not testable here" else "",
         "command": claim.command if verdict == "not testable here" else "",
     }
@@ -136,8 +136,11 @@ def _print(row: Row) -> None:
     console.print(Text.assemble((f"{row['claim']:<4}", "bold"), verdict, cases, f": {row['says']}"))
     for finding in filter(None, row["measured"].split("; ")):
         console.print(Text(f"       {finding}"))
-    if row["published"]:
-        console.print(Text(f"       published: {row['published']}"))
+    for place in dict.fromkeys(
+        p.partition(" (")[2].rstrip(")") for p in row["published"].split(" | ")
+    ):
+        if place:
+            console.print(Text(f"       published of: {place}"))
     if row["missing"]:
         console.print(Text(f"       missing: {row['missing']}"))
         console.print(Text(f"       supply:  {row['command']}", style="dim"))

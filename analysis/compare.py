@@ -163,8 +163,8 @@ def row(a: Group, b: Group) -> Row:
 def fails(a: Group, b: Group, allowed: float, count: int) -> bool:
     """Whether B is slower by more than `allowed`, beyond doubt though `count` cases are looked at.
 
-    Bonferroni's correction: each of `count` cases may raise a false alarm in FALSE_ALARM / count,
-    which is one tail of an interval of twice that.
+    Bonferroni's correction: the interval of each of `count` cases may miss the truth once in
+    count / FALSE_ALARM.
     """
-    found, _ = measured(a, b, 1 - 2 * FALSE_ALARM / count)
+    found, _ = measured(a, b, 1 - FALSE_ALARM / count)
     return found.verdict == "slower" and found.value <= 1 - allowed

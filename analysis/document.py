@@ -93,6 +93,7 @@ def read_document(path: Path) -> Result:
         libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
         samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
         hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
+        mpi_io=reader.optional("used.mpi_io", str) or "",
         time=reader.optional("system.time", str) or "",
         rates={
             operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
@@ -161,7 +162,23 @@ def _values(entry: dict[str, Any]) -> dict[str, float]:
             values[name] = float(part)
 
     walk("", entry)
-    return values
+    return values | _of_servers(values)
+
+
+def _of_servers(values: dict[str, float]) -> dict[str, float]:
+    """What reserved I/O processes hide: the compute processes do not wait for the drain."""
+    seconds, drain = values.get("write_seconds"), values.get("write_phase_drain")
+    if seconds is None or drain is None or not 0 <= drain < seconds:
+        return {}
+    mib, seen = values["write_bw"] * seconds, seconds - drain
+    found = {"apparent_seconds": seen, "apparent_bw": mib / seen}
+    if values.get("direct_bw"):
+        found["apparent_speedup"] = found["apparent_bw"] / values["direct_bw"]
+    if values.get("direct_seconds"):
+        found["overlap"] = 1 - seconds / values["direct_seconds"]
+    if values.get("queue_busy"):
+        found["durable_bw"] = mib / values["queue_busy"]
+    return found
 
 
 _SHORT = {"phases": "phase", "bandwidth": "bw"}

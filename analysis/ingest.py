@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -11,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis import formats, store
+from analysis import formats, results_db, store, traced
 from analysis.errors import (
     EXIT_DATA,
     EXIT_OK,
     AnalysisError,
-    MalformedDocumentError,
     StoreError,
 )
 from analysis.loader import all_reports, last_report, load_session
@@ -29,13 +27,13 @@ EXAMPLES = """\
 examples:
   python -m analysis ingest                                   all sessions below output/
   python -m analysis ingest output/reports/run-report-3.json  one session
+  python -m analysis ingest ~/.reframe/reports/results.db     all sessions of ReFrame's database
   python -m analysis ingest --output /scratch/me/output --store /project/iogauge/store
 
 Ingesting a session again changes nothing; where its files hold less than they did (the output
 folder was cleaned), the store keeps what it has.
 """
 
-LEDGER = "ledger.json"  # beside the result document, where the run was traced
 COLUMNS = ("session", "state", "runs", "records", "file")
 
 Row = dict[str, Any]
@@ -44,7 +42,7 @@ Row = dict[str, Any]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "reports", nargs="*", type=Path, metavar="REPORT",
-        help="ReFrame's reports (default: all below the output folder)",
+        help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
     parser.add_argument(
         "--output", type=Path, default=Path("output"), metavar="DIR",
@@ -63,7 +61,11 @@ def run(args: argparse.Namespace) -> int:
     done, problems = [], 0
     for report in _progress(reports):
         try:
-            done.append(ingest(report, args.store))
+            if results_db.is_database(report):
+                for data in results_db.reports(report):
+                    done.append(ingest(report, args.store, data))
+            else:
+                done.append(ingest(report, args.store))
         except AnalysisError as error:
             problems += 1
             print(f"analysis: not stored: {error}", file=sys.stderr)
@@ -73,13 +75,14 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_DATA if problems else EXIT_OK
 
 
-def ingest(report: Path, folder: Path) -> Row:
+def ingest(report: Path, folder: Path, data: dict[str, Any] | None = None) -> Row:
     """Put one session into the store, and say what became of it.
 
-    The store is touched only after all of the session was read. Raises an AnalysisError where the
+    `data`: the report, where it is a row of the database `report`. The store is touched only after
+    all of the session was read. Raises an AnalysisError where the
     report, or a document of a run that ReFrame took for good, cannot be used.
     """
-    session = load_session(report, strict=True)
+    session = load_session(report, strict=True, data=data)
     frame = to_frame(session, folder.resolve())
     store.create(folder)
     path, state = _put(frame, session, folder)
@@ -130,7 +133,8 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
         "repeat_no": one.repeat,
         "document": _path(one.document, folder),
         "job_script": _path(one.job_script, folder),
-        "trace": _path(_trace(one), folder),
+        "trace": _path(traced.log(one.folder), folder),
+        "ledger": traced.verdict(one.folder),
     }
 
 
@@ -138,7 +142,8 @@ _OF_RUN = (
     "session", "system", "partition", "stack", "fs", "test", "case", "variant", "is_peak",
     "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
 )  # fmt: skip
-_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes", "time")
+_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes",
+              "mpi_io", "time")  # fmt: skip
 
 
 def _path(path: Path | None, folder: Path) -> str:
@@ -147,11 +152,6 @@ def _path(path: Path | None, folder: Path) -> str:
         return ""
     real = path.resolve()
     return str(real.relative_to(folder.parent) if real.is_relative_to(folder.parent) else real)
-
-
-def _trace(one: Run) -> Path | None:
-    """The trace of a run, where one was kept."""
-    return next(one.folder.glob("*.darshan"), None) if one.folder else None
 
 
 def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
@@ -167,40 +167,22 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
         for name, value in {**sample.values, **known}.items():
             if value is not None:
                 yield name, unit_of(name), sample.repeat, value
-    for name, value in _ledger(one).items():
+    for name, value in traced.numbers(one.folder).items():
         yield name, unit_of(name), None, value
 
 
 def unit_of(quantity: str) -> str:
     """The unit, from the words of a quantity's name."""
     words = set(quantity.split("_"))
-    if words & {"bw", "bandwidth", "ceiling"}:
-        return "MiB/s"
-    if "phase" in words or words & {"seconds", "time", "blocked", "drain"}:
-        return "s"
-    return "bytes" if "bytes" in words else "1"
+    return next((unit for unit, of in _UNITS.items() if words & of), "1")
 
 
-def _ledger(one: Run) -> dict[str, float]:
-    """The numbers of a run's ledger, `ledger_` and their place in it; empty where it has none."""
-    path = one.folder / LEDGER if one.folder else None
-    if path is None or not path.exists():
-        return {}
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise MalformedDocumentError(f"{path}: expected a ledger in JSON: {error}") from None
-    found: dict[str, float] = {}
-
-    def walk(name: str, part: object) -> None:
-        if isinstance(part, dict):
-            for key, inner in part.items():
-                walk(f"{name}_{key}", inner)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            found[name] = float(part)
-
-    walk("ledger", data)
-    return found
+_UNITS = {
+    "MiB/s": {"bw", "ceiling"},
+    "files/s": {"rate"},
+    "s": {"phase", "seconds", "busy", "blocked"},
+    "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
+}
 
 
 def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path, str]:

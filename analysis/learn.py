@@ -41,8 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
     store.add_where(parser)
     parser.add_argument("--margin", type=float, default=0.05, help="part of the median (0.05)")
-    parser.add_argument("--references", type=Path, default=references.FOLDER, metavar="DIR",
-                        help="folder of the reference files")  # fmt: skip
+    parser.add_argument("--references", type=Path, default=references.SITES, metavar="DIR",
+                        help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
+                        "references)")  # fmt: skip
     store.add_store(parser)
     formats.add_format(parser, "what was learned, and write no file,")
 

@@ -92,14 +92,17 @@ def _measured(report: Path) -> bool:
     return "--dry-run" not in command.split()
 
 
-def load_session(report: Path, *, strict: bool = False) -> Session:
+def load_session(
+    report: Path, *, strict: bool = False, data: dict[str, Any] | None = None
+) -> Session:
     """Read the session of `report`, with one row for each test case.
 
     Raises an AnalysisError where the report cannot be used, and UnknownSchemaError where one of
     its result documents has an unknown schema. A document that is missing or broken makes a row
     with status `failed`; with `strict`, one that ReFrame took for good and that is broken raises.
+    `data`: the report itself where it is not in a file of its own, but in `report`, a database.
     """
-    data = _read_report(report)
+    data = _read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
     cases = _last_tries(data["runs"])
     place = _Place(report, info)
@@ -142,6 +145,10 @@ def _read_report(path: Path) -> dict[str, Any]:
         raise MalformedReportError(f"{path}: {what}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise MalformedReportError(f"{path}: expected a JSON report: {error}") from None
+    return _checked(path, data)
+
+
+def _checked(path: Path, data: Any) -> dict[str, Any]:
     info = data.get("session_info") if isinstance(data, dict) else None
     version = str(info.get("data_version", "")) if isinstance(info, dict) else ""
     if not version:

@@ -63,6 +63,7 @@ class Result:
     libraries: dict[str, str]
     samples: tuple[Sample, ...]
     hints: dict[str, str] = field(default_factory=dict)  # asked for
+    mpi_io: str = ""  # which implementation of MPI-IO
     time: str = ""  # when the run itself was, ISO 8601
     # Files a second by operation, medians over the repeats: of patterns with many small files.
     rates: dict[str, float] = field(default_factory=dict)

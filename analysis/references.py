@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 from analysis.yamlfile import YamlFile
 
 FOLDER = Path(__file__).resolve().parents[1] / "references"
+# A centre may keep its own expectations outside of the checkout.
+SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 
 # Columns of published numbers that describe a run of ours; all others are a test's parameters.
 _OF_RUN = ("fs_type", "pattern", "method", "scale", "processes", "quantity")
@@ -108,12 +111,12 @@ class Expected:
 Key = tuple[str, str, str, int, bool, str]  # partition, stack, test, processes, fsync, hints
 
 
-def site_file(system: str, folder: Path = FOLDER) -> Path:
+def site_file(system: str, folder: Path = SITES) -> Path:
     return folder / "sites" / f"{system}.yaml"
 
 
 @functools.cache
-def site(system: str, folder: Path = FOLDER) -> Mapping[Key, Mapping[str, Expected]]:
+def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expected]]:
     """What a site expects, by case and performance variable; empty where it has no file.
 
     Raises ReferenceFileError, with the line, for a file with a mistake.
@@ -143,7 +146,7 @@ def site(system: str, folder: Path = FOLDER) -> Mapping[Key, Mapping[str, Expect
 
 
 def for_reframe(
-    system: str, partition: str, key: Key, folder: Path = FOLDER
+    system: str, partition: str, key: Key, folder: Path = SITES
 ) -> dict[str, dict[str, tuple[float, float, float | None, str]]]:
     """A test's `reference`, as ReFrame takes it; empty where the site expects nothing of it.
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import formats, store
+from analysis import formats, store, traced
 from analysis.errors import EXIT_OK
 from analysis.ingest import ingest
 from analysis.loader import last_report, load_session
@@ -40,7 +40,8 @@ OVERVIEW = {
     "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
     "files": "files",
 }  # fmt: skip
-LONG = ("says", "measured", "published", "missing", "command", "our_conditions",
+_TITLES = {"mib_s": "MiB/s", "fs": "file system"}
+LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "source")  # fmt: skip
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
           "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
@@ -125,7 +126,12 @@ def _cells(section: Section, root: Path, folder: Path) -> dict[str, Any]:
 
 
 def _shown(
-    name: str, title: str, columns: Sequence[str], rows: list[list[Cell]], filters: Sequence[str]
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: list[list[Cell]],
+    filters: Sequence[str],
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The columns that say something, with their cells."""
     used = [i for i, _ in enumerate(columns) if any(row[i]["text"] != "-" for row in rows)]
@@ -135,7 +141,7 @@ def _shown(
         "columns": [
             {
                 "name": columns[i],
-                "title": OVERVIEW.get(columns[i], columns[i].replace("_", " ")),
+                "title": (titles or _TITLES).get(columns[i], columns[i].replace("_", " ")),
                 "number": any(row[i]["sort"] is not None for row in rows),
             }
             for i in used
@@ -148,6 +154,8 @@ def _shown(
 def _cell(name: str, value: Any) -> Cell:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else formats.text(value)
+    if name in ("measured", "missing"):
+        text = text.replace("; ", "\n")
     style = "n" if number else "long" if name in LONG else STYLES.get(str(value), "")
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
 
@@ -156,7 +164,7 @@ def _overview(table: Table, folder: Path) -> dict[str, Any]:
     """All rows that ran, with links to document, job script and trace."""
     rows = [_overview_row(row, folder) for row in table.ran]
     filters = ("pattern", "method", "mode", "stack", "file_system", "verdict")
-    return _shown("overview", "Overview", list(OVERVIEW), rows, filters)
+    return _shown("overview", "Overview", list(OVERVIEW), rows, filters, OVERVIEW)
 
 
 def _overview_row(row: Row, folder: Path) -> list[Cell]:
@@ -182,13 +190,9 @@ def _overview_row(row: Row, folder: Path) -> list[Cell]:
     return list(cells.values())
 
 
-def _traces(row: Row) -> dict[str, Path]:
+def _traces(row: Row) -> dict[str, Path | None]:
     """The trace of a run and what was made of it."""
-    folder = row.run.folder
-    found = sorted(folder.glob("*.darshan")) if folder else []
-    ledger = folder / "ledger.json" if folder else None
-    traces = {"trace" if i == 0 else f"trace {i + 1}": path for i, path in enumerate(found)}
-    return traces | ({"ledger": ledger} if ledger and ledger.exists() else {})
+    return {"trace": traced.log(row.run.folder), "ledger": traced.ledger(row.run.folder)}
 
 
 def _print_json(table: Table, sections: Sequence[Section]) -> None:

@@ -26,7 +26,9 @@ def _call(row: Row) -> str:
 def _colour(names: Sequence[str]) -> alt.Color:
     domain = list(dict.fromkeys(names))
     scale = alt.Scale(domain=domain, range=[PALETTE[i % len(PALETTE)] for i in range(len(domain))])
-    return alt.Color("call:N", scale=scale, legend=alt.Legend(title=None, columns=5))
+    return alt.Color(
+        "call:N", scale=scale, legend=alt.Legend(title=None, columns=5, labelLimit=400)
+    )
 
 
 def _title(text: str) -> alt.Title:
@@ -97,7 +99,8 @@ def published(section: Section) -> Plot | None:
     rows = [row for row in section.rows if row["parameters"]]
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["pattern"], row["quantity"], row["our_conditions"]), []).append(row)
+        place = row["our_conditions"].rpartition(", n=")[0]
+        groups.setdefault((row["pattern"], row["quantity"], place), []).append(row)
     panels = []
     for (pattern, quantity, conditions), of in groups.items():
         if len(of) < 2:

@@ -75,8 +75,11 @@ def scaling(connection: Any, session: str) -> Section:
 
 
 def published(connection: Any, session: str) -> Section:
-    """Our runs beside published numbers: layout x call, hints, and the rest."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    """The system's runs beside published numbers: layout x call, hints, and the rest."""
+    system = connection.execute(
+        "SELECT any_value(system) FROM records WHERE session = ?", [session]
+    ).fetchone()[0]
+    args = argparse.Namespace(a=system, by="system", fail_slower=None)
     try:
         rows = compare_with.with_published(connection, Where(), args)
     except NothingFoundError:
@@ -84,8 +87,8 @@ def published(connection: Any, session: str) -> Section:
     return Section(
         "published", "Beside published numbers", compare_with.PUBLISHED, rows,
         "Layout x call and hints of the 2011 tables, and what else was published for these "
-        "patterns and methods. The ratio is ours over theirs, as speeds; the conditions differ, "
-        "so there is no verdict.",
+        "patterns and methods, beside all runs of this system. The ratio is ours over theirs, as "
+        "speeds; the conditions differ, so there is no verdict.",
         "needs runs of a pattern and method with published numbers, such as "
         "-n 'RamsesShared.*hydro' -n RamsesHints",
         {"ours": "document"}, ("pattern", "method", "quantity"),
@@ -131,20 +134,34 @@ def score_card(connection: Any, session: str) -> Section:
 
 def ledger(connection: Any, session: str) -> Section:
     """What the traces say that was moved."""
+    amounts = {
+        f"{way}_{name}": f"ledger_{way}_{quantity}"
+        for way in ("write", "read")
+        for name, quantity in (("amplification", "amplification"), ("payload", "payload"),
+                               ("posix_bytes", "posix_bytes"), ("posix_calls", "posix_calls"),
+                               ("processes", "posix_processes"))
+    }  # fmt: skip
+    columns = ", ".join(
+        f"max(value) FILTER (quantity = '{quantity}') AS {name}"
+        for name, quantity in amounts.items()
+    )
     rows = store.rows(
         connection,
-        """SELECT pattern, scale, method, mode, stack, fs, processes,
-            replace(quantity, 'ledger_', '') AS entry, value, unit, document, trace
-        FROM records WHERE session = ? AND starts_with(quantity, 'ledger_')
-        ORDER BY pattern, method, mode, stack, fs, entry""",
+        f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
+            document, trace
+        FROM records WHERE session = ? AND ledger <> ''
+        GROUP BY ALL ORDER BY pattern, method, mode, stack, fs""",
         [session],
     )
     return Section(
         "ledger", "Ledger of the traces",
-        ("pattern", "scale", "method", "mode", "stack", "fs", "processes", "entry", "value",
-         "unit"),
-        rows, "What each layer says it moved; amplification is bytes at POSIX over the payload.",
-        "needs traced runs (Darshan)", {"value": "document", "entry": "trace"}, _CALLS,
+        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "ledger",
+         *amounts),
+        rows,
+        "Bytes of all repeats; amplification is bytes at POSIX over the payload; processes are "
+        "those that moved data.",
+        "needs traced runs (Darshan)",
+        {"ledger": "trace"} | dict.fromkeys(amounts, "trace"), _CALLS,
     )  # fmt: skip
 
 
@@ -154,7 +171,7 @@ def claim_table(connection: Any, session: str) -> Section:
     rows = claims.judge_all(connection, system, claims.load())
     return Section(
         "claims", "Claims of publications",
-        ("claim", "verdict", "says", "cases", "measured", "published", "missing", "command"),
+        ("claim", "verdict", "says", "cases", "measured", "missing", "command"),
         rows, "By all runs of this system in the store.", filters=("verdict",),
     )  # fmt: skip
 
@@ -189,7 +206,7 @@ def history(connection: Any, session: str) -> Section:
             r.variant, r.stack, r.processes, r.quantity, r."case" AS test,
             median(r.value) AS mib_s, any_value(r.document) AS document
         FROM records r JOIN here USING (system, "case", stack, processes, hints)
-        WHERE {store.GOOD.replace("status", "r.status")} AND r.verdict = 'verified'
+        WHERE {store.GOOD} AND r.verdict = 'verified'
             AND r.quantity IN ('write_bw', 'read_bw') AND r.session IN (FROM recent)
         GROUP BY r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
             r.variant, r.stack, r.processes, r.quantity, r."case", r.run

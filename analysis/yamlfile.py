@@ -52,7 +52,10 @@ class YamlFile:
 
     def _hold_against(self, schema: dict[str, Any]) -> None:
         validator = jsonschema.Draft202012Validator(schema)
-        problems = sorted(validator.iter_errors(self.data), key=lambda e: list(map(str, e.path)))
+        # A key that nobody knows explains why another one is missing: it comes first.
+        problems = sorted(
+            validator.iter_errors(self.data), key=lambda e: e.validator != "additionalProperties"
+        )
         for problem in problems:
             where = list(problem.absolute_path)
             if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):

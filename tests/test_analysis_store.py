@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -90,17 +91,43 @@ def test_a_session_that_lost_its_files_does_not_replace_itself(
 def test_a_ledger_that_came_later_is_added(recorded: Recorded, tmp_path: Path) -> None:
     ingest.ingest(recorded.report, tmp_path / "store")
     ledger = recorded.document(MPIIO, "mpich").with_name("ledger.json")
-    ledger.write_text(json.dumps({"amplification": 1.25, "posix": {"bytes_written": 1901824}}))
+    layer = {"name": "MPI-IO", "bytes": 1901824, "calls": 4, "sizes": {"1048576": 1}}
+    side = {"direction": "write", "amplification": 1.25, "layers": [layer]}
+    ledger.write_text(json.dumps({"verdict": "explained", "reasons": ["padding"], "sides": [side]}))
     assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
     found = store.rows(
         store.connect(tmp_path / "store"),
-        "SELECT quantity, value, unit FROM records "
+        "SELECT ledger, quantity, value, unit FROM records "
         "WHERE starts_with(quantity, 'ledger_') ORDER BY quantity",
     )
+    assert {row.pop("ledger") for row in found} == {"explained: padding"}
     assert found == [
-        {"quantity": "ledger_amplification", "value": 1.25, "unit": "1"},
-        {"quantity": "ledger_posix_bytes_written", "value": 1901824.0, "unit": "bytes"},
+        {"quantity": "ledger_write_amplification", "value": 1.25, "unit": "1"},
+        {"quantity": "ledger_write_mpiio_bytes", "value": 1901824.0, "unit": "bytes"},
+        {"quantity": "ledger_write_mpiio_calls", "value": 4.0, "unit": "1"},
     ]
+
+
+def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
+    """Of 1 s of writing, 0.8 s drain while the application goes on: it sees 5 times the speed."""
+
+    def change(document: dict[str, Any]) -> None:
+        for sample in document["samples"]:
+            drain = {"min": 0.8, "mean": 0.8, "max": 0.8}
+            sample["write"].update(seconds=1.0, bandwidth=100.0, phases={"drain": drain})
+            sample["direct"] = {"seconds": 0.5, "bandwidth": 200.0}
+
+    recorded.edit_document(MPIIO, "mpich", change)
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(perfvalues={}))
+    ingest.ingest(recorded.report, tmp_path / "store")
+    found = store.rows(
+        store.connect(tmp_path / "store"),
+        "SELECT quantity, median(value) AS value FROM records WHERE quantity IN "
+        "('apparent_bw', 'apparent_seconds', 'apparent_speedup', 'overlap') GROUP BY ALL",
+    )
+    assert {row["quantity"]: round(row["value"], 9) for row in found} == {
+        "apparent_bw": 500, "apparent_seconds": 0.2, "apparent_speedup": 2.5, "overlap": -1,
+    }  # fmt: skip
 
 
 def test_ingests_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
@@ -191,6 +218,38 @@ def test_bad_input_is_named_and_leaves_the_store_as_it_was(kind: str, tmp_path: 
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
     assert files(tmp_path / "store") == before
+
+
+def database(path: Path, sessions: list[Recorded], version: str = "1.0") -> Path:
+    """As ReFrame makes it (reframe/frontend/reporting/storage.py)."""
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE sessions(uuid TEXT PRIMARY KEY, session_start_unix REAL, "
+            "session_end_unix REAL, json_blob TEXT, report_file TEXT)"
+        )
+        connection.execute("CREATE TABLE metadata(schema_version TEXT)")
+        connection.execute("INSERT INTO metadata VALUES(?)", [version])
+        for session in sessions:
+            info = session.read()["session_info"]
+            row = (info["uuid"], info["time_start_unix"], 0, session.report.read_text(), "")
+            connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)", row)
+    connection.close()
+    return path
+
+
+def test_reframes_database_holds_the_same_sessions(recorded: Recorded, tmp_path: Path) -> None:
+    path = database(recorded.folder / "results.db", [recorded])
+    assert run_analysis("ingest", path, "--store", tmp_path / "a").returncode == 0
+    assert run_analysis("ingest", recorded.report, "--store", tmp_path / "b").returncode == 0
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_a_database_of_another_version_is_refused(recorded: Recorded, tmp_path: Path) -> None:
+    path = database(tmp_path / "results.db", [recorded], "7.0")
+    done = run_analysis("ingest", path, "--store", tmp_path / "store")
+    assert done.returncode == 3
+    assert "database schema '7.0' is unknown" in done.stderr
+    assert not (tmp_path / "store").exists()
 
 
 def test_one_bad_session_does_not_stop_the_others(tmp_path: Path) -> None:

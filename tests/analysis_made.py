@@ -1,0 +1,59 @@
+"""Made sessions: recorded ones with round numbers, in a store of their own."""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis_recorded import Recorded
+
+from analysis import ingest
+
+START = 1795196599  # 2026-11-20, the recorded session
+DAY = 86400
+Values = Mapping[tuple[str, str], Sequence[float]]  # (test, stack): MiB/s of each repeat
+
+
+def session(folder: Path, values: Values, *, day: int = 0, processes: int = 2) -> Recorded:
+    """A session below `folder`: each case of `values` with these bandwidths (write and read alike)
+    and a practical peak of 800; all others are left out."""
+    made = Recorded(folder)
+
+    def change(report: dict[str, Any]) -> None:
+        when = START + DAY * day
+        report["session_info"].update(
+            uuid=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{folder.name} {day}")), time_start_unix=when
+        )
+        for run in report["runs"]:
+            cases = run["testcases"]
+            run["testcases"] = [c for c in cases if (c["display_name"], c["environ"]) in values]
+            for case in run["testcases"]:
+                case["perfvalues"] = {}
+
+    for (name, stack), bandwidths in values.items():
+        made.edit_document(name, stack, lambda d, b=bandwidths: _fill(d, b, processes))
+    made.edit(change)
+    return made
+
+
+def _fill(document: dict[str, Any], bandwidths: Sequence[float], processes: int) -> None:
+    document["system"]["processes"] = processes
+    first = document["samples"][0]
+    document["samples"] = []
+    for repeat, bandwidth in enumerate(bandwidths):
+        sample = copy.deepcopy(first)
+        sample["repeat"] = repeat
+        for direction in ("write", "read"):
+            sample[direction]["bandwidth"] = bandwidth
+            sample["ceilings"]["fpp"][direction] = 800.0
+        document["samples"].append(sample)
+
+
+def store(folder: Path, sessions: Sequence[Values]) -> Path:
+    """A store of these sessions, one a day."""
+    for day, values in enumerate(sessions):
+        ingest.ingest(session(folder / f"s{day}", values, day=day).report, folder / "store")
+    return folder / "store"

@@ -1,0 +1,74 @@
+"""Advice: the fastest that was seen, what it gains, and files that the libraries read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from pathlib import Path
+
+import analysis_made as made
+from analysis_recorded import DATA, run_analysis, s3d
+
+from analysis.advise import settings
+
+CASES = {
+    (s3d("mpiio:collective"), "openmpi"): [100.0] * 6,
+    (s3d("posix"), "openmpi"): [300.0] * 6,
+    (s3d("posix-shared"), "openmpi"): [50.0] * 6,
+}
+
+
+def test_golden_csv(tmp_path: Path) -> None:
+    """Constant bandwidths of 300, 100 and 50: the gains over 100 are 3, 1 and 0.5."""
+    store = made.store(tmp_path, [CASES])
+    done = run_analysis(
+        "advise", "--pattern", "s3d", "--system", "local", "--csv", "--store", store
+    )
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    golden = list(csv.DictReader((DATA / "golden_advise.csv").open()))
+    assert [{name: row[name] for name in golden[0]} for row in found] == golden
+
+
+def test_in_words(tmp_path: Path) -> None:
+    store = made.store(tmp_path, [CASES])
+    done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
+    assert (
+        "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s (300 to 300), "
+        "3.00 times mpiio:collective on the same stack (3.00 to 3.00)"
+    ) in done.stdout
+
+
+def test_nothing_to_advise(tmp_path: Path) -> None:
+    store = made.store(tmp_path, [CASES])
+    done = run_analysis("advise", "--pattern", "weather", "--system", "local", "--store", store)
+    assert done.returncode == 3
+    assert "no verified writes of pattern weather on local" in done.stderr
+
+
+def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
+    values = {(s3d("mpiio:collective"), "mpich"): [100.0] * 6}
+    session = made.session(tmp_path / "s", values)
+    hints = {"romio_cb_write": "enable", "cb_nodes": "2", "nc_header_align_size": "1048576"}
+    session.edit_document(
+        s3d("mpiio:collective"), "mpich", lambda d: d["asked"].update(hints=hints)
+    )
+    from analysis import ingest
+
+    ingest.ingest(session.report, tmp_path / "store")
+    folder = tmp_path / "hints"
+    done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--write", folder,
+                        "--store", tmp_path / "store")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / "romio-hints").read_text() == "cb_nodes 2\nromio_cb_write enable\n"
+    sourced = subprocess.run(
+        ["bash", "-c", f". {folder}/environment.sh; echo $ROMIO_HINTS; echo $PNETCDF_HINTS"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert sourced.stdout.split() == [str(folder / "romio-hints"), "nc_header_align_size=1048576"]
+
+
+def test_open_mpi_gets_its_own_file(tmp_path: Path) -> None:
+    files = settings({"io_ompio_num_aggregators": "4"}, "OMPIO", tmp_path)
+    assert files["mca-params.conf"] == "io = ompio\nio_ompio_num_aggregators = 4\n"
+    assert "OMPI_MCA_mca_base_param_files" in files["environment.sh"]

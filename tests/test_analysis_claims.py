@@ -1,0 +1,161 @@
+"""Claims: each kind of test on made runs, and what is said where a claim cannot be tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import analysis_made as made
+import pytest
+from analysis_recorded import run_analysis, s3d
+
+from analysis import claims, store
+from analysis.claim_tests import KINDS
+
+MPIIO, POSIX = s3d("mpiio:collective", "disk"), s3d("posix", "disk")
+NEEDS = {"processes": 2, "samples": 6, "fs_type_not": ["tmpfs"]}
+RATIO = {
+    "kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
+    "a": {"method": "mpiio:collective"}, "b": {"method": "posix"},
+}  # fmt: skip
+
+
+def claim(*tests: dict[str, Any], needs: dict[str, Any] = NEEDS) -> claims.Claim:
+    return claims.Claim("C0", "made up", "nobody", needs, tests, "-n Made")
+
+
+def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) -> dict[str, Any]:
+    connection = store.connect(made.store(folder, sessions))
+    return claims.judge(connection, store.Where(), claim(*tests))
+
+
+@pytest.mark.parametrize(
+    ("factor", "expect", "verdict"),
+    [
+        (3, {"above": 1}, "reproduced"),
+        (3, {"above": 4}, "contradicted"),
+        (0.5, {"above": 1}, "contradicted"),
+        (1.2, {"above": 0.667, "below": 1.5}, "reproduced"),
+        (3, {"above": 0.667, "below": 1.5}, "contradicted"),
+    ],
+)
+def test_ratio(tmp_path: Path, factor: float, expect: dict[str, float], verdict: str) -> None:
+    values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [100 * factor] * 6}
+    row = judged(tmp_path, [values], {**RATIO, "expect": expect})
+    assert row["verdict"] == verdict
+    assert f"{factor:.3g} ({factor:.3g} to {factor:.3g})" in row["measured"]
+
+
+def test_an_interval_that_holds_both_is_no_verdict(tmp_path: Path) -> None:
+    values = {(MPIIO, "openmpi"): [50, 200] * 4, (POSIX, "openmpi"): [200, 50] * 4}
+    row = judged(tmp_path, [values], {**RATIO, "expect": {"above": 1}})
+    assert row["verdict"] == "not testable here"
+    assert "more samples" in row["missing"]
+
+
+def test_one_counterexample_contradicts(tmp_path: Path) -> None:
+    values = {
+        (MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [200] * 6,
+        (MPIIO, "mpich"): [100] * 6, (POSIX, "mpich"): [50] * 6,
+    }  # fmt: skip
+    row = judged(tmp_path, [values], {**RATIO, "expect": {"above": 1}})
+    assert (row["verdict"], row["cases"]) == ("contradicted", "1 of 2")
+
+
+@pytest.mark.parametrize(
+    ("values", "needs", "missing"),
+    [
+        ({(MPIIO, "openmpi"): [100] * 6}, {}, "runs of pattern=s3d method=posix"),
+        (
+            {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [100] * 6},
+            {"processes": 64},
+            "64 processes of pattern=s3d method=mpiio:collective, there are 2",
+        ),
+        (
+            {(MPIIO, "openmpi"): [100] * 3, (POSIX, "openmpi"): [100] * 3},
+            {},
+            "6 samples of each in the same case",
+        ),
+        (
+            {(s3d(call), "openmpi"): [100] * 6 for call in ("mpiio:collective", "posix")},
+            {},
+            "pattern=s3d method=mpiio:collective on a file system that is not tmpfs",
+        ),
+    ],
+)
+def test_what_is_missing(
+    tmp_path: Path, values: made.Values, needs: dict[str, Any], missing: str
+) -> None:
+    connection = store.connect(made.store(tmp_path, [values]))
+    test = {**RATIO, "expect": {"above": 1}}
+    row = claims.judge(connection, store.Where(), claim(test, needs={**NEEDS, **needs}))
+    assert (row["verdict"], row["missing"]) == ("not testable here", missing)
+    assert row["command"].endswith("-R -r -n Made")
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict"),
+    [({"above": 0.7, "below": 1.3}, "contradicted"), ({"above": 1.9, "below": 2.1}, "reproduced")],
+)
+def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
+    """Bandwidths of 100, 400 and 1600 on 1, 2 and 4 processes: the exponent is 2."""
+    from analysis import ingest
+
+    for day, processes in enumerate((1, 2, 4)):
+        values = {(MPIIO, "openmpi"): [100 * processes**2] * 6}
+        session = made.session(tmp_path / str(day), values, day=day, processes=processes)
+        ingest.ingest(session.report, tmp_path / "store")
+    test = {"kind": "growth", "where": {"pattern": "s3d"}, "quantity": "write_bw",
+            "along": "processes", "expect": expect}  # fmt: skip
+    row = claims.judge(store.connect(tmp_path / "store"), store.Where(), claim(test))
+    assert row["verdict"] == verdict
+    assert "exponent of write_bw in processes: 2 (2 to 2)" in row["measured"]
+
+
+def test_share(tmp_path: Path) -> None:
+    """Of a peak of 800."""
+    test = {"kind": "share", "where": {"pattern": "s3d"}, "part": "write_bw",
+            "of": "ceiling_fpp_write", "expect": {"above": 0.2, "below": 0.3}}  # fmt: skip
+    row = judged(tmp_path, [{(MPIIO, "openmpi"): [200] * 6}], test)
+    assert row["verdict"] == "reproduced"
+    assert "write_bw of ceiling_fpp_write: 0.25 (0.25 to 0.25)" in row["measured"]
+
+
+def test_the_published_ratio_is_worked_out_from_the_published_numbers() -> None:
+    """810 over 158 of the layout table; 6784.7 over 47.4 of the hint table."""
+    from analysis.claim_tests import _published
+
+    tests = {test["quantity"]: test for one in claims.load(wanted=["C5", "C6"])
+             for test in reversed(one.tests)}  # fmt: skip
+    assert _published(tests["write_bw"]).startswith(f"{810 / 158:.3g} (Babel")
+    assert _published(tests["write_seconds"]).startswith(f"{6784.7 / 47.4:.3g} (Babel")
+
+
+def test_every_published_number_of_a_claim_is_found() -> None:
+    from analysis.claim_tests import _published
+
+    named = [test for one in claims.load() for test in one.tests if "published" in test]
+    assert len(named) > 8
+    assert all(_published(test) for test in named)
+
+
+def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
+    """A store without what the claims are about: none is judged, and each says what to run."""
+    folder = made.store(tmp_path, [{(s3d("posix"), "openmpi"): [100] * 3}])
+    done = run_analysis("claims", "--json", "--store", folder)
+    rows = json.loads(done.stdout)
+    assert len(rows) == 13
+    assert {row["verdict"] for row in rows} == {"not testable here"}
+    assert all(row["missing"] and "reframe -C" in row["command"] for row in rows)
+    assert done.returncode == 0
+
+
+def test_an_unknown_claim_is_a_usage_error(tmp_path: Path) -> None:
+    done = run_analysis("claims", "C99")
+    assert done.returncode == 2
+    assert "C99: no such claim" in done.stderr
+
+
+def test_all_kinds_are_used() -> None:
+    assert {test["kind"] for one in claims.load() for test in one.tests} == set(KINDS)
