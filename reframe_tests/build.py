@@ -15,7 +15,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from reframe_tests import spack, stacks
+from reframe_tests import carried, spack, stacks
 from reframe_tests.calls import LIBRARIES
 from reframe_tests.paths import BUILDS, KERNELS
 
@@ -92,6 +92,9 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     def look_what_is_missing(self) -> None:
         """Where the compiler itself is missing this builds nothing and passes, so that each test
         can say why it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
+        if carried.folder():
+            self.missing = "results were carried here"
+            return
         self.missing = stacks.missing(self.current_environ, self.needs) or ""
         if self.missing:
             self.logger.warning(f"{self.missing}: nothing is built, its tests are skipped")

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from reframe.core.backends import register_launcher, register_scheduler
 
+from reframe_tests import carried
+
 # (kind, name) -> file that registered it
 _known: dict[tuple[str, str], str] = {}
 
@@ -27,8 +29,11 @@ def _once(kind: str, name: str, register: Callable[[type], type]) -> Callable[[t
     return decorate
 
 
-def scheduler(name: str, *, local: bool = False) -> Callable[[type], type]:
-    """Class decorator. `local`: jobs are processes of the machine that ReFrame runs on."""
+def scheduler(name: str, *, local: bool = False, collects: bool = False) -> Callable[[type], type]:
+    """Class decorator. `local`: jobs are processes of the machine that ReFrame runs on. `collects`:
+    the one that stands for all others in a session that collects, where these are left out."""
+    if collects != bool(carried.folder()):
+        return lambda cls: cls
     return _once("scheduler", name, register_scheduler(name, local=local))
 
 

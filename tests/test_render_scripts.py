@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.reframe_session import ROOT
+import pytest
+
+from tests.reframe_session import ROOT, Session, changed_site
 
 
 def render(*words: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +36,69 @@ def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_named() -> None:
-    assert "there is no site_configs/nosuch.py" in render("--system", "nosuch", "S3d").stderr
+    assert "site_configs/nosuch.py" in render("--system", "nosuch", "S3d").stderr
     done = render("--system", "faust", "--partition", "nosuch", "S3d")
     assert done.returncode == 1
     assert "nosuch" in done.stderr
+
+
+ONE = ("-t", "smoke", "-t", "ram", "-S", "repeats=1", "S3d.*call=mpiio:collective")
+
+
+@pytest.fixture(scope="module")
+def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of scripts for MPICH on this machine, run by bash alone and brought elsewhere."""
+    tmp_path = tmp_path_factory.mktemp("render")
+    if not shutil.which("mpicc.mpich"):
+        pytest.skip("mpicc.mpich is missing: make setup")
+    from tools.kernels import build
+
+    kernel = ROOT / ".local" / "build" / "test-standin"
+    build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
+    site = changed_site(tmp_path, "partition['environs'] = ['mpich']")
+    written = tmp_path / "written"
+    iokernel = str(kernel / "iokernel")
+    options = ("--site", str(site), "--system", "local", "--iokernel", iokernel)
+    done = render(*options, "--output", str(written), *ONE)
+    assert done.returncode == 0, done.stderr
+    for script in written.rglob("job.sh"):
+        run = f"cd {script.parent} && ./job.sh > rfm_job.out 2> rfm_job.err"
+        environment = {"PATH": "/usr/bin:/bin"}  # none of this project's
+        subprocess.run(["bash", "-c", run], env=environment, check=True)
+    return written.rename(tmp_path / "carried")
+
+
+def collect(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "reframe_tests.collect", str(folder)],
+        cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(output)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_what_scripts_left_becomes_a_session(carried: Path, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    done = collect(carried, output)
+    assert done.returncode == 0, done.stdout
+    (case,) = Session(0, "", output).cases
+    kept = Path(case["outputdir"])
+    (own,) = carried.rglob("result.json")
+    assert (kept / "result.json").read_text() == own.read_text()
+    assert (kept / "rfm_job.sh").read_text() == own.with_name("job.sh").read_text()
+    assert any(key.endswith(":write_bw") for key in case["perfvalues"])
+
+
+def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_path: Path) -> None:
+    """One without results is named too: tests/test_slurm.py."""
+    folder = Path(shutil.copytree(carried, tmp_path / "wrong"))
+    (own,) = folder.rglob("result.json")
+    own.write_text(own.read_text().replace('"verified"', '"mismatch"'))
+    done = collect(folder, tmp_path / "output")
+    assert done.returncode == 1
+    assert "verification says 'mismatch', not 'verified'" in done.stdout
+
+
+def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
+    done = collect(tmp_path, tmp_path / "output")
+    assert done.returncode == 2
+    assert f"{tmp_path} is no folder of `render`" in done.stderr

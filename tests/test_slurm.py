@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.reframe_session import ROOT, Session, reframe
+from tools.kernels import build
 from tools.slurm_cluster import Cluster, lacking
 from tools.slurm_guard import members
 
@@ -116,6 +117,28 @@ def script_of(case: dict[str, str]) -> str:
     return (Path(case["outputdir"]) / "rfm_job.sh").read_text()
 
 
+def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_path: Path) -> None:
+    """sbatch and bash alone, as on a machine without ReFrame."""
+    kernel = ROOT / ".local" / "build" / "test-standin"
+    build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
+    python = {"cwd": ROOT, "env": {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}}
+    options = ["--site", str(SITE), "--system", "slurm", "--output", str(tmp_path / "scripts")]
+    options += ["--iokernel", str(kernel / "iokernel"), "-t", "smoke", *TWO_NODES[:2]]
+    words = [sys.executable, "-m", "reframe_tests.render", *options, "S3d.*call=mpiio:collective"]
+    subprocess.run(words, check=True, **python)
+    (script,) = (tmp_path / "scripts").rglob("mpich/*/job.sh")
+    shutil.rmtree(script.parents[2] / "openmpi")
+    subprocess.run(
+        ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=cluster.environment, check=True
+    )
+    python["env"]["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
+    words = [sys.executable, "-m", "reframe_tests.collect", str(tmp_path / "scripts")]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, **python)
+    found = {case["environ"]: case for case in Session(0, "", tmp_path / "output").cases}
+    assert found["mpich"]["result"] == "pass", done.stdout
+    assert "has no results: was its job.sh run there?" in found["openmpi"]["fail_reason"]
+
+
 def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
     session = run(cluster, tmp_path, "-p", "mpich", "-S", "S3d.hints=cb_buffer_size=none")
     assert session.status == 1
@@ -195,6 +218,7 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
 
 OWNER = """
 import time
+from tools.kernels import build
 from tools.slurm_cluster import Cluster
 with Cluster(accounting=False) as cluster:
     job = "trap '' TERM; srun sleep 300 & sleep 300"

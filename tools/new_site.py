@@ -66,7 +66,8 @@ batch = {{
 site_configuration = common.site(
     [common.system("{name}", [r"{hostnames}"], [batch], "{name}")],
     # CHECK: add "hdf5" and "pnetcdf" (and "romio", where MPI-IO is ROMIO) for libraries that the
-    # compiler finds, and modules=[...] that must be loaded.
+    # compiler finds, modules=[...] that must be loaded, launcher=[...], options of the launcher:
+    # with srun often "--mpi=pmix" or "--mpi=pmi2" (srun --mpi=list).
     [common.stack("default", "{compiler}", "{library}", ["peak"], command="{command}")],
 )
 '''

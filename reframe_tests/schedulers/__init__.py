@@ -1,14 +1,15 @@
 """The scheduler back ends whose job scripts are templates.
 
-A new one is a module here and its name in `BACKENDS`.
+A new one is a module here and its name in `BACKENDS` and in `names.py`.
 """
 
 from importlib import import_module
 
-BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler")
+from reframe_tests.schedulers.names import NAMES
+
+__all__ = ["NAMES"]
+
+BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler", "carried")
 
 for _name in BACKENDS:
     import_module(f"reframe_tests.schedulers.{_name}")
-
-# As a site file names them.
-NAMES = ("local.j2", "slurm.j2", "squeue.j2", "pbs.j2", "torque.j2", "cobalt.j2", "loadleveler.j2")

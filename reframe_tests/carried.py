@@ -1,0 +1,25 @@
+"""Results that were measured without ReFrame: where scripts of `reframe_tests.render` and what they
+left were carried to. Needs no ReFrame."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+VARIABLE = "IOGAUGE_CARRIED"
+
+# What `render` leaves in its folder for `collect`: the words that it was asked with.
+ASKED = "rendered.json"
+
+SCRIPT = "job.sh"
+
+
+def folder() -> Path | None:
+    """Set for a session that collects, and runs nothing."""
+    text = os.environ.get(VARIABLE)
+    return Path(text) if text else None
+
+
+def place(stage: Path) -> Path:
+    """A test's place in such a folder is that of its stage: partition, environ, test."""
+    return Path(*stage.parts[-3:])
