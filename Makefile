@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm \
-	test-fs test-fs-local site clean
+	test-fs test-fs-local site lock-check clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -49,7 +49,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch]
-	shellcheck environments/debian/*.sh .ci/run
+	shellcheck environments/debian/*.sh containers/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test
@@ -74,6 +74,9 @@ test-fs-local: setup-test
 test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.test_fs $(ARGS)
+
+lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
+	$(PYTHON) -m tools.lock_check --concretize $(ARGS)
 
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm

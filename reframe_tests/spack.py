@@ -19,7 +19,7 @@ from typing import Any
 from reframe_tests.paths import ENVIRONMENTS, ROOT, SPACK_STATE
 
 OLDEST = (0, 22)
-TIME_LIMIT = 120  # seconds for one call: Spack's first one on a cold file system reads much
+TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file system reads much
 
 # A feature of a stack, Spack's package that brings it, and the CMake variable for its prefix.
 LIBRARIES = (
@@ -114,7 +114,7 @@ def activation_file(variant: str) -> Path:
 def command(folder: Path) -> str:
     """As the user types it."""
     where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-    return f"spack -e ./{where}" if where != folder else f"spack -e {where}"
+    return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
 
 
 def program() -> str:
@@ -137,12 +137,15 @@ def program() -> str:
     return found
 
 
-def run(*words: str, environment: dict[str, str] | None = None) -> str:
-    """The standard output of a command. `CannotUse` with the end of what it said."""
+def run(
+    *words: str, environment: dict[str, str] | None = None, time_limit: float = TIME_LIMIT
+) -> str:
+    """The standard output of a command. `CannotUse` with the end of what it said. `time_limit`:
+    seconds."""
     shown = " ".join(words)
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=TIME_LIMIT, check=False, env=environment
+            words, capture_output=True, text=True, timeout=time_limit, check=False, env=environment
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotUse(f"{shown}: {error}; run it by hand to see why") from None

@@ -1,20 +1,34 @@
 """A container: the two stacks of Debian, on the container's own layers, a volume and memory.
 
-IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: containers/.
+IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: containers/Dockerfile.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from reframe_tests.paths import ROOT
 from site_configs import common
-from site_configs.local import CORES, mpich, openmpi, ram
+from site_configs.local import CORES, mpich, need, openmpi, ram
+
+
+def built_before(environ: dict[str, Any]) -> dict[str, Any]:
+    """The stack with the kernels that were built with the image, which has no compilers; the stack
+    itself where there are none."""
+    program = ROOT / ".local" / "kernels" / environ["name"] / "bin" / "iokernel"
+    if not program.exists():
+        return environ
+    extras = environ["extras"]
+    needs = {"mpi": [need(extras["launcher"]["command"], "containers/Dockerfile")]}
+    return {**environ, "extras": {**extras, "iokernel": str(program), "needs": needs}}
+
 
 # Docker's seccomp profile forbids process_vm_readv, which Open MPI's shared memory would use.
-OPEN_MPI = {**openmpi()}
+OPEN_MPI = built_before(openmpi())
 OPEN_MPI["env_vars"] = [
     *OPEN_MPI["env_vars"],
     ["OMPI_MCA_btl_vader_single_copy_mechanism", "none"],
@@ -55,7 +69,7 @@ site_configuration = common.checked(
                 "partitions": [container],
             }
         ],
-        "environments": [OPEN_MPI, mpich()],
+        "environments": [OPEN_MPI, built_before(mpich())],
         "general": common.general(),
         "logging": common.logging(),
     }

@@ -2,7 +2,8 @@
 
     IOGAUGE_SPACK="mpich openmpi" reframe -C site_configs/spack.py -c reframe_tests -R -l
 
-See docs/spack.md. File systems, IOGAUGE_RAM and IOGAUGE_DISK: as in site_configs/local.py.
+IOGAUGE_SPACK_KERNELS=installed: the `iokernel` that Spack installed, in place of one built from the
+checkout. See docs/spack.md. The rest is as in site_configs/local.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from site_configs import common, local
 
 VARIANTS = common.setting("SPACK", "default").split()
+KERNELS = {"iokernel": "iokernel"} if common.setting("SPACK_KERNELS", "") == "installed" else {}
 
 
 def environ(variant: str) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def environ(variant: str) -> dict[str, Any]:
             "why": "an MPI that busy-polls measures the kernel's scheduler with more processes "
             "than cores",
         },
+        **KERNELS,
     )
 
 

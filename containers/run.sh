@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# What a container runs: the quick suite, then table and report in /results.
+#
+#   run.sh SITE [REFRAME OPTIONS ...]      SITE: docker, or spack in the image made with Spack
+#
+# Options of ReFrame in place of the quick suite's: docker run iogauge -n S3d -t quick
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+site=$1
+shift
+(($# > 0)) || set -- -t quick
+
+results=${IOGAUGE_OUTPUT:?}
+if ! [[ -w $results ]]; then
+    printf '%s\n' "error: $results is not writable for user $(id -u);" \
+        "  docker run --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." >&2
+    exit 1
+fi
+
+status=0
+RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C "site_configs/$site.py" --system "$site" \
+    -c reframe_tests -R --exec-policy=serial "$@" -r || status=$?
+.venv/bin/python -m analysis summary || { s=$?; ((status != 0)) || status=$s; }
+exit "$status"

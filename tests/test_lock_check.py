@@ -1,0 +1,115 @@
+"""Every spack.yaml: right as it stands, and each kind of mistake is named."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reframe_tests import spack
+from tests.fake_spack import FakeSpack
+from tools import lock_check
+
+VARIANTS = (
+    *("mpich", "openmpi", "mpich-hdf5-1.10", "mpich-hdf5-1.14", "mpich-pnetcdf-oldest"),
+    *("debian", "cray", "bluegene", "sites/edison"),
+)
+
+
+def test_no_variant_is_missing() -> None:
+    folders = {lock_check.ROOT, *(lock_check.ENVIRONMENTS / variant for variant in VARIANTS)}
+    assert set(lock_check.environments()) == folders
+
+
+@pytest.mark.parametrize("folder", lock_check.environments(), ids=lambda folder: folder.name)
+def test_the_files_of_an_environment_are_right(folder: Path) -> None:
+    assert list(lock_check.problems(folder)) == []
+
+
+@pytest.mark.parametrize("folder", lock_check.environments(), ids=lambda folder: folder.name)
+def test_spacks_own_schema(folder: Path) -> None:
+    try:
+        program = spack.program()
+    except spack.CannotUse as why:
+        pytest.skip(f"spack not on PATH: {why}")
+    made = [word for word in (folder / "spack.yaml").read_text().split() if "/.local/" in word]
+    if not all((folder / word).exists() for word in made):
+        pytest.skip(f"{made} is not there: environments/debian/link_farm.sh makes it")
+    assert lock_check.by_spack(program, folder, concretize=False) is None
+
+
+def test_each_variant_has_the_version_in_its_name() -> None:
+    for variant, package in (("mpich-hdf5-1.10", "hdf5"), ("mpich-hdf5-1.14", "hdf5")):
+        packages, _, _ = lock_check.merged(lock_check.ENVIRONMENTS / variant)
+        assert packages[package]["require"].startswith(f"@{variant.split('-')[-1]}.")
+        assert packages["mpi"]["require"] == "mpich"
+
+
+def test_a_site_overrides_what_it_includes() -> None:
+    packages, _, _ = lock_check.merged(lock_check.ENVIRONMENTS / "sites" / "edison")
+    assert packages["cray-mpich"]["require"] == "@7.7.13"
+    assert packages["cray-mpich"]["buildable"] is False  # from environments/cray
+
+
+SHARED = "packages: {mpi: {require: mpich}, mpich: {require: '@4.2.1'}}\n"
+RIGHT = "spack: {include: [shared.yaml], specs: [mpi]}\n"
+
+
+def complaints(tmp_path: Path, text: str = RIGHT, shared: str = SHARED) -> str:
+    (tmp_path / "spack.yaml").write_text(text)
+    (tmp_path / "shared.yaml").write_text(shared)
+    return "\n".join(lock_check.problems(tmp_path))
+
+
+MISTAKES = {
+    "a word that is no key": (RIGHT.replace("specs", "spec"), SHARED, "unknown key spec; right"),
+    "no YAML": ("spack: {", SHARED, "spack.yaml: "),
+    "another top": ("stack: {}", SHARED, "'spack'"),
+    "a section that is none": (RIGHT, "package: {}", "unknown key package; right are"),
+    "a file that is not there": (RIGHT.replace("shared.yaml", "gone.yaml"), SHARED, "include gone"),
+    "a path of one machine": (RIGHT.replace("[shared", "[/etc/shared"), SHARED, "of one machine"),
+    "a list without a name": (RIGHT.replace("[mpi]", "[$libs]"), SHARED, "$libs is not defined"),
+    "no version": (RIGHT.replace("[mpi]", "[mpi, hdf5]"), SHARED, "hdf5 has no version"),
+    "a range": (RIGHT, SHARED.replace("@4.2.1", "@4.2:"), "mpich has no version"),
+    "no MPI": (RIGHT, "packages: {mpich: {require: '@4.2.1'}}", "which MPI this stack has"),
+    "another external": (
+        RIGHT,
+        SHARED.replace("'@4.2.1'", "'@4.2.1', externals: [{spec: mpich@3.4, prefix: /opt}]"),
+        "external mpich@3.4 is not the required @4.2.1",
+    ),
+}
+
+
+def test_the_model_of_the_mistakes_is_right(tmp_path: Path) -> None:
+    assert complaints(tmp_path) == ""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named(mistake: str, tmp_path: Path) -> None:
+    text, shared, named = MISTAKES[mistake]
+    assert named in complaints(tmp_path, text, shared)
+
+
+def test_a_variant_without_a_solution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    complaints(tmp_path)
+    fake = FakeSpack(tmp_path / "fake")
+    fake.answer("-e spec", "==> Error: concretization failed: no mpich@9\n", status=1)
+    monkeypatch.setenv("PATH", f"{fake.folder / 'bin'}:/usr/bin:/bin")
+    assert lock_check.main(["--concretize", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "does not concretize" in said
+    assert "no mpich@9" in said
+    assert f"run: spack -e {tmp_path} spec" in said
+
+
+def test_without_spack_that_part_is_skipped_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    complaints(tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.delenv("SPACK_ROOT", raising=False)
+    assert lock_check.main([str(tmp_path)]) == 0
+    assert "skipped: spack is not on PATH" in capsys.readouterr().err
