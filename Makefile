@@ -25,6 +25,7 @@ test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## 
 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
 	$(PYTHON) -m tools.bench $(ARGS)
+	$(PYTHON) -m tools.bench_ramses
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, .venv
 	@environments/debian/setup.sh
