@@ -36,6 +36,7 @@ test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
 	$(PYTHON) -m tools.bench_recorder || status=$$?; \
+	$(PYTHON) -m tools.bench_ramses || status=$$?; \
 	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv

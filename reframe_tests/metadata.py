@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.base import QUICK_SCALE, IoBenchmark
 
@@ -15,7 +15,7 @@ BYTES_PER_FILE = 24
 
 # The 2011 curves' numbers of files.
 SERIES = [10**n for n in range(6)]
-QUICK = ("1000", "shared")
+QUICK = ("posix", "1000")
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,16 @@ SCALES = {
 @rfm.simple_test
 class Metadata(IoBenchmark):
     """`files`: of all processes together; each handles an equal share of them, at least one.
-    `directory`: one for all files, or one for each process."""
+    `-S Metadata.unique_dir=yes`: a directory for each process, not one for all."""
 
     descr = "many small files"
     pattern = "metadata"
-    # With posix-shared and master the calls would be those of posix, and the
-    # modes of a library are all the same to a file that one process opens.
-    call = parameter(
-        ["null", "posix", "mpiio:independent", "hdf5:independent", "pnetcdf:independent"],
-        type=str,
-        loggable=True,
-    )
+    # The file system's own cost, and one library's. With posix-shared and master the calls would be
+    # those of posix, and a library's modes are all the same to a file that one process opens.
+    call = parameter(["posix", "hdf5:independent"], type=str, loggable=True)
     scale = parameter(SCALES, type=str, loggable=True)
     files = parameter(map(str, SERIES), type=str, loggable=True)
-    directory = parameter(["shared", "unique"], type=str, loggable=True)
+    unique_dir = variable(bool, value=False, loggable=True)
     fsync = False
     ceilings = False  # of bandwidth, and there is next to none
 
@@ -65,7 +61,7 @@ class Metadata(IoBenchmark):
     def set_tags(self) -> None:
         self.tags |= {self.pattern, self.method, self.scale, self.fs}
         if self.scale == QUICK_SCALE:
-            quick = (self.files, self.directory) == QUICK and self.call == "posix"
+            quick = (self.call, self.files) == QUICK
             self.tags |= {"modes", "quick"} if quick else {"modes"}
 
     def scale_processes(self) -> int | None:
@@ -75,7 +71,7 @@ class Metadata(IoBenchmark):
         return max(1, int(self.files) // self.num_tasks)
 
     def pattern_options(self) -> list[str]:
-        unique = ["--unique-dir"] if self.directory == "unique" else []
+        unique = ["--unique-dir"] if self.unique_dir else []
         return [f"--files {self.files_per_process()}", *unique]
 
     def payload_bytes(self) -> int:

@@ -40,6 +40,12 @@ HINT_SETS = {
 
 OWN_FILES = ["posix", "ioserver:posix"]
 
+# The 2011 tables of sizes and of methods: 128^3 to 2048^3 cells. Their sizes are printed for 1024
+# processes; `-S RamsesSizes.num_tasks=N` for the others.
+PAPER_SIZES = [128, 256, 512, 1024, 2048]
+PAPER_PROCESSES = 1024
+PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collective"]
+
 # ---------------------------------------------------------------- how large a dump is
 
 
@@ -89,11 +95,10 @@ def own_bytes(kind: str, size: int, p: int) -> int:
 
 
 class RamsesBenchmark(IoBenchmark):
-    """What the three have in common; `contents`: which of a dump's files."""
+    """What all have in common; `contents`: which of a dump's files."""
 
     contents = parameter(["amr", "hydro"], type=str, loggable=True)
     scale = parameter(SCALES, type=str, loggable=True)
-    own_files = False
 
     @run_after("init")
     def set_where_it_runs(self) -> None:
@@ -103,12 +108,16 @@ class RamsesBenchmark(IoBenchmark):
     def scale_processes(self) -> int | None:
         return SCALES[self.scale].processes
 
+    def cells(self) -> int:
+        """Along each edge of the box."""
+        return SCALES[self.scale].size
+
     def pattern_options(self) -> list[str]:
-        return [f"--size {SCALES[self.scale].size}"]
+        return [f"--size {self.cells()}"]
 
     def payload_bytes(self) -> int:
         of = own_bytes if self.own_files else shared_bytes
-        return of(self.contents, SCALES[self.scale].size, self.clients) * self.dumps
+        return of(self.contents, self.cells(), self.clients) * self.dumps
 
     def is_quick(self) -> bool:
         """Part of the suite that `make run` runs."""
@@ -129,7 +138,6 @@ class RamsesOwnFiles(RamsesBenchmark):
     descr = "RAMSES, a file for each process"
     call = parameter(OWN_FILES, type=str, loggable=True)
     io_group = variable(int, value=0, loggable=True)
-    own_files = True
 
     def run_options(self) -> list[str]:
         return super().run_options() + ([f"--io-group {self.io_group}"] if self.io_group else [])
@@ -155,6 +163,22 @@ class RamsesShared(RamsesBenchmark):
     def is_quick(self) -> bool:
         asked = (self.contents, self.layout, self.call)
         return asked == ("hydro", "level-major", "mpiio:collective")
+
+
+@rfm.simple_test
+class RamsesSizes(RamsesBenchmark):
+    """The 2011 tables of methods: each problem size through each of the four."""
+
+    descr = "RAMSES, the sizes of 2011"
+    scale = parameter(["paper"], type=str, loggable=True)
+    size = parameter(map(str, PAPER_SIZES), type=str, loggable=True)
+    call = parameter(PAPER_CALLS, type=str, loggable=True)
+
+    def scale_processes(self) -> int | None:
+        return PAPER_PROCESSES
+
+    def cells(self) -> int:
+        return int(self.size)
 
 
 @rfm.simple_test

@@ -32,8 +32,7 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
     others = ("Peak", "Ramses", "Metadata")
     assert {name for name in listed if not name.startswith(others)} == wanted
     assert {name for name in listed if name.startswith("Metadata")} == {
-        f"Metadata %fs={fs} %call=posix %scale=laptop %files=1000 %directory=shared"
-        for fs in ("ram", "disk")
+        f"Metadata %fs={fs} %call=posix %scale=laptop %files=1000" for fs in ("ram", "disk")
     }
     assert {name for name in listed if name.startswith("Ramses")} == {
         f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
