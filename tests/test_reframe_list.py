@@ -29,10 +29,15 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         f"{test} %fs={fs} %call={call} %scale=laptop"
         for test, fs, call in product(("S3d", "Ior"), ("ram", "disk"), QUICK_CALLS)
     }
-    others = ("Peak", "Ramses", "Metadata")
+    others = ("Peak", "Ramses", "Metadata", "Cgns", "Paio")
     assert {name for name in listed if not name.startswith(others)} == wanted
     assert {name for name in listed if name.startswith("Metadata")} == {
         f"Metadata %fs={fs} %call=posix %scale=laptop %files=1000" for fs in ("ram", "disk")
+    }
+    assert {name for name in listed if name.startswith("Cgns")} == {
+        f"Cgns{kind} %fs={fs} %call=cgns:{mode} %scale=laptop"
+        for fs in ("ram", "disk")
+        for kind, mode in (("Structured", "independent"), ("Unstructured", "collective"))
     }
     assert {name for name in listed if name.startswith("Ramses")} == {
         f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
@@ -81,7 +86,10 @@ def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> Non
     assert "WARNING" not in session.text
     assert {case["result"] for case in session.cases} <= {"pass", "skip"}
     tests = {case["name"].split()[0] for case in session.cases}
-    assert tests == {"S3d", "Ior", "Peak", "RamsesOwnFiles", "RamsesShared", "RamsesHints"}
+    assert tests == {
+        *("S3d", "Ior", "Peak", "RamsesOwnFiles", "RamsesShared", "RamsesHints"),
+        *("CgnsStructured", "CgnsBlock", "CgnsUnstructured", "CgnsMetadata"),
+    }
 
 
 def options_of(tmp_path: Path, *settings: str) -> str:

@@ -26,6 +26,14 @@ def test_only_null_moves_nothing() -> None:
     assert calls.BY_NAME["null"].verdict == "nothing moved"
 
 
+def test_calls_for_meshes_are_not_for_others() -> None:
+    """And the serial one has its number of processes."""
+    more = set(calls.names(mesh=True)) - set(calls.names())
+    assert more == {"cgns:collective", "cgns:independent", "cgns:serial"}
+    assert calls.BY_NAME["cgns:serial"].environs == ["+mpi +hdf5 +cgns"]
+    assert [call.name for call in calls.CALLS if call.processes == 1] == ["cgns:serial"]
+
+
 def test_a_pattern_can_leave_calls_out_but_not_unknown_ones() -> None:
     assert "mpiio:ordered" in calls.names()
     assert "mpiio:ordered" not in calls.names(without=["mpiio:ordered"])

@@ -1,8 +1,7 @@
 /* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
  *
- * collective and independent are HDF5's transfer modes; where the library has multi-data-set calls
- * (1.14) a collective call hands over all parts at once. Hints beginning with hdf5_ are properties
- * of the library itself: see `own_hints`. */
+ * collective and independent are HDF5's transfer modes, a call for each data set (1.10 has none for several).
+ * Hints beginning with hdf5_ are properties of the library itself: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
