@@ -66,8 +66,8 @@ def write_seconds(stack: Stack, program: Path, case: Case, folder: Path, *, trac
     return min(float(sample["write"]["phases"]["write"]["max"]) for sample in samples)
 
 
-def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) -> bool:
-    """Prints one line; false where recording costs more than it may."""
+def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) -> None:
+    """Prints one line, which says where recording costs more than it may."""
     with_it: list[float] = []
     without: list[float] = []
     for pair in range(pairs):
@@ -86,7 +86,6 @@ def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) 
         f"{'' if good else '   ABOVE THE AIM'}",
         flush=True,
     )
-    return good
 
 
 def synthetic(rank: int) -> RawProcess:
@@ -104,8 +103,8 @@ def synthetic(rank: int) -> RawProcess:
     return made
 
 
-def large_log(folder: Path) -> bool:
-    """Prints one line; false where reading takes longer, or more memory, than it may."""
+def large_log(folder: Path) -> None:
+    """Prints one line, which says where reading takes longer, or more memory, than it may."""
     path = folder / "large.darshan"
     write_log([synthetic(rank) for rank in range(LOG_PROCESSES)], path)
     began = time.monotonic()
@@ -120,7 +119,6 @@ def large_log(folder: Path) -> bool:
         f"summed in {seconds:.1f} s, {memory / 2**20:.0f} MiB in the reader; aim: below "
         f"{LOG_SECONDS:.0f} s and {LOG_MEMORY / 2**20:.0f} MiB{'' if good else '   ABOVE THE AIM'}"
     )
-    return good
 
 
 def main(words: list[str] | None = None) -> int:
@@ -129,9 +127,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
     args = parser.parse_args(words)
     print("\nThe embedded recorder (posix-shared, one process)")
-    good = True
+    failed = False
     with tempfile.TemporaryDirectory() as folder:
-        good &= large_log(Path(folder))
+        large_log(Path(folder))
     for environ in local.site_configuration["environments"]:
         stack = Stack.of(environ)
         lacking = stack.lacking()
@@ -141,11 +139,11 @@ def main(words: list[str] | None = None) -> int:
         try:
             program = build(stack) / "iokernel"
             for case in CASES:
-                good &= overhead(stack, program, case, args.pairs, args.directory)
+                overhead(stack, program, case, args.pairs, args.directory)
         except (CannotBuild, subprocess.CalledProcessError) as error:
             print(f"  {stack.name}: failed: {error}", file=sys.stderr)
-            good = False
-    return 0 if good else 1
+            failed = True
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@
 
 enum { TRACE_COMPLETE = 1, TRACE_PARTIAL = 2, TRACE_FORKED = 4, TRACE_MPI = 8 };
 
-/* Then, for each module: the heat map's id, bin_seconds and the bins of reads and of writes. Then the records. Then the
- * eight letters of TRACE_END. */
+/* Then, for each module: the heat map's id, bin_seconds and the bins of reads and of writes. Then the
+ * records. Then the eight letters of TRACE_END. */
 typedef struct {
     char magic[8];
     uint32_t version, flags;
