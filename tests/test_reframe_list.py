@@ -29,7 +29,12 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         f"{test} %fs={fs} %call={call} %scale=laptop"
         for test, fs, call in product(("S3d", "Ior"), ("ram", "disk"), QUICK_CALLS)
     }
-    assert {name for name in listed if not name.startswith(("Peak", "Ramses"))} == wanted
+    assert {name for name in listed if name.startswith(("S3d", "Ior"))} == wanted
+    assert {name for name in listed if name.startswith("Paio")} == {
+        f"Paio %fs={fs} %scale=laptop %call=ioserver:posix %io_processes=1 %queue=above"
+        " %send=zero-copy"
+        for fs in ("ram", "disk")
+    }
     assert {name for name in listed if name.startswith("Ramses")} == {
         f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
         for fs in ("ram", "disk")
@@ -49,7 +54,9 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
 def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
     listed = reframe(tmp_path, "-l", "-t", "modes", "-t", "ram", "-n", "S3d").listed
     calls = {re.search(r"%call=(\S+)", name)[1] for name in listed}  # type: ignore[index]
-    assert calls == {*QUICK_CALLS, "mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent"}
+    others = ("mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent")
+    served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
+    assert calls == {*QUICK_CALLS, *others, *served}
 
 
 def test_listing_leaves_no_session_folders(tmp_path: Path) -> None:
@@ -77,7 +84,8 @@ def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> Non
     assert "WARNING" not in session.text
     assert {case["result"] for case in session.cases} <= {"pass", "skip"}
     tests = {case["name"].split()[0] for case in session.cases}
-    assert tests == {"S3d", "Ior", "Peak", "RamsesOwnFiles", "RamsesShared", "RamsesHints"}
+    ramses = {"RamsesOwnFiles", "RamsesShared", "RamsesHints"}
+    assert tests == {"S3d", "Ior", "Peak", "Paio", "PaioSend", "PaioServers", *ramses}
 
 
 def options_of(tmp_path: Path, *settings: str) -> str:
