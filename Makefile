@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm \
+.PHONY: help run test bench bench-paio setup setup-test lint test-kernels test-sanitizers test-python test-slurm \
 	test-fs test-fs-local site clean
 
 PYTHON := .venv/bin/python
@@ -25,6 +25,9 @@ test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## 
 
 bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
 	$(PYTHON) -m tools.bench $(ARGS)
+
+bench-paio: setup ## I/O processes against direct writing, with fsync on a disk (ARGS='--stack openmpi')
+	$(PYTHON) -m tools.bench_paio $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, .venv
 	@environments/debian/setup.sh

@@ -28,7 +28,7 @@ def test_the_drop_of_the_document() -> None:
 
 
 @given(
-    st.integers(min_value=1, max_value=6),
+    st.integers(min_value=2, max_value=5),
     st.floats(min_value=0.05, max_value=0.6),
     st.integers(min_value=0, max_value=10**6),
 )
@@ -50,6 +50,7 @@ def test_a_drop_is_found_through_noise(cut: int, level: float, seed: int) -> Non
         [500.0, 500, 500, 500, 1000, 1000, 1000],  # a rise
         [1000.0, 1000, 1000, 1000, 950, 950, 950],  # 5 %
         [1000.0, 300, 1100, 280, 900, 310, 950],  # jumps that are no levels
+        [1500.0, 1000, 1000, 1000, 1000, 1000, 1000],  # one alone
     ],
 )
 def test_what_is_no_drop(speeds: list[float]) -> None:
