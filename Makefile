@@ -33,10 +33,9 @@ claims: setup ## run what the claims of publications need and this machine can, 
 
 test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
 
-bench: setup ## compare with upstream's ior and s3d_io.x (IOR=path S3D_IO=path), and the driver's own cost
+bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	$(PYTHON) -m tools.bench_recorder || status=$$?; \
-	$(PYTHON) -m tools.bench_ramses || status=$$?; \
+	for part in recorder ramses paio; do $(PYTHON) -m tools.bench_$$part || status=$$?; done; \
 	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv

@@ -30,7 +30,8 @@ def _spread(values: Sequence[float]) -> float:
 
 def find_drop(sizes: Sequence[int], speeds: Sequence[float]) -> Drop | None:
     """The cut into two levels that leaves least spread of the logarithms, if the second level is
-    lower by more than `LEAST_DROP`, and by more than the levels themselves spread; else None.
+    lower by more than `LEAST_DROP`, and by more than the levels themselves spread; else None. A
+    level is two sizes at least: one alone may be an accident.
 
     `sizes` rise, `speeds` are above 0, and there are as many. Fewer than four are too few: None.
     `ValueError` where they do not fit together.
@@ -44,7 +45,7 @@ def find_drop(sizes: Sequence[int], speeds: Sequence[float]) -> Drop | None:
     if len(sizes) < 4:
         return None
     logs = [math.log(speed) for speed in speeds]
-    cut = min(range(1, len(logs)), key=lambda at: _spread(logs[:at]) + _spread(logs[at:]))
+    cut = min(range(2, len(logs) - 1), key=lambda at: _spread(logs[:at]) + _spread(logs[at:]))
     before, after = fmean(logs[:cut]), fmean(logs[cut:])
     left_over = _spread(logs[:cut]) + _spread(logs[cut:])
     deviation = math.sqrt(left_over / max(1, len(logs) - 2))

@@ -45,10 +45,10 @@ class CacheCliff(IoBenchmark):
     call = parameter(["posix"], type=str, loggable=True)
     scale = parameter(SCALES, type=str, loggable=True)
     num_tasks = 1
-    repeats = 1
     fsync = False
     ceilings = False
     drop_caches = False
+    keep_files = [*IoBenchmark.keep_files, "result-*.json"]
 
     @run_after("init")
     def use_one_stack(self) -> None:
@@ -96,9 +96,9 @@ class CacheCliff(IoBenchmark):
                 return groups
         return super().shortage()
 
-    @staticmethod
-    def document(arrays: int) -> str:
-        return f"result-{arrays}.json"
+    def document(self, arrays: int) -> str:
+        """The largest run's is the one that the analysis shows."""
+        return "result.json" if arrays == self.sizes()[-1] else f"result-{arrays}.json"
 
     def programs(self) -> list[dict[str, Any]]:
         """A run for each size."""

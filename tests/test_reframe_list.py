@@ -39,6 +39,11 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         for fs in ("ram", "disk")
         for kind, mode in (("Structured", "independent"), ("Unstructured", "collective"))
     }
+    assert {name for name in listed if name.startswith("Paio")} == {
+        f"Paio %fs={fs} %scale=laptop %call=ioserver:posix %io_processes=1 %queue=above"
+        " %send=zero-copy"
+        for fs in ("ram", "disk")
+    }
     assert {name for name in listed if name.startswith("Ramses")} == {
         f"Ramses{kind} %fs={fs} %contents=hydro %scale=laptop {rest}"
         for fs in ("ram", "disk")
@@ -58,7 +63,9 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
 def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
     listed = reframe(tmp_path, "-l", "-t", "modes", "-t", "ram", "-n", "S3d").listed
     calls = {re.search(r"%call=(\S+)", name)[1] for name in listed}  # type: ignore[index]
-    assert calls == {*QUICK_CALLS, "mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent"}
+    others = ("mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent")
+    served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
+    assert calls == {*QUICK_CALLS, *others, *served}
 
 
 def test_listing_leaves_no_session_folders(tmp_path: Path) -> None:
@@ -88,6 +95,7 @@ def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> Non
     tests = {case["name"].split()[0] for case in session.cases}
     assert tests == {
         *("S3d", "Ior", "Peak", "RamsesOwnFiles", "RamsesShared", "RamsesHints"),
+        *("Paio", "PaioSend", "PaioServers"),
         *("CgnsStructured", "CgnsBlock", "CgnsUnstructured", "CgnsMetadata"),
     }
 

@@ -19,6 +19,10 @@ def test_a_call_says_what_it_needs_and_how_it_is_asked_for() -> None:
     assert call.environs == ["+mpi +pnetcdf"]
     assert calls.BY_NAME["posix"].options == ["--method posix"]
     assert calls.BY_NAME["posix"].environs == ["+mpi"]
+    behind = calls.BY_NAME["ioserver:hdf5"]
+    assert behind.options == ["--method ioserver", "--inner hdf5"]
+    assert behind.environs == ["+mpi +hdf5"]
+    assert behind.servers == 1
 
 
 def test_only_null_moves_nothing() -> None:

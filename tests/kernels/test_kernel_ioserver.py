@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,26 @@ INNER = ["posix", "posix-shared", "mpiio", "hdf5", "pnetcdf"]
 GRID = ["weather", "--grid", "61x47x5", "--arrays", "3"]
 BYTES = 61 * 47 * 5 * 3 * 4
 LARGE = ["weather", "--grid", "128x128x16", "--arrays", "16"]  # 16 MiB
+
+
+@pytest.mark.parametrize(
+    ("options", "payload"),
+    [
+        ([], 10 * 1440 * 720 * 70 * 4),  # ~290 MB for each array
+        (["--set", "sc45"], 1_375_731_712),  # ~1.37 GB in all
+        (["--set", "gsfc"], 23 * 1024 * 1024 * 41 * 4),
+        (["--arrays", "2", "--grid", "8x4x3", "--set", "gsfc"], 2 * 8 * 4 * 3 * 4),
+    ],
+    ids=["altix", "sc45", "gsfc", "small"],
+)
+def test_sets(openmpi: Stack, options: list[str], payload: int) -> None:
+    """Sizes of the document, whoever is a server."""
+    ask = ["weather", *options, "--plan", "--procs", "7", "--json", "-"]
+    done = openmpi.alone(*ask, "--method", "ioserver", "--io-processes", "3")
+    plan = json.loads(done.stdout)
+    assert plan["bytes"] == payload
+    assert plan["processes"] == 4
+    assert plan["files"] == 4  # behind: posix
 
 
 def words(place: Path, *more: str, pattern: list[str] = GRID) -> list[str]:
