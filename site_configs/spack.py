@@ -18,7 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from site_configs import common, local
 
 VARIANTS = common.setting("SPACK", "default").split()
-KERNELS = {"iokernel": "iokernel"} if common.setting("SPACK_KERNELS", "") == "installed" else {}
+INSTALLED = common.setting("SPACK_KERNELS", "") == "installed"
+KERNELS: dict[str, Any] = {"iokernel": "iokernel"} if INSTALLED else {}
 
 
 def environ(variant: str) -> dict[str, Any]:

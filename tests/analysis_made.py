@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis_recorded import Recorded
-
 from analysis import ingest
+from tests.analysis_recorded import Recorded
 
 START = 1795196599  # 2026-11-20, the recorded session
 DAY = 86400
@@ -34,7 +34,7 @@ def session(folder: Path, values: Values, *, day: int = 0, processes: int = 2) -
                 case["perfvalues"] = {}
 
     for (name, stack), bandwidths in values.items():
-        made.edit_document(name, stack, lambda d, b=bandwidths: _fill(d, b, processes))
+        made.edit_document(name, stack, partial(_fill, bandwidths=bandwidths, processes=processes))
     made.edit(change)
     return made
 

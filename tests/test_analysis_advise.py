@@ -7,10 +7,9 @@ import io
 import subprocess
 from pathlib import Path
 
-import analysis_made as made
-from analysis_recorded import DATA, run_analysis, s3d
-
 from analysis.advise import settings
+from tests import analysis_made as made
+from tests.analysis_recorded import DATA, run_analysis, s3d
 
 CASES = {
     (s3d("mpiio:collective"), "openmpi"): [100.0] * 6,

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import analysis_made as made
 import pytest
-from analysis_recorded import run_analysis, s3d
 
 from analysis import claims, store
 from analysis.claim_tests import KINDS
+from tests import analysis_made as made
+from tests.analysis_recorded import run_analysis, s3d
 
 MPIIO, POSIX = s3d("mpiio:collective", "disk"), s3d("posix", "disk")
 NEEDS = {"processes": 2, "samples": 6, "fs_type_not": ["tmpfs"]}
@@ -41,7 +41,10 @@ def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) ->
     ],
 )
 def test_ratio(tmp_path: Path, factor: float, expect: dict[str, float], verdict: str) -> None:
-    values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [100 * factor] * 6}
+    values: dict[tuple[str, str], list[float]] = {
+        (MPIIO, "openmpi"): [100] * 6,
+        (POSIX, "openmpi"): [100 * factor] * 6,
+    }
     row = judged(tmp_path, [values], {**RATIO, "expect": expect})
     assert row["verdict"] == verdict
     assert f"{factor:.3g} ({factor:.3g} to {factor:.3g})" in row["measured"]

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from analysis_recorded import ROOT, run_analysis
 
 from analysis.__main__ import COMMANDS
+from tests.analysis_recorded import ROOT, run_analysis
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,13 +8,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import analysis_made as made
 import numpy as np
 import pytest
-from analysis_recorded import DATA, run_analysis, s3d
 
 from analysis import compare
 from analysis.sides import Group
+from tests import analysis_made as made
+from tests.analysis_recorded import DATA, run_analysis, s3d
 
 MPIIO, POSIX = s3d("mpiio:collective"), s3d("posix")
 OPENMPI, MPICH = (MPIIO, "openmpi"), (MPIIO, "mpich")
@@ -140,7 +140,9 @@ def test_false_alarms_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def group(side: int) -> Group:
         values = generator.lognormal(0, 0.2, 12)
-        runs = {(f"{side} {i}", 0): (float(v),) for i, v in enumerate(values)}
+        runs: dict[tuple[str, int], tuple[float, ...]] = {
+            (f"{side} {i}", 0): (float(v),) for i, v in enumerate(values)
+        }
         return Group((), side, "write_bw", "MiB/s", runs, {})
 
     alarms = sum(

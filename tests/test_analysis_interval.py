@@ -45,7 +45,7 @@ def test_the_interval_is_near_that_of_scipy() -> None:
     base, new = generator.lognormal(0, 0.2, 201), generator.lognormal(0.1, 0.2, 201)
 
     def statistic(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
-        return np.median(b, axis=axis) / np.median(a, axis=axis)
+        return np.asarray(np.median(b, axis=axis) / np.median(a, axis=axis))
 
     theirs = scipy.stats.bootstrap(
         (base, new), statistic, method="percentile", vectorized=True, rng=generator

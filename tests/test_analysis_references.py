@@ -8,14 +8,15 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
-import analysis_made as made
 import pytest
-from analysis_recorded import DATA, ROOT, run_analysis, s3d
-from reframe_session import reframe
 
 from analysis import claims, references
 from analysis.errors import ReferenceFileError
+from tests import analysis_made as made
+from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
+from tests.reframe_session import reframe
 
 MPIIO = s3d("mpiio:collective")
 CASE = (MPIIO, "openmpi")
@@ -119,7 +120,8 @@ def test_learn_writes_what_reframe_takes(tmp_path: Path, folder: Path) -> None:
     done = run_analysis("learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 0, done.stderr
     key = ("host", "openmpi", MPIIO, 2, True, "")
-    assert references.for_reframe("local", "host", key, folder) == {
+    found: dict[str, Any] = references.for_reframe("local", "host", key, folder)
+    assert found == {
         "local:host": {
             name: (110.0, pytest.approx(95.5 / 110 - 1), None, "MiB/s")
             for name in ("write_bw", "read_bw")

@@ -7,21 +7,26 @@ import html
 import json
 import re
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from analysis_recorded import DATA, Recorded, run_analysis, s3d
-from test_analysis_page import CHROMIUM, Tags, chromium
 
 from analysis import ingest
+from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
+from tests.test_analysis_page import CHROMIUM, Tags, chromium
 
 MPIIO = s3d("mpiio:collective")
 SECTIONS = ("scaling", "published", "efficiency", "score_card", "ledger", "claims", "expected",
             "history")  # fmt: skip
 PROCESSES = (1, 2, 4)
 SESSIONS = 10
+
+
+def _identify(report: dict[str, Any], identity: dict[str, object]) -> None:
+    report["session_info"].update(identity)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +38,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         session = Recorded(folder / str(number))
         processes = PROCESSES[number - SESSIONS] if number >= SESSIONS else 2
         when = 1795196599 + 86400 * (number if number < SESSIONS else number - 20)
-        session.edit(
-            lambda d, when=when: d["session_info"].update(
-                uuid=str(uuid.UUID(int=when)), time_start_unix=when
-            )
-        )
+        identity = {"uuid": str(uuid.UUID(int=when)), "time_start_unix": when}
+        session.edit(partial(_identify, identity=identity))
         session.edit(lambda d: [c.update(perfvalues={}) for r in d["runs"] for c in r["testcases"]])
         for name in ("posix", "mpiio:collective"):
             for stack in ("openmpi", "mpich"):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis_recorded import Recorded, run_analysis, s3d
 
 from analysis import ingest, store
+from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
 RECORDS = 1076  # of the recorded session: 22 runs of 3 repeats, 2 skipped
@@ -182,7 +182,7 @@ def _cut(path_of: Callable[[Recorded], Path]) -> Callable[[Recorded], None]:
     return cut
 
 
-BAD = {
+BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
     "missing report": (lambda s: s.report.unlink(), "expected ReFrame's report, found no file"),
     "truncated report": (_cut(lambda s: s.report), "expected a complete JSON report"),
     "truncated document": (

@@ -177,8 +177,8 @@ def test_damaged_logs_end_in_a_message(tmp_path: Path) -> None:
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         cases.append(bytes(data))
     paths = [tmp_path / f"{i}.darshan" for i in range(len(cases))]
-    for path, data in zip(paths, cases, strict=True):
-        path.write_bytes(data)
+    for path, content in zip(paths, cases, strict=True):
+        path.write_bytes(content)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(outcome, paths))
     assert len(found) == 220

@@ -121,19 +121,21 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
     """sbatch and bash alone, as on a machine without ReFrame."""
     kernel = ROOT / ".local" / "build" / "test-standin"
     build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
-    python = {"cwd": ROOT, "env": {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}}
+    environment = {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}
     options = ["--site", str(SITE), "--system", "slurm", "--output", str(tmp_path / "scripts")]
     options += ["--iokernel", str(kernel / "iokernel"), "-t", "smoke", *TWO_NODES[:2]]
     words = [sys.executable, "-m", "reframe_tests.render", *options, "S3d.*call=mpiio:collective"]
-    subprocess.run(words, check=True, **python)
+    subprocess.run(words, check=True, cwd=ROOT, env=environment)
     (script,) = (tmp_path / "scripts").rglob("mpich/*/job.sh")
     shutil.rmtree(script.parents[2] / "openmpi")
     subprocess.run(
         ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=cluster.environment, check=True
     )
-    python["env"]["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
+    environment["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
     words = [sys.executable, "-m", "reframe_tests.collect", str(tmp_path / "scripts")]
-    done = subprocess.run(words, check=False, capture_output=True, text=True, **python)
+    done = subprocess.run(
+        words, check=False, capture_output=True, text=True, cwd=ROOT, env=environment
+    )
     found = {case["environ"]: case for case in Session(0, "", tmp_path / "output").cases}
     assert found["mpich"]["result"] == "pass", done.stdout
     assert "has no results: was its job.sh run there?" in found["openmpi"]["fail_reason"]

@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,12 +157,8 @@ def test_a_summary_that_fails_is_left_out(
     copied: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(trace.sys, "executable", "/bin/false")
-    traced = trace.TracedRun(
-        copied,
-        {},
-        argparse.Namespace(path=copied / "trace.darshan"),
-        None,
-        None,  # type: ignore[arg-type]
-    )
+    log: Any = argparse.Namespace(path=copied / "trace.darshan")
+    nothing: Any = None
+    traced = trace.TracedRun(copied, {}, log, nothing, nothing)
     assert trace.with_summary(traced).summary is None
     assert "left out" in capsys.readouterr().err

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_templates import values as script_values
 
 from reframe_tests import tracing
 from reframe_tests.render import render
+from tests.test_templates import values as script_values
 
 RUN = "/fs/my runs/iogauge.aX+3"
 

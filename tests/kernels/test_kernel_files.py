@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import iokernel_model as model
 import netCDF4
 import numpy as np

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import netCDF4
 import numpy as np
 import pytest
