@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from analysis import darshan_library as native
-from analysis.darshan_raw import FORKED, READ, SEGMENT, WRITE, RawProcess, RawRecord, read_folder
+from analysis.darshan_raw import READ, SEGMENT, WRITE, RawProcess, RawRecord, read_folder
 from analysis.darshan_reduce import Record, reduce
 from analysis.errors import AnalysisError
 
@@ -66,9 +66,14 @@ def _ranks(processes: Iterable[RawProcess]) -> set[int]:
     return {process.rank for process in processes}
 
 
+def _size(processes: Iterable[RawProcess]) -> int:
+    """Of the job. A program that one of its processes started says 1."""
+    return max(process.processes for process in processes)
+
+
 def _partial_mask(processes: Sequence[RawProcess]) -> int:
     """All modules where a process left no trace, or not all of one."""
-    expected = set(range(processes[0].processes))
+    expected = set(range(_size(processes)))
     whole = all(process.whole for process in processes) and _ranks(processes) >= expected
     return 0 if whole else sum(1 << module for module in ALL_MODULES)
 
@@ -82,7 +87,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     # PyDarshan shows lib_ver as the version of the runtime: so it says which runtime this is.
     metadata = f"lib_ver={first.recorder}\nrecorder={first.recorder}\n"
     job = native.Job(
-        first.uid, *divmod(start, 10**9), *divmod(end, 10**9), first.processes, first.pid,
+        first.uid, *divmod(start, 10**9), *divmod(end, 10**9), _size(processes), first.pid,
         metadata.encode(),
     )  # fmt: skip
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
@@ -127,14 +132,15 @@ def _name_list(names: dict[int, bytes]) -> tuple[ctypes.Array[native.NameNode], 
 
 
 def _files(processes: Sequence[RawProcess]) -> Files:
-    """Each file of each module, with each rank's record; a forked child's work is its parent's."""
+    """Each file of each module, with each rank's record; what a process started (a forked child,
+    another program) is its own work."""
     start = min(process.start for process in processes)
     found: Files = defaultdict(list)
     for process in processes:
         for raw in process.records:
             record = _record(raw, process.rank, (process.start - start) / 1e9)
             mine = found[raw.module, raw.id]
-            if process.flags & FORKED and mine and mine[-1][0].rank == process.rank:
+            if mine and mine[-1][0].rank == process.rank:
                 mine[-1] = (mine[-1][0], reduce([mine[-1][1], record], rank=process.rank))
             else:
                 mine.append((process, record))

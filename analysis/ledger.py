@@ -34,6 +34,7 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "STDIO": {"write": ("WRITES",), "read": ("READS",)},
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
+VARIABLES = ("H5D", "PNETCDF_VAR")
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
 # A process that moved less than this part of an even share moved headers, not data.
@@ -145,6 +146,11 @@ def _plain(path: str) -> str:
     return os.path.normpath(tail if colon and "/" not in head and len(head) > 1 else path)
 
 
+def _file_of(file: FileTrace) -> str:
+    """Darshan's records of variables have `file:variable` as their name."""
+    return file.path.partition(":")[0] if file.module in VARIABLES else file.path
+
+
 def _split(
     document: dict[str, Any], files: Iterable[FileTrace]
 ) -> tuple[list[FileTrace], list[FileTrace]]:
@@ -156,7 +162,7 @@ def _split(
     others: list[FileTrace] = []
     for file in files:
         own = (
-            file.path in listed
+            _file_of(file) in listed
             if complete
             else not os.path.basename(file.path).startswith(CEILINGS)  # noqa: PTH119
         )

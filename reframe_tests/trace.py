@@ -52,6 +52,7 @@ class Traced(rfm.RegressionTestPlugin):
                 test.kernels.program,
                 self.fits,
                 tracing.prefix_of_runtime(),
+                built=test.kernels.given is None,
             )
             self.ledger = "" if self.recorder else "not traced: no recorder beside iokernel"
         if not self.recorder:

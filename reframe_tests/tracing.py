@@ -40,10 +40,13 @@ def find(
     program: Path,
     fits: Callable[[Path], bool],
     prefix: str | None = None,
+    *,
+    built: bool = False,
 ) -> Recorder | None:
     """Darshan's runtime wins: the stack's (`extras['darshan']`: its prefix, its library, or words
     with `$` that the job expands), then `prefix` (DARSHAN_PREFIX) where that is built for the
-    stack's MPI (`fits`). Else the embedded recorder that was built with `program`."""
+    stack's MPI (`fits`). Else the embedded recorder that was built with `program`; `built`: that
+    is or will be, by this session, also where a dry run has not made it."""
     site = extras.get("darshan")
     if site and "$" in site:
         return Recorder(site, real=True)
@@ -51,6 +54,8 @@ def find(
         library = _runtime(given)
         if library and (trusted or fits(library)):
             return Recorder(str(library), real=True)
+    if built:
+        return Recorder(str(program.parent / RECORDER), real=False)
     for folder in (program.parent, program.parents[1] / "lib", program.parents[1] / "lib64"):
         if (folder / RECORDER).is_file():
             return Recorder(str(folder / RECORDER), real=False)

@@ -110,6 +110,14 @@ def test_a_forked_childs_work_is_its_parents(tmp_path: Path) -> None:
     assert [(w.rank, w.written) for w in shared.ranks] == [(0, 200)]
 
 
+def test_a_program_started_by_a_process_does_not_change_the_job(tmp_path: Path) -> None:
+    helper = process(0, 1, flags=COMPLETE)
+    helper.start -= 10**9
+    write_log([helper, process(0, 2), process(1, 2)], tmp_path / "log")
+    log = read_log(tmp_path / "log")
+    assert (log.processes, log.partial) == (2, ())
+
+
 # ---------------------------------------------------------------- reduction
 
 

@@ -184,6 +184,15 @@ def test_sizes_above_an_int_are_known_to_be_lost_by_darshan() -> None:
     assert OVERFLOW in found.reasons
 
 
+def test_variables_of_a_format_are_the_api_layer() -> None:
+    values = {"BYTES_WRITTEN": ALL, "BYTES_READ": ALL, "WRITES": 4, "READS": 4}
+    variable = FileTrace("H5D", f"{FILE}:/velocity", values, {}, ())
+    found = ledger(variable, trace("MPI-IO", ALL), trace("POSIX", ALL))
+    write = found.side("write")
+    layer = write.layer("H5D") if write else None
+    assert layer is not None and (layer.bytes, layer.calls) == (ALL, 4)
+
+
 def test_null_moves_nothing() -> None:
     found = ledger(verification={"verdict": "nothing moved"})
     assert str(judge(found)) == "balanced"

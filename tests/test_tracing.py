@@ -51,7 +51,11 @@ def test_an_installed_kernel_has_the_recorder_in_lib(tmp_path: Path) -> None:
     library = installed(tmp_path / "lib", tracing.RECORDER)
     recorder = tracing.find({}, tmp_path / "bin" / "iokernel", always)
     assert recorder == tracing.Recorder(str(library), real=False)
-    assert tracing.find({}, tmp_path / "else" / "bin" / "iokernel", always) is None
+    elsewhere = tmp_path / "else" / "bin" / "iokernel"
+    assert tracing.find({}, elsewhere, always) is None
+    assert tracing.find({}, elsewhere, always, built=True) == tracing.Recorder(
+        str(elsewhere.with_name(tracing.RECORDER)), real=False
+    )
 
 
 def prelude(recorder: tracing.Recorder, folder: Path, *, dxt: bool) -> dict[str, str]:
