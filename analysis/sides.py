@@ -118,11 +118,16 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
+# Columns that a parameter changes besides the hints: reserved I/O processes are processes too.
+_IMPLIED = {"io_processes": ("processes",)}
+
+
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
     too."""
     parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
+    left_out |= {column for key in parameters for column in _IMPLIED.get(key, ())}
     variant = "variant"
     for key in parameters:
         variant = f"regexp_replace({variant}, '(^|, ){key}=[^,]*', '')"
