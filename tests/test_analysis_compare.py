@@ -98,6 +98,15 @@ def test_efficiency_is_of_the_same_repeats_peak(tmp_path: Path) -> None:
     assert (row["value"], row["peak"], row["efficiency"]) == (200, 800, 0.25)
 
 
+def test_golden_peak(tmp_path: Path) -> None:
+    """200 of a peak of 800 in each of six repeats."""
+    store = made.store(tmp_path, [{OPENMPI: [200] * 6}])
+    done = run_analysis("compare", "last", "peak", "--csv", "--store", store)
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    golden = list(csv.DictReader((DATA / "golden_peak.csv").open()))
+    assert [{name: row[name] for name in golden[0]} for row in found] == golden
+
+
 def test_published_numbers_give_no_verdict(tmp_path: Path) -> None:
     name = s3d("pnetcdf:collective")
     store = made.store(tmp_path, [{(name, "openmpi"): [100] * 6}])
