@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from analysis import store
@@ -55,6 +56,11 @@ def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:
     match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?", word)
     if not match:
         raise UsageError(f"{word}: expected a date as 2026-11-20, or 2026-11-01..2026-11-20")
+    for text in filter(None, match.groups()):
+        try:
+            date.fromisoformat(text)
+        except ValueError as error:
+            raise UsageError(f"{word}: expected a date: {error}") from None
     day = "CAST(started AS DATE)"
     return f"{day} BETWEEN CAST(? AS DATE) AND CAST(? AS DATE)", [match[1], match[2] or match[1]]
 
@@ -92,6 +98,8 @@ def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side
         return _CONDITIONS[by](connection, word)
     if by in SCHEMA:
         return _column(by)(connection, word)
+    if not re.fullmatch(r"\w+", by):
+        raise UsageError(f"--by {by}: expected {', '.join(WAYS)}, or the name of a parameter")
     return keys_condition({by: word})
 
 
@@ -110,11 +118,16 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
+# Columns that a parameter changes besides the hints: reserved I/O processes are processes too.
+_IMPLIED = {"io_processes": ("processes",)}
+
+
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
     too."""
     parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
+    left_out |= {column for key in parameters for column in _IMPLIED.get(key, ())}
     variant = "variant"
     for key in parameters:
         variant = f"regexp_replace({variant}, '(^|, ){key}=[^,]*', '')"

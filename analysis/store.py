@@ -114,10 +114,13 @@ def connect(store: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"memory_limit": MEMORY})
     pattern = str(store / RECORDS / "*" / "*" / "*.parquet").replace("'", "''")
     columns = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in SCHEMA.items())
-    connection.execute(
-        f"CREATE VIEW records AS SELECT {columns} "
-        f"FROM read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
-    )
+    try:
+        connection.execute(
+            f"CREATE VIEW records AS SELECT {columns} "
+            f"FROM read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
+        )
+    except duckdb.Error as error:  # a file that is no Parquet, or lacks a column
+        raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
     return connection
 
 

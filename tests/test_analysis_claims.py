@@ -116,6 +116,23 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
     assert "exponent of write_bw in processes: 2 (2 to 2)" in row["measured"]
 
 
+def test_io_processes_are_processes_too(tmp_path: Path) -> None:
+    """Runs with one and two reserved processes have different numbers of processes in all."""
+    from analysis import ingest
+
+    for count in (1, 2):
+        values = {(MPIIO, "openmpi"): [100 * count] * 6}
+        made_here = made.session(tmp_path / str(count), values, day=count, processes=2 + count)
+        name = f"{MPIIO} %io_processes={count}"
+        made_here.edit_case(MPIIO, "openmpi", lambda c, n=name: c.update(display_name=n))
+        ingest.ingest(made_here.report, tmp_path / "store")
+    test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
+            "a": {"io_processes": 1}, "b": {"io_processes": 2}, "expect": {"above": 1}}  # fmt: skip
+    row = claims.judge(store.connect(tmp_path / "store"), store.Where(), claim(test))
+    assert row["verdict"] == "reproduced"
+    assert "2 (2 to 2)" in row["measured"]
+
+
 def test_share(tmp_path: Path) -> None:
     """Of a peak of 800."""
     test = {"kind": "share", "where": {"pattern": "s3d"}, "part": "write_bw",

@@ -98,6 +98,15 @@ def test_efficiency_is_of_the_same_repeats_peak(tmp_path: Path) -> None:
     assert (row["value"], row["peak"], row["efficiency"]) == (200, 800, 0.25)
 
 
+def test_golden_peak(tmp_path: Path) -> None:
+    """200 of a peak of 800 in each of six repeats."""
+    store = made.store(tmp_path, [{OPENMPI: [200] * 6}])
+    done = run_analysis("compare", "last", "peak", "--csv", "--store", store)
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    golden = list(csv.DictReader((DATA / "golden_peak.csv").open()))
+    assert [{name: row[name] for name in golden[0]} for row in found] == golden
+
+
 def test_published_numbers_give_no_verdict(tmp_path: Path) -> None:
     name = s3d("pnetcdf:collective")
     store = made.store(tmp_path, [{(name, "openmpi"): [100] * 6}])
@@ -161,3 +170,37 @@ def test_a_wrong_condition_is_named(twice: Path, word: str) -> None:
 @pytest.mark.parametrize("word", ["five", "100%", "-3"])
 def test_a_wrong_percentage_is_named(word: str) -> None:
     assert run_analysis("compare", "a", "b", f"--fail-slower={word}").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("2026-13-45", "2026-11-20", "--by", "date"), "2026-13-45: expected a date"),
+        (("yesterday", "today", "--by", "date"), "expected a date as 2026-11-20"),
+        (("a", "b", "--by", "x' OR 1"), "--by x' OR 1: expected session"),
+        (("last~99", "last"), "last~99: the store has not so many sessions"),
+    ],
+)
+def test_wrong_sides_are_named(twice: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = run_analysis("compare", *arguments, "--store", twice)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_quotes_in_values_are_only_text(twice: Path) -> None:
+    where = "pattern=s3d' OR '1'='1"
+    done = run_analysis("compare", "openmpi", "mpich", "--by", "stack", "--where", where,
+                        "--store", twice)  # fmt: skip
+    assert done.returncode == 3
+    assert "no case has runs of both" in done.stderr
+
+
+def test_a_broken_file_of_the_store_is_named(tmp_path: Path) -> None:
+    store = made.store(tmp_path, [{OPENMPI: [100] * 3}, {OPENMPI: [100] * 3}])
+    broken = next(store.rglob("*.parquet"))
+    broken.write_bytes(broken.read_bytes()[:500])
+    done = run_analysis("compare", "last~1", "last", "--store", store)
+    assert done.returncode == 3
+    assert broken.name in done.stderr
+    assert done.stderr.count("\n") == 1

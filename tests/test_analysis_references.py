@@ -139,6 +139,23 @@ def test_golden_learn(tmp_path: Path, folder: Path) -> None:
     assert not (folder / "sites" / "local.yaml").exists()
 
 
+def test_golden_reference(tmp_path: Path, folder: Path) -> None:
+    """Learned from 21 runs of 100, ... 120 (110, from 95.5 to 124.5); then six repeats of 88 each:
+    0.8 of what is expected, and below the bound; and six of 110."""
+    history = made.store(tmp_path / "a", [{CASE: [100 + n] * 3} for n in range(21)])
+    run_analysis("learn", "local", "--store", history, "--references", folder)
+    found, codes = [], []
+    for name, bandwidth in (("slow", 88.0), ("right", 110.0)):
+        store = made.store(tmp_path / name, [{CASE: [bandwidth] * 6}])
+        done = run_analysis("compare", "last", "reference", "--fail-slower", "5%", "--csv",
+                            "--store", store, IOGAUGE_REFERENCES=str(folder))  # fmt: skip
+        codes.append(done.returncode)
+        found += list(csv.DictReader(io.StringIO(done.stdout)))
+    golden = list(csv.DictReader((DATA / "golden_reference.csv").open()))
+    assert [{name: row[name] for name in golden[0]} for row in found] == golden
+    assert codes == [1, 0]
+
+
 @pytest.mark.parametrize("runs", [1, 7])
 def test_learn_refuses_with_the_count(tmp_path: Path, folder: Path, runs: int) -> None:
     store = made.store(tmp_path, [{CASE: [100, 100, 100]}] * runs)
