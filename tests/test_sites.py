@@ -163,7 +163,7 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
         ),
         (('"kind": "lustre"', '"kind": "luster"'), "scratch1.striping.kind: 'luster' is unknown"),
         (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': right is a number"),
-        (('"nodes": 5586', '"nodes": "many"'), "extras.nodes: 'many' is not a whole number"),
+        (('"nodes": 5576', '"nodes": "many"'), "extras.nodes: 'many' is not a whole number"),
     ],
 )
 def test_a_typo_in_a_site_file_is_named_with_file_and_key(

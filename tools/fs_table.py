@@ -16,6 +16,7 @@ KINDS = (
     Kind("gluster-distribute", "fuse.glusterfs", Gluster(2)),
     Kind("gluster-disperse", "fuse.glusterfs", Gluster(3, ("disperse", "3", "redundancy", "1"))),
     Kind("moosefs", "fuse", Moose(2)),  # its client names no subtype
+    Kind("cephfs", "ceph", Elsewhere("ceph", "three kinds of servers, gigabytes of memory")),
     Kind("nfs", "nfs4", Elsewhere("nfs4", "no server of it is started here")),
     Kind("lustre", "lustre", Elsewhere("lustre", "Debian has no servers of it")),
     Kind("pvfs2", "pvfs2", Elsewhere("pvfs2", "Debian has no servers of OrangeFS")),
