@@ -23,6 +23,9 @@ SMALL = {
     "ramses-amr": ["--size", "8"],
     "ramses-hydro": ["--size", "8"],
     "metadata": ["--files", "3"],
+    "cgns-structured": ["--zone", "5x4x3"],
+    "cgns-unstructured": ["--elements", "50"],
+    "weather": ["--grid", "13x11x3", "--arrays", "3"],
 }
 METHODS = [method for method in MODES if method != "null"]
 
