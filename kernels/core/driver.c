@@ -34,9 +34,9 @@ typedef struct {
     uint64_t number, files, calls_each, bytes_each; /* which file of the series, and what each has */
     int direction;
     char path[IO_MAX_PATH];
-    double began, phase[IO_PHASES], stretch[IO_MAX_STRETCHES]; /* seconds of this process */
-    double fill;                                               /* likewise, outside of all phases */
-    uint64_t calls;                                            /* to the library, with the closing one */
+    double began;
+    io_seconds seconds;
+    uint64_t calls; /* to the library, with the closing one */
 } flight;
 
 static void begin(flight *f, io_phase phase) {
@@ -48,7 +48,7 @@ static void begin(flight *f, io_phase phase) {
 }
 
 static int end(flight *f, io_phase phase) {
-    f->phase[phase] += MPI_Wtime() - f->began;
+    f->seconds.phase[phase] += MPI_Wtime() - f->began;
     return io_agree(f->session->world);
 }
 
@@ -113,7 +113,7 @@ static void fill(flight *f) {
         for (uint64_t k = 0; k < f->calls_each; k++)
             for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
     f->number = 0;
-    f->fill = MPI_Wtime() - began;
+    f->seconds.fill = MPI_Wtime() - began;
 }
 
 static int move_calls(flight *f, uint64_t from, uint64_t to) {
@@ -133,7 +133,7 @@ static int move_stretch(flight *f, int which, uint64_t from, uint64_t to) {
     if (together) MPI_Barrier(f->session->world->comm);
     double began = MPI_Wtime();
     int status = move_calls(f, from, to);
-    f->stretch[which] += MPI_Wtime() - began;
+    f->seconds.stretch[which] += MPI_Wtime() - began;
     return together ? io_agree(f->session->world) : status;
 }
 
@@ -202,7 +202,7 @@ static int close_file(flight *f) {
 static int lap(flight *f, io_phase which, int (*work)(flight *)) {
     double began = MPI_Wtime();
     int status = work(f);
-    f->phase[which] += MPI_Wtime() - began;
+    f->seconds.phase[which] += MPI_Wtime() - began;
     return status;
 }
 
@@ -246,22 +246,7 @@ static int read_phases(flight *f) {
     return phase(f, IO_READ_CLOSE, close_file);
 }
 
-static io_time over_processes(const io_world *world, double mine) {
-    io_time time;
-    MPI_Allreduce(&mine, &time.max, 1, MPI_DOUBLE, MPI_MAX, world->comm);
-    MPI_Allreduce(&mine, &time.min, 1, MPI_DOUBLE, MPI_MIN, world->comm);
-    MPI_Allreduce(&mine, &time.mean, 1, MPI_DOUBLE, MPI_SUM, world->comm);
-    time.mean /= world->size;
-    return time;
-}
-
-static void add_time(io_time *to, io_time time) {
-    to->min += time.min;
-    to->mean += time.mean;
-    to->max += time.max;
-}
-
-static void reduce_stretches(flight *f, io_sample *sample, int direction) {
+static void add_stretch_bytes(flight *f, io_sample *sample, int direction) {
     const io_case *c = f->session->what;
     uint64_t bytes[IO_MAX_STRETCHES] = {0}, calls = c->pattern->calls(c->state);
     if (!c->pattern->stretch) return;
@@ -269,10 +254,7 @@ static void reduce_stretches(flight *f, io_sample *sample, int direction) {
         for (int i = parts_of(f, k) - 1; i >= 0; i--)
             bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
     MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
-    for (int i = 0; c->pattern->stretches[i]; i++) {
-        add_time(&sample->stretch[direction][i], over_processes(f->session->world, f->stretch[i]));
-        sample->stretch_bytes[direction][i] += bytes[i];
-    }
+    for (int i = 0; c->pattern->stretches[i]; i++) sample->stretch_bytes[direction][i] += bytes[i];
 }
 
 /* The file of this step; then the others of its series. */
@@ -292,19 +274,11 @@ static int each_file(flight *f, int (*one)(flight *)) {
 }
 
 static void reduce(flight *f, io_sample *sample, int direction) {
-    io_session *s = f->session;
-    double filled;
     uint64_t most;
-    MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
-    MPI_Allreduce(&f->fill, &filled, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, f->session->world->comm);
     sample->calls[direction] += most;
-    sample->fill += filled;
-    for (int p = 0; p < IO_PHASES; p++) {
-        if (io_phases[p].direction != direction) continue;
-        io_time time = over_processes(s->world, f->phase[p]);
-        add_time(&sample->phase[p], time);
-        sample->seconds[direction] += time.max;
-    }
+    io_add_times(sample, f->session->world, &f->seconds, direction);
+    add_stretch_bytes(f, sample, direction);
 }
 
 /* One file, written or read. */
@@ -327,8 +301,7 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
     /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
     if (!status) {
         reduce(&f, sample, direction);
-        reduce_stretches(&f, sample, direction);
-        io_note_series(sample, direction, f.phase);
+        io_note_series(sample, direction, f.seconds.phase);
     }
     finish(&f);
     return status;

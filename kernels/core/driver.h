@@ -41,6 +41,12 @@ typedef struct {
     double all;            /* rate of all together: their files over the slowest process's seconds */
 } io_operation_time;
 
+/* What one process measured in one step, in seconds. Only doubles: reduced as an array (times.c). */
+typedef struct {
+    double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
+    double fill; /* to make the values; in no phase */
+} io_seconds;
+
 /* One repeat, all steps. */
 typedef struct {
     io_time phase[IO_PHASES];
@@ -93,6 +99,9 @@ void io_remove_files(io_session *session);
 /* The most bytes that any process holds of a step. */
 uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state);
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);
+
+/* times.c, called by all: minimum, mean and maximum over processes of a step, added to a direction's. */
+void io_add_times(io_sample *sample, const io_world *world, const io_seconds *mine, int direction);
 
 /* ceilings.c: the same bytes per process in large aligned POSIX transfers. */
 typedef struct {

@@ -66,18 +66,13 @@ void io_compute(const io_session *s) {
         for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, k);
 }
 
-/* Slowest, fastest and mean, and the busiest server's counters. */
+/* The phase, and the busiest server's counters. */
 static void reduce(io_session *s, double mine, const io_queue_use *use, io_sample *sample) {
-    io_time *t = &sample->phase[IO_DRAIN];
     double seconds[] = {use->busy, use->blocked};
     uint64_t bytes[] = {use->peak, use->limit, use->rss};
-    MPI_Allreduce(&mine, &t->max, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
-    MPI_Allreduce(&mine, &t->min, 1, MPI_DOUBLE, MPI_MIN, s->world->comm);
-    MPI_Allreduce(&mine, &t->mean, 1, MPI_DOUBLE, MPI_SUM, s->world->comm);
     MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
     MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_UINT64_T, MPI_MAX, s->world->comm);
-    t->mean /= s->world->size;
-    sample->seconds[IO_WRITING] += t->max;
+    io_add_times(sample, s->world, &(io_seconds){.phase = {[IO_DRAIN] = mine}}, IO_WRITING);
     sample->queue = (io_queue_use){seconds[0], seconds[1], bytes[0], bytes[1], bytes[2]};
 }
 
