@@ -21,5 +21,5 @@ fi
 status=0
 RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C "site_configs/$site.py" --system "$site" \
     -c reframe_tests -R --exec-policy=serial "$@" -r || status=$?
-.venv/bin/python -m analysis summary || { s=$?; ((status != 0)) || status=$s; }
+.venv/bin/python -m analysis summary --output "$results" || { s=$?; ((status != 0)) || status=$s; }
 exit "$status"
