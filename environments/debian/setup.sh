@@ -179,6 +179,8 @@ set_up_python() {
         rm -f -- "$stamp"
     else
         rm -f -- "$stamp"
+        # --clear would empty what a link points to: another checkout's.
+        [[ ! -L $venv ]] || rm -- "$venv"
         run_logged "$log" "$python" -m venv --clear "$venv"
     fi
     run_logged "$log" "$venv/bin/python" -m pip install --no-input \
