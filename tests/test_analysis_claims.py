@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ def claim(*tests: dict[str, Any], needs: dict[str, Any] = NEEDS) -> claims.Claim
 def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) -> dict[str, Any]:
     connection = store.connect(made.store(folder, sessions))
     return claims.judge(connection, store.Where(), claim(*tests))
+
+
+def _rename(case: dict[str, Any], name: str) -> None:
+    case["display_name"] = name
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_io_processes_are_processes_too(tmp_path: Path) -> None:
         values = {(MPIIO, "openmpi"): [100 * count] * 6}
         made_here = made.session(tmp_path / str(count), values, day=count, processes=2 + count)
         name = f"{MPIIO} %io_processes={count}"
-        made_here.edit_case(MPIIO, "openmpi", lambda c, n=name: c.update(display_name=n))
+        made_here.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
         ingest.ingest(made_here.report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "a": {"io_processes": 1}, "b": {"io_processes": 2}, "expect": {"above": 1}}  # fmt: skip

@@ -185,7 +185,7 @@ def test_sizes_above_an_int_are_known_to_be_lost_by_darshan() -> None:
 
 
 def test_variables_of_a_format_are_the_api_layer() -> None:
-    values = {"BYTES_WRITTEN": ALL, "BYTES_READ": ALL, "WRITES": 4, "READS": 4}
+    values: dict[str, float] = {"BYTES_WRITTEN": ALL, "BYTES_READ": ALL, "WRITES": 4, "READS": 4}
     variable = FileTrace("H5D", f"{FILE}:/velocity", values, {}, ())
     found = ledger(variable, trace("MPI-IO", ALL), trace("POSIX", ALL))
     write = found.side("write")
