@@ -37,8 +37,17 @@ static const char *why_not(const io_schema *s, const io_dataset *d, const io_dat
     }
 }
 
+static bool is_mesh(const io_schema *schema) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (schema->datasets[i].node) return true;
+    return false;
+}
+
 int io_cgns_check_schema(const io_schema *schema, io_error *error) {
     const io_dataset *first = schema->datasets;
+    if (!is_mesh(schema))
+        return io_fail_usage(error, "method cgns writes meshes, and this pattern is none; right is a pattern "
+                                    "of zones with coordinates");
     for (int i = 0; i < schema->ndatasets; i++) {
         const io_dataset *d = &schema->datasets[i];
         if (d->zone != first->zone) first = d;
