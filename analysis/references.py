@@ -48,6 +48,7 @@ class Published:
 _MIB = {"MiB/s": 1.0, "MB/s": 1e6 / 2**20, "GB/s": 1e9 / 2**20, "Gbit/s": 1e9 / 8 / 2**20}
 
 
+@functools.cache
 def published(folder: Path = FOLDER) -> list[Published]:
     """All published numbers. Raises ReferenceFileError, with the line, for a mistake."""
     file = YamlFile(folder / "published.yaml", FOLDER / "published.schema.json")
