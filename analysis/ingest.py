@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import time
@@ -171,6 +172,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
         yield name, unit_of(name), None, value
 
 
+@functools.cache
 def unit_of(quantity: str) -> str:
     """The unit, from the words of a quantity's name."""
     words = set(quantity.split("_"))
