@@ -24,9 +24,11 @@ from analysis.darshan_log import read_log
 from analysis.darshan_raw import COMPLETE, MPI, RawHeat, RawProcess, RawRecord
 from reframe_tests import tracing
 from site_configs import local
-from tools import bench_stats
+from tools import bench_quiet, bench_stats
 from tools.bench_programs import CannotBuild, Stack, build
+from tools.bench_run import DISTURBED
 
+PATIENCE = 5.0  # seconds to wait for others to be quiet, before each pair
 LOG_PROCESSES = 4096
 LOG_SECONDS, LOG_MEMORY = 10.0, 2**30
 POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17
@@ -71,6 +73,7 @@ def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) 
     with_it: list[float] = []
     without: list[float] = []
     for pair in range(pairs):
+        bench_quiet.wait_for_quiet(local.CORES, DISTURBED, PATIENCE)
         order = (True, False) if pair % 2 else (False, True)
         for traced in order:
             seconds = write_seconds(stack, program, case, folder, traced=traced)
