@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis import formats
 from analysis.darshan_log import Log, read_log
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, AnalysisError
 from analysis.ledger import Ledger, make_ledger
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, default=Path("output"), metavar="DIR",
         help="folder of the sessions (default: output)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the ledger as JSON, no page")
+    formats.add_format(parser, "the ledger (and make no page)")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"in place of RUN/{PAGE}")
     parser.add_argument(
         "--no-summary", action="store_true", help="leave out PyDarshan's summary (some seconds)"
@@ -74,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
         }
         json.dump(data, sys.stdout, indent=1)
         print()
+    elif args.csv:
+        formats.write_csv(_layers(traced.ledger), ())
     else:
         from analysis import trace_page, trace_text  # here: the chart library is slow to load
 
@@ -84,6 +87,22 @@ def run(args: argparse.Namespace) -> int:
         trace_page.write(traced, page)
         print(f"wrote {page}", file=sys.stderr)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
+
+
+def _layers(ledger: Ledger) -> list[formats.Record]:
+    """A row for each direction and layer, payload and files among them; bytes, calls, processes."""
+    found: list[formats.Record] = []
+    for side in ledger.sides:
+        known: list[tuple[str, int | None, int | None, int | None]] = [
+            ("payload", side.payload, None, None),
+            *((one.name, one.bytes, one.calls, one.processes) for one in side.layers),
+            ("files", side.files, None, None),
+        ]
+        names = ("layer", "bytes", "calls", "processes")
+        found += [
+            {"direction": side.direction, **dict(zip(names, row, strict=True))} for row in known
+        ]
+    return found
 
 
 def last_traced(output: Path) -> Path:
