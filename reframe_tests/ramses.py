@@ -116,7 +116,7 @@ class RamsesBenchmark(IoBenchmark):
         return [f"--size {self.cells()}"]
 
     def payload_bytes(self) -> int:
-        of = own_bytes if self.own_files else shared_bytes
+        of = own_bytes if self.call in OWN_FILES else shared_bytes
         return of(self.contents, self.cells(), self.clients) * self.dumps
 
     def is_quick(self) -> bool:

@@ -75,7 +75,7 @@ def s3d(call: str, fs: str = "ram") -> str:
     return f"S3d %fs={fs} %call={call} %scale=smoke"
 
 
-def documents(folder: Path = DATA) -> Iterator[Path]:
+def documents(folder: Path = DATA / "session") -> Iterator[Path]:
     """All recorded result documents."""
     yield from sorted(folder.rglob("result.json"))
 

@@ -95,6 +95,6 @@ def test_a_published_peak_stands_beside_the_results(tmp_path: Path) -> None:
 def test_make_always_names_the_system() -> None:
     """Without it ReFrame guesses by the host's name, and falls back to `generic`."""
     lines = (ROOT / "Makefile").read_text().splitlines()
-    calls = [line for line in lines if "bin/reframe" in line]
+    calls = [line for line in lines if " -c reframe_tests" in line]
     assert calls
     assert all(" --system " in line for line in calls)
