@@ -28,12 +28,15 @@ def refused(listing: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(pair["pattern"], pair["method"], pair["reason"]) for pair in pairs]
 
 
-def inner_methods(listing: dict[str, Any]) -> list[str]:
-    """Those that can stand behind another, and move something."""
+def inner_methods(listing: dict[str, Any], pattern: str) -> list[str]:
+    """Those that can stand behind another, move something, and take the pattern."""
+    able = {
+        pair["method"] for pair in listing["cross"] if pair["ok"] and pair["pattern"] == pattern
+    }
     return [
         method["name"]
         for method in listing["methods"]
-        if method["available"] and method["writes_alone"] and method["name"] != "null"
+        if method["name"] in able and method["writes_alone"] and method["name"] != "null"
     ]
 
 
@@ -52,7 +55,7 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
         command += ["--method", method, *more]
         if method in queued and last != "refused":
-            command += ["--inner", ",".join(inner_methods(listing))]
+            command += ["--inner", ",".join(inner_methods(listing, pattern))]
         command += ["--processes", options.processes, "--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(
