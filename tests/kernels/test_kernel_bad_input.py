@@ -24,7 +24,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "pattern": (["bogus", *POSIX, "--dir", "{dir}"], ["'bogus'", "s3d, ior"]),
     "method": (
         [*S3D, "--method", "bogus", "--dir", "{dir}"],
-        ["'bogus'", "null, posix, posix-shared, master, mpiio, hdf5, pnetcdf, ioserver"],
+        ["'bogus'", "null, posix, posix-shared, master, mpiio, hdf5, pnetcdf, cgns, ioserver"],
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),
     "no-dir": ([*S3D, *POSIX], ["--dir", "directory"]),

@@ -91,7 +91,8 @@ def test_queue_is_bounded(stack: Stack, send: str, limit: str, tmp_path: Path) -
     for sample in found["samples"]:
         assert 0 < sample["queue"]["peak"] <= sample["queue"]["limit"] == bytes_of_limit
         assert sample["direct"]["bandwidth"] > 0
-        assert set(sample["write"]["phases"]) == {"create", "write", "flush", "close", "drain"}
+        phases = {"create", "define", "write", "flush", "close", "drain"}
+        assert set(sample["write"]["phases"]) == phases
     summary = found["summary"]
     assert summary["apparent_bw"] >= summary["write_bw"] > 0
     assert summary["overlap"] <= 1
