@@ -61,7 +61,7 @@ test-kernels: setup-test
 # The same with address and undefined behaviour sanitizers.
 test-sanitizers: setup-test
 	@$(PYTHON) -m tools.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
-		'-DIOKERNEL_TEST_PROCESSES=1;2;3'
+		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
 test-python: setup-test
