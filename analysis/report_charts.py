@@ -103,7 +103,8 @@ def published(section: Section) -> Plot | None:
         groups.setdefault((row["pattern"], row["quantity"], place), []).append(row)
     panels = []
     for (pattern, quantity, conditions), of in groups.items():
-        if len(of) < 2:
+        # One run of ours beside several numbers of theirs has no shape.
+        if len(of) < 2 or len({row["document"] for row in of}) < len(of):
             continue
         values = []
         for who in ("ours", "published"):

@@ -111,6 +111,12 @@ def efficiency(connection: Any, session: str) -> Section:
     )  # fmt: skip
 
 
+SCORES = (
+    "apparent_bw", "direct_bw", "apparent_speedup", "durable_bw", "overlap", "queue_blocked",
+    "queue_peak", "queue_limit", "compute_seconds", "drain_time", "io_fraction",
+)  # fmt: skip
+
+
 def score_card(connection: Any, session: str) -> Section:
     """What reserved I/O processes gave (PAIO): medians of all that they measured."""
     rows = store.rows(
@@ -119,9 +125,9 @@ def score_card(connection: Any, session: str) -> Section:
             median(value) AS value, min(value) AS low, max(value) AS high, any_value(unit) AS unit,
             count(*) AS samples, any_value(document) AS document
         FROM records WHERE {_current(session).sql} AND method = 'ioserver'
-            AND NOT starts_with(quantity, 'ceiling_')
+            AND list_contains(?, quantity)
         GROUP BY ALL ORDER BY ALL""",
-        [session],
+        [session, list(SCORES)],
     )
     return Section(
         "score_card", "I/O processes: score card",
