@@ -100,7 +100,7 @@ class CgnsStructured(IoBenchmark):
         return [f"--zone {ZONES[self.scale].word}"]
 
     def payload_bytes(self) -> int:
-        return ZONES[self.scale].vertices * COORDINATES * 4 * self.num_tasks * self.dumps
+        return ZONES[self.scale].vertices * COORDINATES * 4 * self.clients * self.dumps
 
     def is_quick(self) -> bool:
         return bool(self.call == "cgns:independent")
@@ -144,7 +144,7 @@ class CgnsUnstructured(IoBenchmark):
 
     def elements(self) -> int:
         mesh = MESHES[self.scale]
-        return mesh.elements * (self.num_tasks if mesh.per_process else 1)
+        return mesh.elements * (self.clients if mesh.per_process else 1)
 
     def pattern_options(self) -> list[str]:
         return [f"--elements {self.elements()}"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from reframe_tests.base import QUICK_SCALE, IoBenchmark
+from reframe_tests.base import IoBenchmark
 
 # Of each file's payload: three int64 that name it.
 BYTES_PER_FILE = 24
@@ -57,12 +57,8 @@ class Metadata(IoBenchmark):
         if int(self.files) > SCALES[self.scale].most:
             self.valid_systems = []
 
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {self.pattern, self.method, self.scale, self.fs}
-        if self.scale == QUICK_SCALE:
-            quick = (self.call, self.files) == QUICK
-            self.tags |= {"modes", "quick"} if quick else {"modes"}
+    def is_quick(self) -> bool:
+        return (self.call, self.files) == QUICK
 
     def scale_processes(self) -> int | None:
         return SCALES[self.scale].processes
