@@ -60,15 +60,8 @@ class Jobs:
         number = 100 + len(list(self.folder.glob("*.job")))
         note = self.folder / f"{number}.job"
         ended = self.folder / f"{number}.status"
-        # The shell around the script outlives a signal to its group, to note how that ended.
-        lines = ["trap : TERM", f'"$0" >"{out}" 2>"{err}" & wait $!', "s=$?"]
-        lines += ["[ $s -le 128 ] || { wait $!; s=$?; }"]
-        if log:
-            end = "task completed normally with an exit code of $s; initiating job cleanup"
-            lines.append(f'echo "Info: {end} and removal" >"{log}"')
-        lines.append(f'echo $s >"{ended}.new"; mv "{ended}.new" "{ended}"')
         job = subprocess.Popen(
-            ["bash", "-c", "\n".join(lines), str(script.absolute())],
+            [sys.executable, __file__, "run", str(script.absolute()), out, err, log, str(ended)],
             start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
@@ -97,6 +90,23 @@ class Jobs:
             (self.folder / f"{number}.status").write_text("271")
             return
         os.killpg(int((self.folder / f"{number}.job").read_text()), signal.SIGTERM)
+
+
+def run(script: str, out: str, err: str, log: str, ended: str) -> int:
+    """Run a job's script, outlive a signal to its group, and note how that ended.
+
+    Not a shell's `wait`: bash 5.2 gives -1 where a trap and the child's end come together.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    with Path(out).open("wb") as stdout, Path(err).open("wb") as stderr:
+        status = subprocess.run([script], stdout=stdout, stderr=stderr, check=False).returncode
+    status = status if status >= 0 else 128 - status
+    if log:
+        end = f"task completed normally with an exit code of {status}; initiating job cleanup"
+        Path(log).write_text(f"Info: {end} and removal\n")
+    Path(f"{ended}.new").write_text(f"{status}\n")
+    Path(f"{ended}.new").replace(ended)
+    return 0
 
 
 def directive(script: str, pattern: str) -> str:
@@ -180,6 +190,8 @@ def cancel(kind: str, jobs: Jobs, arguments: list[str]) -> int:
 
 
 def main(kind: str, name: str, folder: str, *arguments: str) -> int:
+    if kind == "run":
+        return run(name, folder, *arguments)
     jobs = Jobs(Path(folder))
     act = submit if name in SUBMIT else query if name in QUERY else cancel
     return act(kind, jobs, list(arguments))
