@@ -88,7 +88,9 @@ def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
         return
     cause = REWRITING if side.direction == "write" else REREADING
     readers = 1 if side.direction == "write" else ledger.processes
-    most = max(HEADER_SHARE * side.payload, HEADER * side.repeats * readers)
+    # Of very many small files, each header may be moved once more: it is most of the file.
+    headers = side.format_overhead or 0
+    most = max(HEADER_SHARE * side.payload, HEADER * side.repeats * readers, headers)
     if side.payload and extra <= most:
         yield Finding(f"{cause} ({extra} bytes)")
     else:

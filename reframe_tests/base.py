@@ -95,6 +95,8 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     kernels = fixture(BuildKernels, scope="environment")
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
+    # Tags that several patterns' tests share.
+    family: tuple[str, ...] = ()
     sourcesdir = None
     keep_files = ["result.json", "exit_status", *KEPT]
     time_limit = "10m"
@@ -163,7 +165,7 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def set_tags(self) -> None:
-        self.tags |= {self.pattern, self.method, self.scale, self.fs}
+        self.tags |= {self.pattern, self.method, self.scale, self.fs, *self.family}
         if self.scale == QUICK_SCALE:
             self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
 

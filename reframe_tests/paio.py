@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, variable
 
 from reframe_tests import calls
-from reframe_tests.base import QUICK_SCALE, IoBenchmark
+from reframe_tests.base import IoBenchmark
 
 BYTES_PER_VALUE = 4
 
@@ -50,6 +50,7 @@ class PaioBenchmark(IoBenchmark):
     """What the three have in common. `-S Paio.compute_seconds=T`: as long after each dump."""
 
     pattern = "weather"
+    family = ("paio",)
     scale = parameter(SCALES, type=str, loggable=True)
     call = parameter(["ioserver:posix"], type=str, loggable=True)
     io_processes = parameter([1], type=int, loggable=True)
@@ -65,12 +66,6 @@ class PaioBenchmark(IoBenchmark):
 
     def servers(self) -> int:
         return int(self.io_processes)
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"paio", self.pattern, self.method, self.scale, self.fs}
-        if self.scale == QUICK_SCALE:
-            self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
 
     def is_quick(self) -> bool:
         """Part of the suite that `make run` runs."""

@@ -9,7 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests import calls
-from reframe_tests.base import QUICK_SCALE, IoBenchmark
+from reframe_tests.base import IoBenchmark
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ class RamsesBenchmark(IoBenchmark):
     """What all have in common; `contents`: which of a dump's files."""
 
     contents = parameter(["amr", "hydro"], type=str, loggable=True)
+    family = ("ramses",)
     scale = parameter(SCALES, type=str, loggable=True)
 
     @run_after("init")
@@ -122,12 +123,6 @@ class RamsesBenchmark(IoBenchmark):
     def is_quick(self) -> bool:
         """Part of the suite that `make run` runs."""
         return False
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"ramses", self.pattern, self.method, self.scale, self.fs}
-        if self.scale == QUICK_SCALE:
-            self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
 
 
 @rfm.simple_test

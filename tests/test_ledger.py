@@ -80,6 +80,19 @@ def test_a_header_written_again_is_explained_and_a_second_copy_of_the_data_is_no
     assert judge(ledger(trace("POSIX", 3 * ALL))).verdict == "unbalanced"
 
 
+def test_of_many_small_files_each_header_may_be_read_once_more() -> None:
+    """10^4 files of 24 bytes with 2 KiB of HDF5 around each: 40 MiB of headers."""
+    count, small, header = 10_000, 24, 2048
+    size = count * (small + header)
+    payload = count * small
+    many = {"payload": {"bytes": payload}, "files": [], "file_count": count, "file_bytes": size}
+    once_more = REPEATS * (size + count * header)
+    read = ledger(trace("POSIX", REPEATS * size, read=once_more), **many)
+    assert judge(read).verdict == "explained"
+    thrice = ledger(trace("POSIX", REPEATS * size, read=once_more + REPEATS * size), **many)
+    assert judge(thrice).verdict == "unbalanced"
+
+
 @pytest.mark.parametrize(
     "files",
     [
