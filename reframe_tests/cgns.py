@@ -90,40 +90,39 @@ class CgnsStructured(IoBenchmark):
     descr = "CGNS, a structured zone for each process"
     pattern = "cgns-structured"
     call = parameter(CALLS, type=str, loggable=True)
+    grids = ZONES
     scale = parameter(ZONES, type=str, loggable=True)
 
+    @property
+    def grid(self) -> Grid:
+        return self.grids[self.scale]
+
     def scale_processes(self) -> int | None:
-        scale: Grid = ZONES[self.scale]
-        return scale.processes
+        return self.grid.processes
 
     def pattern_options(self) -> list[str]:
-        return [f"--zone {ZONES[self.scale].word}"]
+        return [f"--zone {self.grid.word}"]
 
     def payload_bytes(self) -> int:
-        return ZONES[self.scale].vertices * COORDINATES * 4 * self.clients * self.dumps
+        return self.grid.vertices * COORDINATES * 4 * self.clients * self.dumps
 
     def is_quick(self) -> bool:
         return bool(self.call == "cgns:independent")
 
 
 @rfm.simple_test
-class CgnsBlock(IoBenchmark):
+class CgnsBlock(CgnsStructured):
     """One block split over the processes (2005: what was read)."""
 
     descr = "CGNS, one structured block"
-    pattern = "cgns-structured"
-    call = parameter(CALLS, type=str, loggable=True)
+    grids = BLOCKS
     scale = parameter(BLOCKS, type=str, loggable=True)
 
-    def scale_processes(self) -> int | None:
-        scale: Grid = BLOCKS[self.scale]
-        return scale.processes
-
     def pattern_options(self) -> list[str]:
-        return [f"--one-block {BLOCKS[self.scale].word} --real float64"]
+        return [f"--one-block {self.grid.word} --real float64"]
 
     def payload_bytes(self) -> int:
-        return BLOCKS[self.scale].vertices * COORDINATES * 8 * self.dumps
+        return self.grid.vertices * COORDINATES * 8 * self.dumps
 
     def is_quick(self) -> bool:
         return False
