@@ -153,6 +153,8 @@ def version_lines(table: Table) -> list[str]:
             if libraries:  # the real `ior` does not know its own
                 stacks[row.run.stack].add(libraries)
             programs.add(result.program)
+        if row.run.packages:
+            stacks[row.run.stack].add(f"{len(row.run.packages)} packages of Spack's (spack.lock)")
     lines = [f"{stack}: {' | '.join(sorted(found))}" for stack, found in sorted(stacks.items())]
     return [*lines, f"measured by {', '.join(sorted(programs))}"] if programs else lines
 

@@ -50,6 +50,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
     "fixture": (bool, NoneType),
     "num_tasks": (int, NoneType),
     "perfvalues": (dict, NoneType),
+    "spack_packages": (dict, NoneType),
     "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
 }
 _SUCCESS = {"pass", "xpass"}
@@ -282,6 +283,7 @@ def _run(
         job_script=script if script and script.exists() else None,
         published_peak=word("published_peak"),
         order=order,
+        packages={k: str(v) for k, v in (case.get("spack_packages") or {}).items()},
         repeat=int(number) if (number := parameters.get(".repeat_no", "0")).isdigit() else 0,
     )
 

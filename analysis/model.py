@@ -99,6 +99,8 @@ class Run:
     published_peak: str = ""
     order: int = 0  # in which place of the session it was started
     repeat: int = 0  # ReFrame's counter of --repeat
+    # VERSION/HASH of each package by name, where the stack is a Spack environment.
+    packages: dict[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import formats, store, traced
+from analysis import formats, spack_stacks, store, traced
 from analysis.errors import EXIT_OK
 from analysis.ingest import ingest
 from analysis.loader import last_report, load_session
@@ -70,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     ingest(report, args.store)  # idempotent: most often it is there
     table = make_table(load_session(report))
     sections = [make(store.connect(args.store), table.session.uuid) for make in TABLES]
+    sections.append(spack_stacks.section(table, args.store.resolve().parent))
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], list(OVERVIEW))
     elif args.json:

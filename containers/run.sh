@@ -21,5 +21,10 @@ fi
 status=0
 RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C "site_configs/$site.py" --system "$site" \
     -c reframe_tests -R --exec-policy=serial "$@" -r || status=$?
-.venv/bin/python -m analysis summary --output "$results" || { s=$?; ((status != 0)) || status=$s; }
+export IOGAUGE_STORE=${IOGAUGE_STORE:-$results/store}
+for step in summary 'ingest --last' report; do
+    read -ra words <<<"$step"
+    .venv/bin/python -m analysis "${words[@]}" --output "$results" ||
+        { s=$?; ((status != 0)) || status=$s; }
+done
 exit "$status"

@@ -17,7 +17,7 @@ from analysis.darshan_log import read_log
 from analysis.errors import AnalysisError
 from analysis.ledger import Ledger, make_ledger
 from analysis.ledger_verdict import Judgement, judge
-from reframe_tests import tracing
+from reframe_tests import stacks, tracing
 from reframe_tests.build import mpi_problem
 from reframe_tests.figures import Figures
 from reframe_tests.verdict import Wrong, load
@@ -48,7 +48,7 @@ class Traced(rfm.RegressionTestPlugin):
             self.ledger = "not traced: nothing can be preloaded there (docs/darshan.md)"
         else:
             self.recorder = tracing.find(
-                test.current_environ.extras,
+                stacks.extras(test.current_environ),
                 test.kernels.program,
                 self.fits,
                 tracing.prefix_of_runtime(),
@@ -65,7 +65,7 @@ class Traced(rfm.RegressionTestPlugin):
         """Is a Darshan runtime built for this stack's MPI?"""
         test: Any = self
         done = subprocess.run(["ldd", str(library)], capture_output=True, text=True, check=False)
-        return mpi_problem(done.stdout, test.current_environ.extras["mpi_library"]) is None
+        return mpi_problem(done.stdout, stacks.extras(test.current_environ)["mpi_library"]) is None
 
     @run_before("sanity", always_last=True)
     def read_the_trace(self) -> None:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes Debian's MPICH and HDF5 usable as Spack externals: two prefixes of links
-# in .local/stacks/spack-debian, and the packages.yaml that names them.
+# in .local/stacks/spack-debian, and the packages.yaml that names them and the
+# PnetCDF and CGNS that setup.sh built for this MPICH.
 #
 #   link_farm.sh
 #
@@ -12,7 +13,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 farm="$local_dir/stacks/spack-debian"
-stack="$local_dir/stacks/mpich"   # what Debian builds for Open MPI only
+stack="$local_dir/stacks/mpich"   # PnetCDF and CGNS, which Debian does not build for MPICH
 
 needed=(libmpich-dev mpich libhdf5-mpich-dev libjansson-dev cmake ninja-build pkg-config make)
 
@@ -25,6 +26,16 @@ version_of() {
     version=${version%%[-+~]*}
     [[ -n $version ]] || fail 3 \
         "link_farm: Debian package $1 is missing. Run:  environments/debian/setup.sh"
+    printf '%s\n' "$version"
+}
+
+# CGNS 3.4.0 calls itself 3400, and in words "3.40", which Spack would take for version 3.40.
+version_of_cgns() {
+    local header="$stack/include/cgnslib.h" version=''
+    [[ ! -e $header ]] ||
+        version=$(sed -nE 's/^#define CGNS_VERSION +([0-9])([0-9])([0-9])[0-9]$/\1.\2.\3/p' "$header")
+    [[ -n $version ]] || fail 3 \
+        'link_farm: CGNS for MPICH is missing. Run:  environments/debian/setup.sh'
     printf '%s\n' "$version"
 }
 
@@ -73,11 +84,12 @@ END
 
 write_packages() {
     # In a separate statement each: `set -e` does not see a failure inside a word.
-    local mpich hdf5 pnetcdf jansson cmake ninja pkgconf make
+    local mpich hdf5 pnetcdf cgns jansson cmake ninja pkgconf make
     mpich=$(version_of libmpich-dev)
     hdf5=$(version_of libhdf5-mpich-dev)
     pnetcdf=$("$stack/bin/pnetcdf-config" --version) || fail 3 \
         'link_farm: PnetCDF for MPICH is missing. Run:  environments/debian/setup.sh'
+    cgns=$(version_of_cgns)
     jansson=$(version_of libjansson-dev)
     cmake=$(version_of cmake)
     ninja=$(version_of ninja-build)
@@ -87,24 +99,14 @@ write_packages() {
     external mpich "$mpich" "$farm/mpich" '+fortran +hydra +romio'
     external hdf5 "$hdf5" "$farm/hdf5" '+mpi +hl ~fortran ~cxx'
     external parallel-netcdf "${pnetcdf##* }" "$stack" '~fortran ~cxx'
+    external cgns "$cgns" "$stack" '+mpi +hdf5 +int64 ~scoping ~fortran ~tools'
     external jansson "$jansson" /usr
     external cmake "$cmake" /usr
     external ninja "$ninja" /usr
     external pkgconf "$pkgconf" /usr
     external gmake "$make" /usr
-    write_cgns
 }
 
-# CGNS comes from the same prefix as PnetCDF, where it has been built.
-write_cgns() {
-    local version
-    version=$(sed -n 's/^#define CGNS_DOTVERS *//p' "$stack/include/cgnslib.h" 2>/dev/null) || version=''
-    if [[ -n $version ]]; then
-        external cgns "$version" "$stack" '+mpi +hdf5'
-    else
-        printf '  iokernel:\n    require: "@main ~cgns"\n'
-    fi
-}
 
 main() {
     local new="$farm.new" libraries name

@@ -66,8 +66,8 @@ class Iokernel(CMakePackage):
                 args.append(self.define(root, spec[package].prefix))
         return args
 
-    def _run_verified(self, method, options):
-        """Writes and reads a small S3D checkpoint with two processes; fails if a byte is wrong."""
+    def _run_verified(self, method, mode, pattern=("s3d", "--grid", "23x19x17")):
+        """Writes and reads a small file with two processes; fails if a byte is wrong."""
         iokernel = str(self.prefix.bin.iokernel)
         result = pathlib.Path.cwd() / "result.json"
         mpiexec = Executable(str(self.spec["mpi"].prefix.bin.mpiexec))
@@ -76,25 +76,33 @@ class Iokernel(CMakePackage):
         mpiexec.add_default_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         mpiexec.add_default_env("OMPI_MCA_rmaps_base_oversubscribe", "1")
         mpiexec.add_default_env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
-        pattern = ("s3d", "--grid", "23x19x17")
-        target = ("--method", method, *options, "--dir", str(result.parent), "--json", str(result))
-        mpiexec("-n", "2", iokernel, *pattern, *target)
+        how = ("--method", method, "--mode", mode)
+        where = ("--dir", str(result.parent), "--json", str(result))
+        mpiexec("-n", "2", iokernel, *pattern, *how, *where)
         verdict = json.loads(result.read_text())["verification"]["verdict"]
         if verdict != "verified":
-            raise RuntimeError(f"iokernel s3d --method {method}: {verdict}, right is: verified")
+            raise RuntimeError(
+                f"iokernel {pattern[0]} --method {method}: {verdict}, right is: verified"
+            )
 
     def test_mpiio(self):
         """a verified pattern by MPI-IO"""
-        self._run_verified("mpiio", ("--mode", "collective"))
+        self._run_verified("mpiio", "collective")
 
     def test_hdf5(self):
         """a verified pattern by HDF5"""
         if not self.spec.satisfies("+hdf5"):
             raise SkipTest("built with ~hdf5")
-        self._run_verified("hdf5", ("--mode", "collective"))
+        self._run_verified("hdf5", "collective")
 
     def test_pnetcdf(self):
         """a verified pattern by PnetCDF"""
         if not self.spec.satisfies("+pnetcdf"):
             raise SkipTest("built with ~pnetcdf")
-        self._run_verified("pnetcdf", ("--mode", "nonblocking"))
+        self._run_verified("pnetcdf", "nonblocking")
+
+    def test_cgns(self):
+        """a verified mesh by CGNS"""
+        if not self.spec.satisfies("+cgns"):
+            raise SkipTest("built with ~cgns")
+        self._run_verified("cgns", "collective", ("cgns-structured", "--zone", "9x8x7"))
