@@ -33,9 +33,8 @@ def test_spacks_own_schema(folder: Path) -> None:
         program = spack.program()
     except spack.CannotUse as why:
         pytest.skip(f"spack not on PATH: {why}")
-    made = [word for word in (folder / "spack.yaml").read_text().split() if "/.local/" in word]
-    if not all((folder / word).exists() for word in made):
-        pytest.skip(f"{made} is not there: environments/debian/link_farm.sh makes it")
+    if reason := lock_check.not_made(folder):
+        pytest.skip(reason)
     assert lock_check.by_spack(program, folder, concretize=False) is None
 
 
@@ -113,3 +112,14 @@ def test_without_spack_that_part_is_skipped_by_name(
     monkeypatch.delenv("SPACK_ROOT", raising=False)
     assert lock_check.main([str(tmp_path)]) == 0
     assert "skipped: spack is not on PATH" in capsys.readouterr().err
+
+
+def test_externals_that_a_script_makes_are_skipped_until_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    complaints(tmp_path, RIGHT.replace("shared.yaml", "shared.yaml, made/packages.yaml"))
+    monkeypatch.setattr(lock_check, "MADE", tmp_path / "made")
+    monkeypatch.setenv("PATH", f"{FakeSpack(tmp_path / 'fake').folder / 'bin'}:/usr/bin:/bin")
+    assert lock_check.main(["--concretize", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "made/packages.yaml is not there; run: environments/debian/link_farm.sh" in said

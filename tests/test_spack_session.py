@@ -25,22 +25,28 @@ ONE = ("--system", "spack", "-t", "smoke", "-t", "ram", "-n", "S3d.*call=hdf5:co
 SITE = ROOT / "site_configs" / "spack.py"
 VARIANT = "pytest-of-spack"
 OTHER = "pytest-of-spack-2"
+ROOTS = {"mpi": "mpich", "hdf5": "hdf5", "parallel-netcdf": "parallel-netcdf", "cgns": "cgns"}
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[FakeSpack]:
-    """A Spack whose environment is installed."""
+def farm_packages() -> dict[str, tuple[str, Path]]:
+    """Name -> version and prefix of each external."""
     subprocess.run([ROOT / "environments" / "debian" / "link_farm.sh"], check=True)
     farm = ROOT / ".local" / "stacks" / "spack-debian" / "packages.yaml"
-    found = FakeSpack(tmp_path / "fake")
     packages = {}
     for name, settings in yaml.safe_load(farm.read_text())["packages"].items():
         for external in settings.get("externals", []):
             version = external["spec"].split("@")[1].split()[0]
             packages[name] = (version, Path(external["prefix"]))
-    roots = {"mpi": "mpich", "hdf5": "hdf5", "parallel-netcdf": "parallel-netcdf"}
+    return packages
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[FakeSpack]:
+    """A Spack whose environments are installed."""
+    found = FakeSpack(tmp_path / "fake")
+    packages = farm_packages()
     for variant in (VARIANT, OTHER):
-        found.environment(variant, packages, roots)
+        found.environment(variant, packages, ROOTS)
     yield found
     for variant in (VARIANT, OTHER):
         spack.activation_file(variant).unlink(missing_ok=True)
@@ -49,8 +55,9 @@ def fake(tmp_path: Path) -> Iterator[FakeSpack]:
 
 def run(fake: FakeSpack, output: Path, *options: str, config: Path = SITE, **more: str) -> Session:
     environment = fake.variables(**{"IOGAUGE_SPACK": VARIANT, **more})
+    how = () if "--dry-run" in options else ("-r",)
     return reframe(
-        output, "-r", *ONE, *options, config=config, tests="s3d.py", environment=environment
+        output, *how, *ONE, *options, config=config, tests="s3d.py", environment=environment
     )
 
 
@@ -80,6 +87,19 @@ def test_two_stacks_compare_in_one_session(fake: FakeSpack, tmp_path: Path) -> N
     builds = ROOT / ".local" / "build"
     programs = [builds / f"spack-host-{variant}" / "iokernel" for variant in (VARIANT, OTHER)]
     assert all(program.is_file() for program in programs)
+
+
+def test_the_environments_darshan_records(fake: FakeSpack, tmp_path: Path) -> None:
+    runtime = tmp_path / "darshan" / "lib" / "libdarshan.so"
+    runtime.parent.mkdir(parents=True)
+    runtime.touch()
+    shutil.rmtree(fake.environments / VARIANT)
+    packages = farm_packages() | {"darshan-runtime": ("3.4.5", runtime.parents[1])}
+    fake.environment(VARIANT, packages, ROOTS)
+    session = run(fake, tmp_path / "output", "--dry-run")
+    assert session.status == 0, session.text
+    (case,) = session.cases
+    assert f"LD_PRELOAD={runtime}" in (Path(case["stagedir"]) / "rfm_job.sh").read_text()
 
 
 def test_a_program_of_another_mpi_is_refused(fake: FakeSpack, tmp_path: Path) -> None:

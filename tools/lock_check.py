@@ -120,6 +120,16 @@ def unsatisfied(file: Path, name: str, settings: dict[str, Any]) -> Iterator[str
             yield f"{file}: external {external['spec']} is not the required @{wanted[1]}"
 
 
+def not_made(folder: Path) -> str | None:
+    """Why Spack cannot be asked about an environment yet, with the command to run, or None."""
+    manifest = load(folder / "spack.yaml", KEYS, "spack")
+    for entry in map(str, manifest.get("include", [])):
+        path = (folder / entry).resolve()
+        if path.is_relative_to(MADE) and not path.exists():
+            return f"{entry} is not there; run: environments/debian/link_farm.sh"
+    return None
+
+
 def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
     """What Spack itself says is wrong, or None."""
     last = ("spec",) if concretize else ("config", "get", "packages")
@@ -130,6 +140,24 @@ def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
         again = f"{spack.command(folder)} {' '.join(last)}"
         return f"{folder / 'spack.yaml'} {what}: {why}; run: {again}"
     return None
+
+
+def ask_spack(program: str, folders: list[Path], *, concretize: bool) -> list[str]:
+    """Prints a line for each environment; returns what is wrong."""
+    found = []
+    for folder in folders:
+        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+        try:
+            reason = not_made(folder)
+        except Wrong:
+            continue  # has been said
+        if reason:
+            print(f"{name}: skipped: {reason}", flush=True)
+            continue
+        problem = by_spack(program, folder, concretize=concretize)
+        print(f"{name}: {'wrong' if problem else 'right'}", flush=True)
+        found += [problem] if problem else []
+    return found
 
 
 def main(words: list[str]) -> int:
@@ -144,13 +172,7 @@ def main(words: list[str]) -> int:
     except spack.CannotUse as why:
         print(f"skipped: {why}", file=sys.stderr)
     else:
-        for folder in folders:
-            problem = by_spack(program, folder, concretize=asked.concretize)
-            print(
-                f"{folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder}: "
-                f"{'wrong' if problem else 'right'}"
-            )
-            found += [problem] if problem else []
+        found += ask_spack(program, folders, concretize=asked.concretize)
     for problem in found:
         print(f"tools.lock_check: {problem}", file=sys.stderr)
     return 1 if found else 0
