@@ -81,6 +81,7 @@ def read_document(path: Path) -> Result:
         fsync=get("asked.fsync", bool),
         processes=get("system.processes", int),
         nodes=get("system.nodes", int),
+        cores=_cores(reader),
         hosts=tuple(str(host) for host in get("system.hosts", list)),
         kernel=get("system.kernel", str),
         fs_type=get("system.filesystem.type", str),
@@ -101,6 +102,11 @@ def read_document(path: Path) -> Result:
             if (value := get("summary", dict).get(f"{operation}_rate")) is not None
         },
     )
+
+
+def _cores(reader: _Reader) -> int | None:
+    each = reader.optional("system.cores_per_node", int)
+    return each * reader.get("system.nodes", int) if each else None
 
 
 def _parse(path: Path) -> Any:

@@ -144,7 +144,7 @@ _OF_RUN = (
     "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
 )  # fmt: skip
 _OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes",
-              "mpi_io", "time")  # fmt: skip
+              "mpi_io", "time", "cores")  # fmt: skip
 
 
 def _path(path: Path | None, folder: Path) -> str:

@@ -51,6 +51,7 @@ class Result:
     fsync: bool
     processes: int
     nodes: int
+    cores: int | None  # of all nodes; None where the program does not say
     hosts: tuple[str, ...]
     kernel: str
     fs_type: str
