@@ -146,10 +146,10 @@ def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, A
     for row in found:
         ends = interval.median_interval(row["parts"])
         if ends:
-            where = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
+            there = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
             call = ":".join(filter(None, (row["method"], row["mode"])))
             about = ", ".join(filter(None, (row["pattern"], row["scale"], call, row["variant"])))
-            text = f"{where}, {about}, {row['processes']} processes"
+            text = f"{there}, {about}, {row['processes']} processes"
             what = f"{test['part']} of {test['of']}:"
             three = (statistics.median(row["parts"]), *ends)
             place = Place(text, row["processes"], row["cores"])

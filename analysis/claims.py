@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis import formats, references, store
+from analysis import formats, progress, references, store
 from analysis.claim_tests import CROWDED, KINDS, Finding
 from analysis.errors import EXIT_OK, UsageError
 from analysis.yamlfile import YamlFile
@@ -102,7 +102,7 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
 
 
 def judge_all(connection: Any, where: store.Where, claims: Sequence[Claim]) -> list[Row]:
-    return [judge(connection, where, claim) for claim in claims]
+    return [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
 
 
 def judge(connection: Any, where: store.Where, claim: Claim) -> Row:
