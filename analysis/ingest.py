@@ -187,7 +187,7 @@ def unit_of(quantity: str) -> str:
 _UNITS = {
     "MiB/s": {"bw", "ceiling"},
     "files/s": {"rate"},
-    "s": {"phase", "seconds", "busy", "blocked"},
+    "s": {"phase", "stretch", "seconds", "busy", "blocked"},
     "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
 }
 

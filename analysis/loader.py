@@ -257,6 +257,8 @@ def _run(
         return "" if value in _NO_VALUE else value
 
     others = {k: v for k, v in parameters.items() if k not in _COLUMNS and "." not in k}
+    if result and result.inner:  # a part of the parameter `call` that is no mode
+        others = {"inner": result.inner, **others}
     script = folder / JOB_SCRIPT if folder else None
     document = folder / DOCUMENT if folder else None
     return Run(

@@ -115,7 +115,7 @@ def efficiency(connection: Any, session: str) -> Section:
 
 SCORES = (
     "apparent_bw", "direct_bw", "apparent_speedup", "durable_bw", "overlap", "queue_blocked",
-    "queue_peak", "queue_limit", "compute_seconds", "drain_time", "io_fraction",
+    "queue_peak", "queue_limit", "compute_seconds", "write_phase_drain",
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def ledger(connection: Any, session: str) -> Section:
         f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
             document, trace
         FROM records WHERE session = ? AND ledger <> ''
-        GROUP BY ALL ORDER BY pattern, method, mode, stack, fs""",
+        GROUP BY ALL ORDER BY pattern, scale, method, mode, variant, stack, fs, processes""",
         [session],
     )
     return Section(

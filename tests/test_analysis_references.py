@@ -39,7 +39,7 @@ def test_every_published_number_has_what_it_needs() -> None:
         ("s3d-bandwidth", {"quantity": "write_bw"}, 17201.53, "MiB/s"),
         ("cgns-read", {"file_mb": 417, "processes": 50}, 4, "s"),
         ("cgns-pvfs2-create", {"zone": 250}, 11.7, "s"),
-        ("cetus", {"quantity": "read_phase_arrays"}, 158, "s"),
+        ("cetus", {"quantity": "read_stretch_arrays"}, 158, "s"),
         ("paio-altix", {"how": "direct"}, 298, "MB/s"),
     ],
 )
