@@ -218,6 +218,8 @@ def _published(test: Test) -> str:
     if "published" not in test:
         return ""
     numbers = [n for n in references.published() if n.id == test["published"]]
+    if numbers[0].quantity == "speed_ratio" and "b" in test:  # printed as a ratio
+        numbers = [n for n in numbers if n.parameters.items() <= test["b"].items()] or numbers[:1]
     if not ("a" in test and "b" in test) or len(numbers) < 2:
         first = numbers[0]
         high = f" to {first.high:g}" if first.high else ""
