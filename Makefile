@@ -28,8 +28,8 @@ run: setup ## measure with both stacks on both file systems; table and output/re
 ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
 	@$(PYTHON) -m tools.ab $(STACKS) --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
 
-claims: setup ## run what the claims of publications need and this machine can, and judge them
-	@$(PYTHON) -m tools.claims -- $(REFRAME_ARGS)
+claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
+	@$(PYTHON) -m tools.claims $(ARGS) -- $(REFRAME_ARGS)
 
 test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
 

@@ -21,17 +21,31 @@ FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: how many sizes, from the smal
 REDRAWS = 2000
 
 
+CROWDED = "a core for each process"
+
+
 @dataclass(frozen=True)
 class Finding:
-    """What one case says: `holds` is None where its interval does not tell."""
+    """What one case says: `holds` is None where its interval does not tell, or where processes
+    shared cores, which measures the kernel's scheduler (`crowded`)."""
 
     holds: bool | None
     text: str
     published: str = ""
+    crowded: bool = False
 
 
-def _judged(test: Test, value: float, low: float, high: float, place: str, what: str) -> Finding:
-    """Hold an interval against what the test expects."""
+class Place(NamedTuple):
+    """Where a case ran; `cores` is None where the program does not say."""
+
+    text: str
+    processes: int
+    cores: int | None
+
+
+def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: str) -> Finding:
+    """Hold an interval, (value, low, high), against what the test expects."""
+    value, low, high = ends
     above = test["expect"].get("above", -float("inf"))
     below = test["expect"].get("below", float("inf"))
     holds = True if low > above and high < below else None
@@ -39,9 +53,11 @@ def _judged(test: Test, value: float, low: float, high: float, place: str, what:
         holds = False
     published = _published(test)
     beside = f", published {published.split(' (')[0]}" if published else ""
-    return Finding(
-        holds, f"{what} {value:.3g} ({low:.3g} to {high:.3g}){beside}, {place}", published
-    )
+    text = f"{what} {value:.3g} ({low:.3g} to {high:.3g}){beside}, {place.text}"
+    if place.cores is not None and place.processes > place.cores:
+        text += f" on {place.cores} cores, which decides nothing"
+        return Finding(None, text, published, crowded=True)
+    return Finding(holds, text, published)
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
@@ -78,9 +94,15 @@ def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) 
     return f"{needs['samples']} samples of each in the same case"
 
 
-def _place(group: Group) -> str:
-    system, _, fs, stack = group.case[:4]
-    return f"{system} {fs} ({group.about['fs_type']}) {stack}, {group.about['processes']} processes"
+def _place(some: Sequence[Group]) -> Place:
+    """Of groups that differ in nothing but their processes."""
+    most = max(some, key=lambda group: int(group.about["processes"]))
+    least = min(int(group.about["processes"]) for group in some)
+    system, _, fs, stack = most.case[:4]
+    processes, cores = most.about["processes"], most.about["cores"]
+    count = f"{least} to {processes}" if least < processes else f"{processes}"
+    where = f"{system} {fs} ({most.about['fs_type']}) {stack}"
+    return Place(f"{where}, {count} processes", processes, cores)
 
 
 def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group]]:
@@ -98,8 +120,8 @@ def judge_ratio(connection: Any, where: Where, test: Test, needs: Mapping[str, A
         found, _ = measured(a, b)
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
-            place = _place(b)
-            findings.append(_judged(test, found.value, found.low, found.high, place, what))
+            ends = (found.value, found.low, found.high)
+            findings.append(_judged(test, ends, _place([a, b]), what))
     return findings, "" if findings else _lacks(connection, where, test, needs)
 
 
@@ -113,8 +135,8 @@ def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, A
     found = store.rows(
         connection,
         f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
-        SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.pattern, p.method, p.mode,
-            p.variant, list(p.value / w.value) AS parts
+        SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern, p.scale,
+            p.method, p.mode, p.variant, list(p.value / w.value) AS parts
         FROM c p JOIN c w ON p.session = w.session AND p.run = w.run AND p.repeat = w.repeat
         WHERE p.quantity = ? AND w.quantity = ? AND w.value > 0 AND p.value > 0
         GROUP BY ALL ORDER BY ALL""",
@@ -124,10 +146,14 @@ def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, A
     for row in found:
         ends = interval.median_interval(row["parts"])
         if ends:
-            place = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
+            there = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
+            call = ":".join(filter(None, (row["method"], row["mode"])))
+            about = ", ".join(filter(None, (row["pattern"], row["scale"], call, row["variant"])))
+            text = f"{there}, {about}, {row['processes']} processes"
             what = f"{test['part']} of {test['of']}:"
-            middle = statistics.median(row["parts"])
-            findings.append(_judged(test, middle, *ends, place, what))
+            three = (statistics.median(row["parts"]), *ends)
+            place = Place(text, row["processes"], row["cores"])
+            findings.append(_judged(test, three, place, what))
     return findings, "" if findings else _lacks(connection, where, test, needs)
 
 
@@ -163,11 +189,10 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
             continue
         slopes = _slopes([(x, [of[i][1] for i in range(len(sides))]) for x, of in full.items()])
         low, high = np.quantile(slopes, [0.025, 0.975])
-        place = _place(next(iter(full.values()))[0][0])
+        place = _place([group for of in full.values() for group, _ in of.values()])
         what = f"exponent of {test['quantity']} in {along}:"
-        findings.append(
-            _judged(test, float(np.median(slopes)), float(low), float(high), place, what)
-        )
+        ends = (float(np.median(slopes)), float(low), float(high))
+        findings.append(_judged(test, ends, place, what))
     lacks = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
     first = _lacks(connection, where, test, needs)
     return findings, "" if findings else (first if "runs of" in first else f"{lacks}; {first}")
@@ -193,6 +218,8 @@ def _published(test: Test) -> str:
     if "published" not in test:
         return ""
     numbers = [n for n in references.published() if n.id == test["published"]]
+    if numbers[0].quantity == "speed_ratio" and "b" in test:  # printed as a ratio
+        numbers = [n for n in numbers if n.parameters.items() <= test["b"].items()] or numbers[:1]
     if not ("a" in test and "b" in test) or len(numbers) < 2:
         first = numbers[0]
         high = f" to {first.high:g}" if first.high else ""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis import formats, references, store
-from analysis.claim_tests import KINDS, Finding
+from analysis import formats, progress, references, store
+from analysis.claim_tests import CROWDED, KINDS, Finding
 from analysis.errors import EXIT_OK, UsageError
 from analysis.yamlfile import YamlFile
 
@@ -39,11 +39,22 @@ class Claim:
     source: str
     needs: Mapping[str, Any]
     tests: Sequence[Mapping[str, Any]]
-    run: str
+    run: Sequence[str]
 
     @property
     def command(self) -> str:
-        return f"reframe -C site_configs/SITE.py -c reframe_tests -R -r {self.run}"
+        """What supplies its runs, a command a line."""
+        start = "reframe -C site_configs/SITE.py -c reframe_tests -R -r"
+        return "\n".join(f"{start} {options}" for options in self.run)
+
+    def needs_of(self, test: Mapping[str, Any]) -> dict[str, Any]:
+        """What one of its tests needs: the claim's needs, but for those that the test says."""
+        return {**self.needs, **test.get("needs", {})}
+
+    @property
+    def processes(self) -> int:
+        """The fewest with which any of its tests can be judged."""
+        return min(int(self.needs_of(test)["processes"]) for test in self.tests)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +102,7 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
 
 
 def judge_all(connection: Any, where: store.Where, claims: Sequence[Claim]) -> list[Row]:
-    return [judge(connection, where, claim) for claim in claims]
+    return [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
 
 
 def judge(connection: Any, where: store.Where, claim: Claim) -> Row:
@@ -99,9 +110,11 @@ def judge(connection: Any, where: store.Where, claim: Claim) -> Row:
     findings: list[Finding] = []
     missing: list[str] = []
     for test in claim.tests:
-        found, lacks = KINDS[test["kind"]].judge(connection, where, test, claim.needs)
+        found, lacks = KINDS[test["kind"]].judge(connection, where, test, claim.needs_of(test))
         findings += found
-        missing += [] if any(f.holds is not None for f in found) else [lacks or UNCLEAR]
+        if not any(finding.holds is not None for finding in found):
+            crowded = all(finding.crowded for finding in found)
+            missing.append(lacks or (CROWDED if crowded else UNCLEAR))
     told = [finding for finding in findings if finding.holds is not None]
     against = [finding for finding in told if not finding.holds]
     verdict: Verdict = "not testable here"
@@ -143,4 +156,5 @@ def _print(row: Row) -> None:
             console.print(Text(f"       published of: {place}"))
     if row["missing"]:
         console.print(Text(f"       missing: {row['missing']}"))
-        console.print(Text(f"       supply:  {row['command']}", style="dim"))
+        for command in row["command"].splitlines():
+            console.print(Text(f"       supply:  {command}", style="dim"))

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis import formats, store
+from analysis import formats, progress, store
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
 from analysis.sides import CASE, WAYS, Group, case_columns, condition, groups
 
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
                 f"no case has runs of both {args.a!r} and {args.b!r} (--by {args.by}); "
                 "with --by method, modes may differ: give both, such as mpiio:collective"
             )
-        rows = [row(a, b) for a, b in both]
+        rows = [row(a, b) for a, b in progress.steps(both, "compare", fewest=50)]
         shown = COLUMNS
         if args.fail_slower is not None:
             for line, (a, b) in zip(rows, both, strict=True):

@@ -1,4 +1,5 @@
-"""Comparisons with what is no run: the practical peak, a site's reference, a publication."""
+"""Comparisons with what is no run: the practical peak, a site's reference, a publication
+(analysis/beside.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import argparse
 import statistics
 from typing import Any
 
-from analysis import references, store
+from analysis import beside, references, store
 from analysis.errors import NothingFoundError
 from analysis.interval import median_interval, paired_ratio
 from analysis.sides import CASE, condition
@@ -18,11 +19,7 @@ PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs",
         "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
 REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
              "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
-PUBLISHED = ("pattern", "method", "parameters", "quantity", "ours", "published", "unit", "ratio",
-             "our_conditions", "published_conditions", "source", "verdict")  # fmt: skip
-COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": PUBLISHED}
-
-UNLIKE = "unlike conditions"
+COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": beside.COLUMNS}
 
 
 def _chosen(connection: Any, where: Where, args: argparse.Namespace) -> Where:
@@ -108,68 +105,9 @@ def _beside_reference(row: Row, expected: references.Expected, allowed: float | 
 
 
 def with_published(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
-    """Each published number beside runs of the same pattern and method, with both's conditions.
-
-    A ratio, and never a verdict: a run is under like conditions only where pattern, method,
-    processes, file system and scale are the published ones, and then the system still differs.
-    """
-    chosen = _chosen(connection, where, args)
-    rows: list[Row] = []
-    for number in references.published():
-        if "pattern" not in number.run or "method" not in number.run:
-            continue
-        for row in _ours(connection, chosen, number):
-            rows.append(_beside_published(row, number))
+    """Published numbers beside runs of the same pattern and method."""
+    rows = beside.published(connection, _chosen(connection, where, args))
     return _some(rows, args, "a published number beside it")
-
-
-def _ours(connection: Any, chosen: Where, number: references.Published) -> list[Row]:
-    """Our runs that a published number can stand beside, by place and size."""
-    method, _, mode = number.run["method"].partition(":")
-    where = chosen.key("pattern", [number.run["pattern"]]).key("method", [method])
-    where = where.key("quantity", [number.quantity])
-    if mode:
-        where = where.key("mode", [mode])
-    for name in ("layout", "hint_set"):
-        if name in number.parameters:
-            where = where.key(name, [number.parameters[name]])
-    return store.rows(
-        connection,
-        f"""SELECT system, fs, fs_type, stack, mode, processes, scale, variant, payload_bytes,
-            caches, list(value) AS found, any_value(unit) AS unit, any_value(document) AS document
-        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
-        where.values,
-    )
-
-
-def _beside_published(row: Row, number: references.Published) -> Row:
-    values = row["found"]
-    middle = statistics.median(values)
-    theirs = number.mib_s if row["unit"] == "MiB/s" and number.mib_s else number.value
-    faster = theirs / middle if row["unit"] == "s" else middle / theirs
-    ours = (
-        f"{row['system']}, {row['fs']} ({row['fs_type']}), {row['stack']}, "
-        f"{row['processes']} processes, {row['payload_bytes'] / 2**30:.3g} GiB, n={len(values)}"
-    )
-    processes = number.run.get("processes")
-    theirs_text = f"{number.system}, {f'{processes} processes, ' if processes else ''}"
-    return {
-        "pattern": number.run["pattern"],
-        "method": number.run["method"],
-        "parameters": ", ".join(f"{k}={v}" for k, v in number.parameters.items()),
-        "quantity": number.quantity,
-        "ours": middle,
-        "published": theirs,
-        "unit": row["unit"],
-        "ratio": faster,
-        "our_conditions": ours,
-        "published_conditions": theirs_text + number.conditions,
-        "source": number.source,
-        "tag": number.tag,
-        "verdict": UNLIKE,
-        "samples": len(values),
-        "document": row["document"],
-    }
 
 
 TABLES = {"peak": with_peak, "reference": with_reference, "published": with_published}

@@ -81,6 +81,7 @@ def read_document(path: Path) -> Result:
         fsync=get("asked.fsync", bool),
         processes=get("system.processes", int),
         nodes=get("system.nodes", int),
+        cores=_cores(reader),
         hosts=tuple(str(host) for host in get("system.hosts", list)),
         kernel=get("system.kernel", str),
         fs_type=get("system.filesystem.type", str),
@@ -95,12 +96,18 @@ def read_document(path: Path) -> Result:
         hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
         mpi_io=reader.optional("used.mpi_io", str) or "",
         time=reader.optional("system.time", str) or "",
+        inner=str((reader.optional("asked.method_options", dict) or {}).get("inner") or ""),
         rates={
             operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
             for operation in OPERATIONS
             if (value := get("summary", dict).get(f"{operation}_rate")) is not None
         },
     )
+
+
+def _cores(reader: _Reader) -> int | None:
+    each = reader.optional("system.cores_per_node", int)
+    return each * reader.get("system.nodes", int) if each else None
 
 
 def _parse(path: Path) -> Any:
@@ -152,6 +159,11 @@ def _values(entry: dict[str, Any]) -> dict[str, float]:
     values: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:
+        for stretch in part if isinstance(part, list) else []:
+            if isinstance(stretch, dict) and "name" in stretch:
+                of = f"{name.removesuffix('es')}_{stretch['name']}"
+                walk(of, stretch.get("max"))
+                walk(f"{of}_bw", stretch.get("bandwidth"))
         if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
             part = part["max"]  # the others have waited for the slowest process
         if isinstance(part, dict):

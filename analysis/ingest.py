@@ -7,18 +7,19 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis import formats, results_db, store, traced
+from analysis import formats, progress, results_db, store, traced
 from analysis.errors import (
     EXIT_DATA,
     EXIT_OK,
     AnalysisError,
+    MissingReportError,
     StoreError,
 )
-from analysis.loader import all_reports, last_report, load_session
+from analysis.loader import all_reports, last_report, load_session, measured, read_report
 from analysis.model import CEILINGS, DIRECTIONS, Run, Session
 
 if TYPE_CHECKING:
@@ -60,16 +61,20 @@ def run(args: argparse.Namespace) -> int:
     if not reports:
         reports = [last_report(args.output)] if args.last else all_reports(args.output)
     done, problems = [], 0
-    for report in _progress(reports):
+    for report in progress.steps(reports, "ingest"):
         try:
             if results_db.is_database(report):
-                for data in results_db.reports(report):
-                    done.append(ingest(report, args.store, data))
+                found = list(results_db.reports(report))
             else:
-                done.append(ingest(report, args.store))
+                data = read_report(report)
+                found = [data] if args.reports or measured(data) else []
+            for data in found:
+                done.append(ingest(report, args.store, data))
         except AnalysisError as error:
             problems += 1
             print(f"analysis: not stored: {error}", file=sys.stderr)
+    if not done and not problems:
+        raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
     if done:
         columns = [name for name in COLUMNS if name != "file"]
         formats.show(args, done, columns, note=f"store: {args.store}")
@@ -79,9 +84,9 @@ def run(args: argparse.Namespace) -> int:
 def ingest(report: Path, folder: Path, data: dict[str, Any] | None = None) -> Row:
     """Put one session into the store, and say what became of it.
 
-    `data`: the report, where it is a row of the database `report`. The store is touched only after
-    all of the session was read. Raises an AnalysisError where the
-    report, or a document of a run that ReFrame took for good, cannot be used.
+    `data`: the report as read before, or a row of the database `report`. The store is touched only
+    after all of the session was read. Raises an AnalysisError where the report, or a document of a
+    run that ReFrame took for good, cannot be used.
     """
     session = load_session(report, strict=True, data=data)
     frame = to_frame(session, folder.resolve())
@@ -144,7 +149,7 @@ _OF_RUN = (
     "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
 )  # fmt: skip
 _OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes",
-              "mpi_io", "time")  # fmt: skip
+              "mpi_io", "time", "cores")  # fmt: skip
 
 
 def _path(path: Path | None, folder: Path) -> str:
@@ -182,7 +187,7 @@ def unit_of(quantity: str) -> str:
 _UNITS = {
     "MiB/s": {"bw", "ceiling"},
     "files/s": {"rate"},
-    "s": {"phase", "seconds", "busy", "blocked"},
+    "s": {"phase", "stretch", "seconds", "busy", "blocked"},
     "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
 }
 
@@ -211,14 +216,3 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def _progress(reports: Sequence[Path]) -> Iterator[Path]:
-    """The reports, with a bar on a terminal while there are many."""
-    if not sys.stderr.isatty() or len(reports) < 10:
-        yield from reports
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(reports, "ingest", console=Console(stderr=True), transient=True)

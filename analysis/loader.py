@@ -64,18 +64,17 @@ def last_report(output: Path) -> Path:
     cannot be read: an older session must not be taken for the last one.
     """
     for path in _reports(output):
-        if _measured(path):
+        if measured(read_report(path)):
             return path
     raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
 
 
 def all_reports(output: Path) -> list[Path]:
-    """The reports of all sessions below `output` that ran something, the oldest first.
+    """The reports below `output`, the oldest first, those of dry runs too.
 
-    Raises MissingReportError where there is none, and MalformedReportError for one that cannot be
-    read.
+    Raises MissingReportError where there is none.
     """
-    found = [path for path in _reports(output) if _measured(path)]
+    found = _reports(output)
     if not found:
         raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
     return found[::-1]
@@ -87,10 +86,9 @@ def _reports(output: Path) -> list[Path]:
     return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
 
 
-def _measured(report: Path) -> bool:
+def measured(data: dict[str, Any]) -> bool:
     """A dry run writes a report too, but measures nothing."""
-    command = _read_report(report)["session_info"].get("cmdline") or ""
-    return "--dry-run" not in command.split()
+    return "--dry-run" not in (data["session_info"].get("cmdline") or "").split()
 
 
 def load_session(
@@ -101,9 +99,9 @@ def load_session(
     Raises an AnalysisError where the report cannot be used, and UnknownSchemaError where one of
     its result documents has an unknown schema. A document that is missing or broken makes a row
     with status `failed`; with `strict`, one that ReFrame took for good and that is broken raises.
-    `data`: the report itself where it is not in a file of its own, but in `report`, a database.
+    `data`: the report itself where it was read before, or is in `report`, a database.
     """
-    data = _read_report(report) if data is None else _checked(report, data)
+    data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
     cases = _last_tries(data["runs"])
     place = _Place(report, info)
@@ -136,7 +134,8 @@ def _time(report: Path, seconds: float) -> datetime:
         raise MalformedReportError(f"{report}: {what}") from None
 
 
-def _read_report(path: Path) -> dict[str, Any]:
+def read_report(path: Path) -> dict[str, Any]:
+    """ReFrame's report `path`, its form checked. Raises an AnalysisError that says why not."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -259,6 +258,8 @@ def _run(
         return "" if value in _NO_VALUE else value
 
     others = {k: v for k, v in parameters.items() if k not in _COLUMNS and "." not in k}
+    if result and result.inner:  # a part of the parameter `call` that is no mode
+        others = {"inner": result.inner, **others}
     script = folder / JOB_SCRIPT if folder else None
     document = folder / DOCUMENT if folder else None
     return Run(

@@ -51,6 +51,7 @@ class Result:
     fsync: bool
     processes: int
     nodes: int
+    cores: int | None  # of all nodes; None where the program does not say
     hosts: tuple[str, ...]
     kernel: str
     fs_type: str
@@ -67,6 +68,7 @@ class Result:
     time: str = ""  # when the run itself was, ISO 8601
     # Files a second by operation, medians over the repeats: of patterns with many small files.
     rates: dict[str, float] = field(default_factory=dict)
+    inner: str = ""  # the method behind I/O processes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "references"
 SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 
 # Columns of published numbers that describe a run of ours; all others are a test's parameters.
-_OF_RUN = ("fs_type", "pattern", "method", "scale", "processes", "quantity")
+_OF_RUN = ("fs_type", "test", "pattern", "method", "scale", "processes", "quantity")
 _NO_PARAMETER = ("value", "high", *_OF_RUN)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis import formats, spack_stacks, store, traced
+from analysis import formats, progress, spack_stacks, store, traced
 from analysis.errors import EXIT_OK
 from analysis.ingest import ingest
 from analysis.loader import last_report, load_session
@@ -42,7 +42,7 @@ OVERVIEW = {
 }  # fmt: skip
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
-        "published_conditions", "source")  # fmt: skip
+        "published_conditions", "unlike", "source")  # fmt: skip
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
           "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
 
@@ -69,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     report = args.report or last_report(args.output)
     ingest(report, args.store)  # idempotent: most often it is there
     table = make_table(load_session(report))
-    sections = [make(store.connect(args.store), table.session.uuid) for make in TABLES]
+    connection = store.connect(args.store)
+    sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(spack_stacks.section(table, args.store.resolve().parent))
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], list(OVERVIEW))
@@ -93,7 +94,7 @@ def _page(args: argparse.Namespace, table: Table, sections: Sequence[Section]) -
     path: Path = args.html or args.output / "report.html"
     root = args.store.resolve().parent
     shown = []
-    for section in sections:
+    for section in progress.steps(sections, "charts"):
         make, caption = CHARTS.get(section.name, (None, ""))
         plot = make(section) if make else None
         svg = Markup(chart.themed_svg(plot)) if plot else ""
@@ -155,7 +156,7 @@ def _shown(
 def _cell(name: str, value: Any) -> Cell:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else formats.text(value)
-    if name in ("measured", "missing"):
+    if name in ("measured", "missing", "unlike"):
         text = text.replace("; ", "\n")
     style = "n" if number else "long" if name in LONG else STYLES.get(str(value), "")
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}

@@ -96,22 +96,18 @@ def scaling(section: Section) -> Plot | None:
 
 def published(section: Section) -> Plot | None:
     """Ours and theirs, each as a part of its own best: shapes compare where speeds cannot."""
-    rows = [row for row in section.rows if row["parameters"]]
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in rows:
-        place = row["our_conditions"].rpartition(", n=")[0]
-        groups.setdefault((row["pattern"], row["quantity"], place), []).append(row)
+    groups: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in section.rows:
+        if row["ours_of_best"] is not None:
+            table = (row["table"], row["pattern"], row["quantity"], row["place"])
+            groups.setdefault(table, []).append(row)
     panels = []
-    for (pattern, quantity, conditions), of in groups.items():
-        # One run of ours beside several numbers of theirs has no shape.
-        if len(of) < 2 or len({row["document"] for row in of}) < len(of):
-            continue
-        values = []
-        for who in ("ours", "published"):
-            speeds = [1 / r[who] if r["unit"] == "s" else r[who] for r in of]
-            for row, speed in zip(of, speeds, strict=True):
-                what = f"{row['method']} {row['parameters']}"
-                values.append({"what": what, "who": who, "part": speed / max(speeds)})
+    for (_, pattern, quantity, conditions), of in groups.items():
+        values = [
+            {"what": f"{r['method']} {r['parameters']}", "who": who, "part": r[f"{who}_of_best"]}
+            for who in ("ours", "published")
+            for r in of
+        ]
         order = list(dict.fromkeys(value["what"] for value in values))
         y = alt.Y("what:N", sort=order, axis=alt.Axis(title=None, labelLimit=400, labelColor=INK))
         scale = alt.Scale(domain=["ours", "published"], range=[PALETTE[0], GREYS["peak"]])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis import claims, compare_with, store
+from analysis import beside, claims, compare_with, store
 from analysis.errors import NothingFoundError
 from analysis.learn import MIN_RUNS, bounds
 from analysis.store import Where
@@ -85,10 +85,12 @@ def published(connection: Any, session: str) -> Section:
     except NothingFoundError:
         rows = []
     return Section(
-        "published", "Beside published numbers", compare_with.PUBLISHED, rows,
+        "published", "Beside published numbers", beside.COLUMNS, rows,
         "Layout x call and hints of the 2011 tables, and what else was published for these "
-        "patterns and methods, beside all runs of this system. The ratio is ours over theirs, as "
-        "speeds; the conditions differ, so there is no verdict.",
+        "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
+        "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "
+        "published size. Of best: a number as a part of the best in its table, which can be "
+        "compared at any size.",
         "needs runs of a pattern and method with published numbers, such as "
         "-n 'RamsesShared.*hydro' -n RamsesHints",
         {"ours": "document"}, ("pattern", "method", "quantity"),
@@ -113,7 +115,7 @@ def efficiency(connection: Any, session: str) -> Section:
 
 SCORES = (
     "apparent_bw", "direct_bw", "apparent_speedup", "durable_bw", "overlap", "queue_blocked",
-    "queue_peak", "queue_limit", "compute_seconds", "drain_time", "io_fraction",
+    "queue_peak", "queue_limit", "compute_seconds", "write_phase_drain",
 )  # fmt: skip
 
 
@@ -156,7 +158,7 @@ def ledger(connection: Any, session: str) -> Section:
         f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
             document, trace
         FROM records WHERE session = ? AND ledger <> ''
-        GROUP BY ALL ORDER BY pattern, method, mode, stack, fs""",
+        GROUP BY ALL ORDER BY pattern, scale, method, mode, variant, stack, fs, processes""",
         [session],
     )
     return Section(

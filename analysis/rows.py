@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,20 +15,18 @@ from analysis.model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample
 from analysis.peaks import Peak, Source, find_peaks, headline_peaks
 from analysis.stats import Spread
 
-# Design order: what has the least in the way first.
-METHODS = (
-    "null",
-    "posix",
-    "posix-shared",
-    "master",
-    "mpiio",
-    "hdf5",
-    "pnetcdf",
-    "cgns",
-    "ioserver",
-)
-MODES = ("", "collective", "nonblocking", "ordered", "independent")
-PATTERNS = ("s3d", "ior")
+REGISTRIES = Path(__file__).resolve().parents[1] / "kernels"
+
+
+def _registered(file: str, word: str) -> list[str]:
+    """Names in the order of the kernels' registry, which is the order in which one reads them."""
+    lines = re.findall(rf"^{word}\((\w+)", (REGISTRIES / file).read_text(), re.MULTILINE)
+    return [name.replace("_", "-") for name in lines]
+
+
+PATTERNS = _registered("patterns/patterns.def", "IO_PATTERN")
+METHODS = _registered("methods/methods.def", "IO_METHOD")
+MODES = ("", "collective", "nonblocking", "ordered", "independent", "serial")
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]

@@ -154,12 +154,14 @@ def groups(
     sql = f"""
         WITH chosen AS (
             SELECT CASE {" ".join(tests)} END AS side, {case}, quantity, unit, value,
-                session, run, repeat_no, processes AS n, fs_type, caches, document, started
+                session, run, repeat_no, processes AS n, cores, fs_type, caches, document,
+                started
             FROM records WHERE {where.sql} AND quantity IN ({marks}) AND NOT is_peak
         )
         SELECT side, {names}, quantity, any_value(unit) AS unit, session, repeat_no,
-            list(value) AS found, any_value(n) AS n, any_value(fs_type) AS fs_type,
-            any_value(caches) AS caches, any_value(document) AS document, max(started) AS started
+            list(value) AS found, any_value(n) AS n, any_value(cores) AS cores,
+            any_value(fs_type) AS fs_type, any_value(caches) AS caches,
+            any_value(document) AS document, max(started) AS started
         FROM chosen WHERE side IS NOT NULL
         GROUP BY side, {names}, quantity, session, run, repeat_no
         ORDER BY started, session, run
@@ -172,7 +174,7 @@ def groups(
             rest[len(columns) :],
         )
         key = (side, *fields, quantity)
-        names_of = ("processes", "fs_type", "caches", "document", "started")
+        names_of = ("processes", "cores", "fs_type", "caches", "document", "started")
         group = made.setdefault(
             key,
             Group(

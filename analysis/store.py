@@ -37,6 +37,7 @@ SCHEMA = {
     "test": "VARCHAR", "case": "VARCHAR", "variant": "VARCHAR", "is_peak": "BOOLEAN",
     "pattern": "VARCHAR", "method": "VARCHAR", "mode": "VARCHAR", "scale": "VARCHAR",
     "hints": "VARCHAR", "mpi_io": "VARCHAR", "processes": "BIGINT", "nodes": "BIGINT",
+    "cores": "BIGINT",
     "fsync": "BOOLEAN", "caches": "VARCHAR", "payload_bytes": "BIGINT",
     "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
     "run": "BIGINT", "repeat_no": "BIGINT", "time": "VARCHAR",
@@ -44,6 +45,8 @@ SCHEMA = {
     "ledger": "VARCHAR",
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
+
+LATER = ("cores",)  # columns that a session's file may lack: it was stored by an earlier version
 
 MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
 
@@ -113,12 +116,15 @@ def connect(store: Path) -> duckdb.DuckDBPyConnection:
         raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
     connection = duckdb.connect(config={"memory_limit": MEMORY})
     pattern = str(store / RECORDS / "*" / "*" / "*.parquet").replace("'", "''")
-    columns = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in SCHEMA.items())
+    files = f"read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
     try:
-        connection.execute(
-            f"CREATE VIEW records AS SELECT {columns} "
-            f"FROM read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
+        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {files}").fetchall()}
+        columns = ", ".join(
+            f"{'NULL' if name in LATER and name not in there else quoted}::{kind} AS {quoted}"
+            for name, kind in SCHEMA.items()
+            for quoted in [f'"{name}"']
         )
+        connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {files}")
     except duckdb.Error as error:  # a file that is no Parquet, or lacks a column
         raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
     return connection

@@ -17,11 +17,11 @@ Json = dict[str, Any]
 
 
 class Recorded:
-    """A copy of the recorded session below `folder`."""
+    """A copy of a recorded session below `folder`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = "session") -> None:
         self.folder = folder
-        shutil.copytree(DATA / "session", folder, dirs_exist_ok=True)
+        shutil.copytree(DATA / name, folder, dirs_exist_ok=True)
         self.output = folder / "results"
         self.report = self.output / "reports" / "run-report-0.json"
 
@@ -75,9 +75,10 @@ def s3d(call: str, fs: str = "ram") -> str:
     return f"S3d %fs={fs} %call={call} %scale=smoke"
 
 
-def documents(folder: Path = DATA / "session") -> Iterator[Path]:
+def documents() -> Iterator[Path]:
     """All recorded result documents."""
-    yield from sorted(folder.rglob("result.json"))
+    for name in ("session", "session-all"):
+        yield from sorted((DATA / name).rglob("result.json"))
 
 
 def run_analysis(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis import claims, store
+from analysis import claims, ingest, store
 from analysis.claim_tests import KINDS
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
+from tests.reframe_session import reframe
 
+NOT, REPRODUCED = "not testable here", "reproduced"
 MPIIO, POSIX = s3d("mpiio:collective", "disk"), s3d("posix", "disk")
 NEEDS = {"processes": 2, "samples": 6, "fs_type_not": ["tmpfs"]}
 RATIO = {
@@ -23,12 +27,16 @@ RATIO = {
 
 
 def claim(*tests: dict[str, Any], needs: dict[str, Any] = NEEDS) -> claims.Claim:
-    return claims.Claim("C0", "made up", "nobody", needs, tests, "-n Made")
+    return claims.Claim("C0", "made up", "nobody", needs, tests, ["-n Made"])
 
 
 def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) -> dict[str, Any]:
     connection = store.connect(made.store(folder, sessions))
     return claims.judge(connection, store.Where(), claim(*tests))
+
+
+def _cores(document: dict[str, Any], cores: int | None) -> None:
+    document["system"]["cores_per_node"] = cores
 
 
 def _rename(case: dict[str, Any], name: str) -> None:
@@ -102,17 +110,45 @@ def test_what_is_missing(
     assert row["command"].endswith("-R -r -n Made")
 
 
+@pytest.mark.parametrize(("cores", "verdict"), [(1, NOT), (2, REPRODUCED), (None, REPRODUCED)])
+def test_processes_that_share_cores_decide_nothing(
+    tmp_path: Path, cores: int | None, verdict: str
+) -> None:
+    """Two processes; what they measured is shown all the same."""
+    values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [300] * 6}
+    session = made.session(tmp_path / "s", values)
+    for name, stack in values:
+        session.edit_document(name, stack, partial(_cores, cores=cores))
+    ingest.ingest(session.report, tmp_path / "store")
+    test = {**RATIO, "expect": {"above": 1}}
+    row = claims.judge(store.connect(tmp_path / "store"), store.Where(), claim(test))
+    assert row["verdict"] == verdict
+    assert "3 (3 to 3)" in row["measured"]
+    assert ("on 1 cores, which decides nothing" in row["measured"]) == (verdict == NOT)
+    assert row["missing"] == ("a core for each process" if verdict == NOT else "")
+
+
+def test_a_test_may_need_less_than_its_claim(tmp_path: Path) -> None:
+    values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
+    connection = store.connect(made.store(tmp_path, [values]))
+    test = {**RATIO, "expect": {"above": 1}}
+    most = {**NEEDS, "processes": 64}
+    one = claim(test, {**test, "needs": {"processes": 2}}, needs=most)
+    assert one.processes == 2
+    row = claims.judge(connection, store.Where(), one)
+    assert (row["verdict"], row["cases"]) == ("contradicted", "0 of 1")
+
+
 @pytest.mark.parametrize(
     ("expect", "verdict"),
     [({"above": 0.7, "below": 1.3}, "contradicted"), ({"above": 1.9, "below": 2.1}, "reproduced")],
 )
 def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
     """Bandwidths of 100, 400 and 1600 on 1, 2 and 4 processes: the exponent is 2."""
-    from analysis import ingest
-
     for day, processes in enumerate((1, 2, 4)):
         values = {(MPIIO, "openmpi"): [100 * processes**2] * 6}
         session = made.session(tmp_path / str(day), values, day=day, processes=processes)
+        session.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
         ingest.ingest(session.report, tmp_path / "store")
     test = {"kind": "growth", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "along": "processes", "expect": expect}  # fmt: skip
@@ -123,12 +159,11 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
 
 def test_io_processes_are_processes_too(tmp_path: Path) -> None:
     """Runs with one and two reserved processes have different numbers of processes in all."""
-    from analysis import ingest
-
     for count in (1, 2):
         values = {(MPIIO, "openmpi"): [100 * count] * 6}
         made_here = made.session(tmp_path / str(count), values, day=count, processes=2 + count)
         name = f"{MPIIO} %io_processes={count}"
+        made_here.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
         made_here.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
         ingest.ingest(made_here.report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
@@ -174,6 +209,38 @@ def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows} == {"not testable here"}
     assert all(row["missing"] and "reframe -C" in row["command"] for row in rows)
     assert done.returncode == 0
+
+
+def _asks(side: dict[str, Any], name: str) -> bool:
+    """Whether a test of this name is one that a side of a claim's test is about."""
+    words = dict(re.findall(r"%(\w+)=(\S+)", name))
+    call = words["call"].split(":")
+    method, _, mode = side.get("method", call[0]).partition(":")
+    parameters = {k: str(v) for k, v in side.items() if k in words and k != "processes"}
+    return (
+        (method == call[0] and (not mode or mode == call[1]))
+        and all(words[k] == v for k, v in parameters.items())
+        and not set(side) - {"pattern", "method"} - set(words)
+    )
+
+
+def test_what_a_claim_says_to_run_supplies_what_it_asks_for(tmp_path: Path) -> None:
+    """Each pattern of names finds tests, and each side of each test is among them."""
+    every = reframe(tmp_path, "-l").listed
+    for one in claims.load():
+        chosen: set[str] = set()
+        for options in one.run:
+            words = shlex.split(options)
+            names = [words[i + 1] for i, word in enumerate(words) if word == "-n"]
+            for name in names:  # as ReFrame does it
+                found = {n for n in every if re.search(name, n.replace(" ", ""))}
+                assert found, f"{one.id}: -n {name!r} finds no test"
+                chosen |= found
+        assert {n for n in every if n in chosen and "%scale=paper" in n} == set(), one.id
+        for test in one.tests:
+            for side in [test[s] for s in ("a", "b") if s in test] or [{}]:
+                fits = [n for n in chosen if _asks({**test["where"], **side}, n)]
+                assert fits, f"{one.id}: no test of {side} among {sorted(chosen)}"
 
 
 def test_an_unknown_claim_is_a_usage_error(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.test_analysis_page import CHROMIUM, Tags, chromium
 
 MPIIO = s3d("mpiio:collective")
 SECTIONS = ("scaling", "published", "efficiency", "score_card", "ledger", "claims", "expected",
-            "history")  # fmt: skip
+            "history", "spack")  # fmt: skip
 PROCESSES = (1, 2, 4)
 SESSIONS = 10
 
