@@ -75,8 +75,17 @@ typedef struct {
     void *data;
 } io_part;
 
-/* How a method calls its library. Serial: one process, and no MPI below the library. */
-typedef enum { IO_COLLECTIVE, IO_INDEPENDENT, IO_NONBLOCKING, IO_ORDERED, IO_SERIAL, IO_MODES } io_mode;
+/* How a method calls its library. Multi: collective, one call for several arrays. Serial: one process, and no
+ * MPI below the library. */
+typedef enum {
+    IO_COLLECTIVE,
+    IO_INDEPENDENT,
+    IO_NONBLOCKING,
+    IO_ORDERED,
+    IO_MULTI,
+    IO_SERIAL,
+    IO_MODES
+} io_mode;
 
 typedef struct {
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];

@@ -47,6 +47,8 @@ struct io_method {
     const char *extension; /* of file names that the pattern leaves open, with its dot */
     unsigned modes;        /* bits 1 << io_mode; 0: has none */
     io_mode default_mode;
+    unsigned lacking;          /* modes that it has with another build of its library, */
+    const char *library_lacks; /* and what this one lacks for them */
     unsigned traits;
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);

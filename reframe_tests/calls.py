@@ -75,6 +75,7 @@ CALLS = (
     Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
     Call("cgns", "collective", needs=("hdf5", "cgns"), only_meshes=True),
     Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True),
+    Call("cgns", "multi", needs=("hdf5", "cgns", "cgns-multi"), only_meshes=True),
     Call("cgns", "serial", needs=("hdf5", "cgns"), only_meshes=True, processes=1),
     Call("ioserver", None, inner="posix", servers=1),
     Call("ioserver", None, inner="mpiio", servers=1, needs=("mpiio",)),

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,12 @@ LIBRARIES = (
     ("hdf5", "hdf5", "HDF5_ROOT"),
     ("pnetcdf", "parallel-netcdf", "IOKERNEL_PNETCDF_ROOT"),
     ("cgns", "cgns", "IOKERNEL_CGNS_ROOT"),
+)
+
+# A feature that a library has from some version on: the feature, Spack's package, the version.
+SINCE = (
+    ("cgns-multi", "cgns", (4, 4)),
+    ("cgns-multi", "hdf5", (1, 14)),
 )
 
 MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
@@ -43,6 +50,11 @@ class Package:
     version: str
     hash: str
     prefix: Path
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version's, up to the first word in it."""
+        return tuple(map(int, re.findall(r"(?<![^.])\d+(?=\.|-|$)", self.version)))
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,22 @@ class Environment:
     def prefix(self, name: str) -> Path | None:
         found = self.packages.get(name)
         return found.prefix if found else None
+
+    def lacking(self, features: Sequence[str]) -> list[str]:
+        """What it has not for `features`, as reasons."""
+        absent = [
+            f"has no {package}"
+            for feature, package, _ in LIBRARIES
+            if feature in features and package not in self.packages
+        ]
+        return absent + [
+            f"has {package} {self.packages[package].version}, and {feature} needs "
+            f"{'.'.join(map(str, least))} or newer"
+            for feature, package, least in SINCE
+            if feature in features
+            and package in self.packages
+            and self.packages[package].numbers < least
+        ]
 
     @property
     def mpi_library(self) -> Path:

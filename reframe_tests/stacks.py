@@ -44,11 +44,9 @@ def missing(environ: Any, features: Sequence[str]) -> str | None:
         for need in needs.get(feature, [])
         if not _is_there(need["what"])
     ]
-    lacking += [
-        f"Spack environment {environment.variant} has no {package}"
-        for feature, package, _ in spack.LIBRARIES
-        if environment and feature in features and not environment.prefix(package)
-    ]
+    if environment:
+        said = environment.lacking(features)
+        lacking += [f"Spack environment {environment.variant} {what}" for what in said]
     return f"stack {environ.name}: {', '.join(lacking)}" if lacking else None
 
 

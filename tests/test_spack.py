@@ -68,6 +68,29 @@ def test_versions_and_hashes_are_provenance(fake: FakeSpack, tmp_path: Path) -> 
     assert found.lock == fake.environments / "one" / "spack.lock"
 
 
+OLD = ["has hdf5 1.10.11, and cgns-multi needs 1.14 or newer"]
+
+
+@pytest.mark.parametrize(
+    ("cgns", "hdf5", "reasons"),
+    [
+        ("4.4.0", "1.14.3", []),
+        ("4.5.0", "1.14.1-2", []),
+        ("4.4.0", "1.10.11", OLD),
+        ("4.3.0", "1.10.11", ["has cgns 4.3.0, and cgns-multi needs 4.4 or newer", *OLD]),
+    ],
+)
+def test_a_library_that_is_too_old(
+    fake: FakeSpack, tmp_path: Path, cgns: str, hdf5: str, reasons: list[str]
+) -> None:
+    packages = {"mpich": ("4.2.1", tmp_path), "cgns": (cgns, tmp_path), "hdf5": (hdf5, tmp_path)}
+    fake.environment("one", packages, {"mpi": "mpich"})
+    found = spack.find.__wrapped__("one")
+    assert isinstance(found, spack.Environment)
+    assert found.lacking(["mpi", "hdf5", "cgns", "cgns-multi"]) == reasons
+    assert found.lacking(["hdf5", "pnetcdf"]) == ["has no parallel-netcdf"]
+
+
 def test_what_jobs_source_adds_to_their_own_path(fake: FakeSpack, tmp_path: Path) -> None:
     whole(fake, tmp_path)
     spack.find.cache_clear()

@@ -5,10 +5,10 @@
 #include "options.h"
 #include "run.h"
 
-static json_t *modes_of(const io_method *m) {
+static json_t *names_of(unsigned bits) {
     json_t *modes = json_array();
     for (int i = 0; i < IO_MODES; i++)
-        if (m && m->modes >> i & 1) json_array_append_new(modes, json_string(io_mode_name((io_mode)i)));
+        if (bits >> i & 1) json_array_append_new(modes, json_string(io_mode_name((io_mode)i)));
     return modes;
 }
 
@@ -68,12 +68,14 @@ static json_t *list_json(void) {
         const io_method *m = entries[i].method;
         char reason[128];
         snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
-        json_array_append_new(methods, json_pack("{s:s,s:b,s:s,s:o,s:s?,s:o,s:b,s:s?}", "name",
-                                                 entries[i].name, "available", m != NULL, "summary",
-                                                 m ? m->summary : "", "modes", modes_of(m), "default_mode",
-                                                 m && m->modes ? io_mode_name(m->default_mode) : NULL,
-                                                 "options", options_of(m), "writes_alone",
-                                                 io_method_writes_alone(m), "reason", m ? NULL : reason));
+        const char *lacks = m && m->lacking ? m->library_lacks : NULL;
+        json_array_append_new(
+            methods,
+            json_pack("{s:s,s:b,s:s,s:o,s:o,s:s?,s:s?,s:o,s:b,s:s?}", "name", entries[i].name, "available",
+                      m != NULL, "summary", m ? m->summary : "", "modes", names_of(m ? m->modes : 0),
+                      "lacking_modes", names_of(m ? m->lacking : 0), "library_lacks", lacks, "default_mode",
+                      m && m->modes ? io_mode_name(m->default_mode) : NULL, "options", options_of(m),
+                      "writes_alone", io_method_writes_alone(m), "reason", m ? NULL : reason));
     }
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++)
@@ -97,6 +99,9 @@ static void print_list(const json_t *list) {
                json_string_value(json_object_get(entry, there ? "summary" : "reason")));
         json_array_foreach(json_object_get(entry, "modes"), j, mode)
             printf("%s%s", j ? ", " : "; modes: ", json_string_value(mode));
+        json_array_foreach(json_object_get(entry, "lacking_modes"), j, mode)
+            printf("; not %s: this build lacks %s", json_string_value(mode),
+                   json_string_value(json_object_get(entry, "library_lacks")));
         putchar('\n');
     }
 }

@@ -15,8 +15,12 @@ static const struct {
 };
 
 static const char *const modes[IO_MODES] = {
-    [IO_COLLECTIVE] = "collective", [IO_INDEPENDENT] = "independent", [IO_NONBLOCKING] = "nonblocking",
-    [IO_ORDERED] = "ordered",       [IO_SERIAL] = "serial",
+    [IO_COLLECTIVE] = "collective",
+    [IO_INDEPENDENT] = "independent",
+    [IO_NONBLOCKING] = "nonblocking",
+    [IO_ORDERED] = "ordered",
+    [IO_MULTI] = "multi",
+    [IO_SERIAL] = "serial",
 };
 
 const char *io_type_name(io_type type) { return types[type].name; }

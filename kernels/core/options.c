@@ -37,7 +37,7 @@ enum {
 
 static const io_option common[] = {
     {"method", METHOD, "M", "how it is written and read (see --list)"},
-    {"mode", MODE, "MODE", "collective, independent, nonblocking, ordered or serial"},
+    {"mode", MODE, "MODE", "collective, independent, nonblocking, ordered, multi or serial"},
     {"dir", DIR, "D", "an existing, writable directory"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
@@ -82,7 +82,8 @@ static int set_mode(io_run *run, const char *value, io_error *error) {
     run->mode_given = true;
     if (!io_mode_find(value, &run->mode)) return 0;
     return io_fail_usage(
-        error, "--mode %s is unknown; right is collective, independent, nonblocking, ordered or serial",
+        error,
+        "--mode %s is unknown; right is collective, independent, nonblocking, ordered, multi or serial",
         value);
 }
 
@@ -220,6 +221,9 @@ static int check_mode(io_run *run, uint64_t processes, io_error *error) {
     if (!m->modes)
         return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name,
                              io_mode_name(run->mode));
+    if (m->lacking >> run->mode & 1)
+        return io_fail_usage(error, "--mode %s: this build of method %s lacks %s; right is %s",
+                             io_mode_name(run->mode), m->name, m->library_lacks, names);
     return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, io_mode_name(run->mode),
                          names);
 }

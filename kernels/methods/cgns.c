@@ -1,9 +1,9 @@
 /* cgns: one CGNS file on HDF5, through the CGNS library's own calls.
  *
  * collective and independent are cgp_pio_mode's: cgp_ calls, which first make every node of the file
- * (define), then fill and read them in parts. serial: one process and the cg_ calls of before, each of which
- * makes its node and writes it. All zones are in one base; a zone's fields are in one solution, its user's
- * arrays in one UserDefinedData_t.
+ * (define), then fill and read them in parts; multi is collective, with one call for the arrays of a zone.
+ * serial: one process and the cg_ calls of before, each of which makes its node and writes it. All zones are
+ * in one base; a zone's fields are in one solution, its user's arrays in one UserDefinedData_t.
  *
  * The library keeps its communicator, hints and mode for the whole program: they are set before each open. */
 #include "cgns_file.h"
@@ -105,6 +105,37 @@ static bool is_first(const io_schema *s, int dataset, bool of_role) {
     return true;
 }
 
+/* The HDF5 file below, to be closed; -1 with a message. */
+static hid_t hdf5_of(cgns_file *f) {
+    double root;
+    hid_t group;
+    if (cg_root_id(f->id, &root)) return io_cgns_fail(f, "cg_root_id");
+    memcpy(&group, &root, sizeof group); /* the library keeps HDF5's identifiers in doubles */
+    hid_t id = H5Iget_file_id(group);
+    return id < 0 ? io_hdf5_fail(f->base.ctx, "H5Iget_file_id", f->base.path) : id;
+}
+
+/* Where SIDS puts it. In mode serial it is not there before it is written. */
+static hid_t open_data(cgns_file *f, hid_t in, int dataset) {
+    const io_dataset *d = &f->base.schema->datasets[dataset];
+    char path[IO_MAX_PATH];
+    snprintf(path, sizeof path, "/" IO_CGNS_BASE "/" IO_CGNS_ZONE "/", d->zone + 1);
+    size_t used = strlen(path);
+    snprintf(path + used, sizeof path - used, io_cgns_role_of(f, dataset)->path, d->node);
+    return H5Dopen2(in, path, H5P_DEFAULT);
+}
+
+static int open_all(cgns_file *f) {
+    hid_t id = hdf5_of(f);
+    int status = id < 0 ? -1 : 0;
+    for (int i = 0; !status && i < f->base.schema->ndatasets; i++) {
+        f->data[i] = open_data(f, id, i);
+        if (f->data[i] < 0) status = io_hdf5_fail(f->base.ctx, "H5Dopen2", f->base.path);
+    }
+    if (id >= 0) H5Fclose(id);
+    return status;
+}
+
 static int define(io_file *file) {
     cgns_file *f = (cgns_file *)file;
     const io_schema *s = file->schema;
@@ -118,7 +149,7 @@ static int define(io_file *file) {
         if (f->creating && role->make_parent && is_first(s, i, true) && role->make_parent(f, i)) return -1;
         if (f->creating ? role->make && role->make(f, i) : role->find(f, i)) return -1;
     }
-    return 0;
+    return f->data ? open_all(f) : 0;
 }
 
 /* A call in which nobody else takes part may be left out where there is nothing to move: but for reading
@@ -129,37 +160,38 @@ static bool may_leave_out(const cgns_file *f) {
     return f->creating ? !together || strcmp(together, "true") : together && !strcmp(together, "false");
 }
 
+io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part) {
+    const int ndims = schema->datasets[part->dataset].ndims;
+    io_cgns_range range = {.data = io_part_elements(schema, part) ? part->data : NULL};
+    for (int k = 0; k < ndims; k++) {
+        range.first[k] = (cgsize_t)part->start[ndims - 1 - k] + 1;
+        range.last[k] = range.first[k] + (cgsize_t)part->count[ndims - 1 - k] - 1;
+    }
+    return range;
+}
+
+static int move_one(cgns_file *f, const io_part *part, bool writing) {
+    const io_cgns_range range = io_cgns_range_of(f->base.schema, part);
+    const io_cgns_role *role = io_cgns_role_of(f, part->dataset);
+    if (!range.data && may_leave_out(f)) return 0;
+    f->base.calls++;
+    return writing ? role->write(f, part->dataset, &range) : role->read(f, part->dataset, &range);
+}
+
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
     cgns_file *f = (cgns_file *)file;
-    for (int i = 0; i < n; i++) {
-        const io_dataset *d = &file->schema->datasets[parts[i].dataset];
-        bool empty = !io_part_elements(file->schema, &parts[i]);
-        io_cgns_range range = {.data = empty ? NULL : parts[i].data};
-        if (empty && may_leave_out(f)) continue;
-        for (int k = 0; k < d->ndims; k++) {
-            range.first[k] = (cgsize_t)parts[i].start[d->ndims - 1 - k] + 1;
-            range.last[k] = range.first[k] + (cgsize_t)parts[i].count[d->ndims - 1 - k] - 1;
-        }
-        file->calls++;
-        const io_cgns_role *role = io_cgns_role_of(f, parts[i].dataset);
-        if (writing ? role->write(f, parts[i].dataset, &range) : role->read(f, parts[i].dataset, &range))
-            return -1;
+    for (int i = 0, alike = 1; i < n; i += alike) {
+#ifdef IOKERNEL_CGNS_MULTI
+        if (f->data) alike = io_cgns_alike(f, parts + i, n - i);
+        if (alike > 1 && io_cgns_move_alike(f, parts + i, alike, writing)) return -1;
+#endif
+        if (alike == 1 && move_one(f, parts + i, writing)) return -1;
     }
     return 0;
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
-
-/* The HDF5 file below, to be closed; -1 with a message. */
-static hid_t hdf5_of(cgns_file *f) {
-    double root;
-    hid_t group;
-    if (cg_root_id(f->id, &root)) return io_cgns_fail(f, "cg_root_id");
-    memcpy(&group, &root, sizeof group); /* the library keeps HDF5's identifiers in doubles */
-    hid_t id = H5Iget_file_id(group);
-    return id < 0 ? io_hdf5_fail(f->base.ctx, "H5Iget_file_id", f->base.path) : id;
-}
 
 static int sync_file(io_file *file) {
     hid_t id = hdf5_of((cgns_file *)file);
@@ -175,16 +207,10 @@ static int hints(io_file *file, MPI_Info *used) {
     return status;
 }
 
-/* Where SIDS puts it. In mode serial it is not there before it is written. */
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     cgns_file *f = (cgns_file *)file;
-    const io_dataset *d = &file->schema->datasets[dataset];
-    char path[IO_MAX_PATH];
     haddr_t at = HADDR_UNDEF;
-    snprintf(path, sizeof path, "/" IO_CGNS_BASE "/" IO_CGNS_ZONE "/", d->zone + 1);
-    size_t used = strlen(path);
-    snprintf(path + used, sizeof path - used, io_cgns_role_of(f, dataset)->path, d->node);
-    hid_t id = hdf5_of(f), data = id < 0 ? -1 : H5Dopen2(id, path, H5P_DEFAULT);
+    hid_t id = hdf5_of(f), data = id < 0 ? -1 : open_data(f, id, dataset);
     if (data >= 0) {
         at = H5Dget_offset(data);
         H5Dclose(data);
@@ -197,6 +223,8 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
 static int close_file(io_file *file) {
     cgns_file *f = (cgns_file *)file;
     file->calls++;
+    for (int i = 0; f->data && i < file->schema->ndatasets; i++)
+        if (f->data[i] > 0) H5Dclose(f->data[i]);
     int code = f->serial ? cg_close(f->id) : cgp_close(f->id);
     int status = code ? io_cgns_fail(f, f->serial ? "cg_close" : "cgp_close") : 0;
     io_cgns_release(f);
@@ -207,11 +235,19 @@ static void version(char *text, size_t size) {
     snprintf(text, size, "%d.%d.%d", CGNS_VERSION / 1000, CGNS_VERSION / 100 % 10, CGNS_VERSION / 10 % 10);
 }
 
+#ifdef IOKERNEL_CGNS_MULTI
+#define MULTI (1 << IO_MULTI)
+#else
+#define MULTI 0
+#endif
+
 const io_method io_method_cgns = {
     .name = "cgns",
     .summary = "one CGNS file on HDF5 through the CGNS library",
     .extension = ".cgns",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_SERIAL,
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | MULTI | 1 << IO_SERIAL,
+    .lacking = 1 << IO_MULTI & ~MULTI,
+    .library_lacks = "calls for several arrays (CGNS 4.4 on HDF5 1.14, or newer)",
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

@@ -15,6 +15,7 @@ typedef struct {
     bool creating, serial;
     int id, in_base;   /* the library's numbers of file and base */
     int *zone, *index; /* of each data set: its zone's number, and its own among its kind there */
+    hid_t *data;       /* in mode multi: of each data set, held open; else NULL */
 } cgns_file;
 
 /* Vertices or elements from first to last, counted from 1, the fastest dimension first. Without data the
@@ -35,6 +36,7 @@ typedef struct {
 
 /* cgns.c */
 int io_cgns_fail(const cgns_file *f, const char *call); /* with the library's message */
+io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part);
 
 /* cgns_open.c */
 int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
@@ -57,6 +59,13 @@ int io_cgns_find_coordinate(cgns_file *f, int dataset);
 int io_cgns_find_section(cgns_file *f, int dataset);
 int io_cgns_find_field(cgns_file *f, int dataset);
 int io_cgns_find_array(cgns_file *f, int dataset);
+
+/* cgns_multi.c, where the library has calls for several arrays. How many parts, from the first, one call
+ * moves: 1 for none of those. */
+#ifdef IOKERNEL_CGNS_MULTI
+int io_cgns_alike(const cgns_file *f, const io_part *parts, int n);
+int io_cgns_move_alike(cgns_file *f, const io_part *parts, int n, bool writing);
+#endif
 
 /* cgns_metadata.c: the key in an MPI_Info that the file is opened with; its value is true or false. */
 #define IO_CGNS_METADATA_KEY "iogauge_coll_metadata"

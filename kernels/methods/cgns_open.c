@@ -83,7 +83,7 @@ static int open_parallel(cgns_file *f, int mode) {
     if (!code) call = "cgp_mpi_info", code = cgp_mpi_info(info);
     if (!code)
         call = "cgp_pio_mode",
-        code = cgp_pio_mode(ctx->mode == IO_COLLECTIVE ? CGP_COLLECTIVE : CGP_INDEPENDENT);
+        code = cgp_pio_mode(ctx->mode == IO_INDEPENDENT ? CGP_INDEPENDENT : CGP_COLLECTIVE);
     if (!code) call = "cgp_open", code = cgp_open(f->base.path, mode, &f->id);
     int status = code ? io_cgns_fail(f, call) : 0;
     cgp_mpi_info(MPI_INFO_NULL); /* HDF5 has a copy */
@@ -108,11 +108,14 @@ int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, 
     if (!f) return -1;
     f->creating = creating;
     f->serial = ctx->mode == IO_SERIAL;
+    const bool multi = ctx->mode == IO_MULTI;
     f->zone = calloc((size_t)schema->ndatasets, sizeof *f->zone);
     f->index = calloc((size_t)schema->ndatasets, sizeof *f->index);
+    f->data = multi ? calloc((size_t)schema->ndatasets, sizeof *f->data) : NULL;
     f->base.calls++;
-    int mode = creating ? CG_MODE_WRITE : CG_MODE_READ, status;
-    if (!f->zone || !f->index)
+    /* cgp_coord_multi_read_data refuses a file that cannot be written. */
+    int mode = creating ? CG_MODE_WRITE : multi ? CG_MODE_MODIFY : CG_MODE_READ, status;
+    if (!f->zone || !f->index || (multi && !f->data))
         status = io_fail(ctx->error, "out of memory for %d data sets: %s", schema->ndatasets, path);
     else
         status = f->serial ? open_serial(f, mode) : open_parallel(f, mode);
@@ -127,5 +130,6 @@ int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, 
 void io_cgns_release(cgns_file *f) {
     free(f->zone);
     free(f->index);
+    free(f->data);
     free(f);
 }

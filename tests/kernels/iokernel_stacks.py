@@ -33,6 +33,8 @@ MODES: dict[str, tuple[str | None, ...]] = {
 }
 # Only for patterns that are meshes: test_kernel_cgns.py.
 MESH_MODES: dict[str, tuple[str | None, ...]] = {"cgns": ("collective", "independent", "serial")}
+# What Debian's libraries are too old for.
+LACKING_MODES = {"cgns": ("multi",)}
 SERVED = ("ioserver",)  # need processes of their own: test_kernel_ioserver.py
 
 

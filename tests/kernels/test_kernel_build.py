@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from iokernel_stacks import MESH_MODES, MODES, Stack
+from iokernel_stacks import LACKING_MODES, MESH_MODES, MODES, Stack
 
 GIB = 2**30
 
@@ -31,6 +31,9 @@ def test_list(stack: Stack) -> None:
     assert {"s3d", "ior"} <= {p["name"] for p in found["patterns"]}
     modes = {m["name"]: tuple(m["modes"]) or (None,) for m in found["methods"]}
     assert modes == {**MODES, **MESH_MODES}
+    lacking = {m["name"]: tuple(m["lacking_modes"]) for m in found["methods"] if m["lacking_modes"]}
+    assert lacking == LACKING_MODES
+    assert all(bool(m["library_lacks"]) == bool(m["lacking_modes"]) for m in found["methods"])
     assert all(m["available"] and m["reason"] is None for m in found["methods"])
     assert ("Open MPI" if stack.name == "openmpi" else "MPICH") in found["libraries"]["mpi"]
     assert set(found["libraries"]) == {"mpi", "hdf5", "pnetcdf", "cgns"}

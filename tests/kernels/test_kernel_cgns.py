@@ -244,6 +244,7 @@ def test_collective_metadata(stack: Stack, setting: str, mode: str, tmp_path: Pa
             ["s3d", "--grid", "8x6x4", *CGNS],
             ["writes meshes", "this pattern is none", "zones"],
         ),
+        ([*UNSTRUCTURED, *CGNS, "--mode", "multi"], ["multi", "lacks", "CGNS 4.4", "collective"]),
         ([*UNSTRUCTURED, *CGNS, "--mode", "serial"], ["serial", "one process", "-n 1"]),
         (
             [*UNSTRUCTURED, *CGNS, "--hint", "hdf5_chunk=block"],
