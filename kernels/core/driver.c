@@ -150,7 +150,7 @@ static int move_all(flight *f) {
 }
 
 /* The text files beside go with the first file. */
-static bool has_texts(const flight *f) { return !f->number && io_own_files(f->session->what); }
+static bool has_texts(const flight *f) { return !f->number && f->session->own_files; }
 
 static int verify_part(const flight *f, const io_part *part) {
     const io_case *c = f->session->what;
@@ -212,7 +212,7 @@ static int phase(flight *f, io_phase which, int (*work)(flight *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);
     int status = 0;
-    if (which == IO_CREATE && io_own_files(f->session->what)) status = io_make_directory(f->session, f->step);
+    if (which == IO_CREATE && f->session->own_files) status = io_make_directory(f->session, f->step);
     if (io_take_turn(f->session)) status = -1;
     if (!status) work(f);
     io_pass_turn(f->session);
@@ -322,6 +322,7 @@ int io_measure(io_session *s, io_sample *sample) {
     int status = 0;
     *sample = (io_sample){0};
     s->began = 0;
+    s->own_files = io_own_files(c);
     if (s->write) io_remove_own(s); /* fresh files: overwriting is another measurement */
     for (uint64_t step = 0; s->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);

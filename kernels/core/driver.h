@@ -85,6 +85,7 @@ typedef struct {
     char *buffer; /* this process's data of one step */
     uint64_t repeat;
     bool write, read, verify, keep;
+    bool own_files;  /* each process has files of its own; io_measure sets it */
     double began;    /* when the repeat's first file was about to be created; 0: not yet */
     uint64_t stored; /* bytes of the files that this process looked at */
     io_found *found; /* NULL for ceilings: nothing is verified or recorded */

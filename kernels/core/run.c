@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "hints.h"
 
 #define ALIGNMENT 4096
+#define HUGE_PAGE ((uint64_t)2 << 20)
 
 /* Everything that a run holds, so that one place frees it. */
 typedef struct {
@@ -28,6 +30,16 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
     io_check_dir(run->dir, need / (uint64_t)world->nodes, &world->error);
     if (!world->error.set) io_filesystem_of(run->dir, &report->filesystem, &world->error);
     return io_agree(world);
+}
+
+/* In huge pages where it can be, as many computers give them to everybody: with small ones, making and moving
+ * data is bound by looking pages up. Touched, so that the first page faults are not timed. NULL: no memory.
+ */
+static void *data_buffer(uint64_t size) {
+    void *buffer = NULL;
+    if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
+    madvise(buffer, size, MADV_HUGEPAGE); /* advice: a kernel without them refuses, and all goes on */
+    return memset(buffer, 0, size);
 }
 
 static int prepare(const io_run *run, io_world *world, whole *w) {
@@ -62,14 +74,12 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
     uint64_t size = (w->report.largest_share / ALIGNMENT + 1) * ALIGNMENT;
-    void *buffer = NULL;
-    if (posix_memalign(&buffer, ALIGNMENT, size) || !w->samples || !w->report.scratch ||
-        (run->ceilings && !w->ceilings) || (direct && !w->direct))
+    void *buffer = data_buffer(size);
+    if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
+        (direct && !w->direct))
         io_fail(&world->error,
                 "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)size);
-    else
-        memset(buffer, 0, size); /* touched, so that the first page faults are not timed */
     w->session = (io_session){.world = world,
                               .what = &w->what,
                               .buffer = buffer,

@@ -12,8 +12,8 @@
 #define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (i))))
 #endif
 
-/* The hash multiplies 64-bit words, which only the newest vector instructions do at once: the program
- * chooses when it starts, and runs everywhere. A sanitizer is not ready for such a choice. */
+/* The widest vector instructions that the machine has: the program chooses when it starts, and runs
+ * everywhere. A sanitizer is not ready for such a choice. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12 &&                    \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -21,15 +21,25 @@
 #define WIDEST
 #endif
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), with one multiplication left out. In a loop over
- * consecutive x the first step is an addition, which is half the work. */
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), with one multiplication left out: for keys. */
 #define STEP 0x9E3779B97F4A7C15u
-static inline uint64_t finish(uint64_t x) {
+static inline uint64_t mix(uint64_t x) {
+    x *= STEP;
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
     return x ^ (x >> 29);
 }
-static inline uint64_t mix(uint64_t x) { return finish(x * STEP); }
+
+/* Folds a multiple of STEP to the word of that number: different ones stay different, as each line can be
+ * undone. No product, which AVX2 lacks for 64 bits; in a loop the next multiple is an addition. That
+ * neighbours are correlated does no harm: values must tell places apart, and no file system be able to
+ * compress them. */
+static inline uint64_t fold(uint64_t x) {
+    x ^= x >> 32;
+    x += x << 21;
+    return x ^ (x >> 29);
+}
+static inline uint64_t word_of(uint64_t number) { return fold(number * STEP); }
 
 uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step) {
     return mix(mix(seed + 1) + mix((uint64_t)dataset + 1) * 3 + step * 0xA24BAED4963EE407u);
@@ -47,11 +57,11 @@ static inline uint64_t as_bytes(uint64_t word) { return word; }
 
 uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
     switch (type) {
-    case IO_BYTE: return WORD_BYTE(as_bytes(mix(key + index / 8)), index % 8);
-    case IO_INT32: return WORD_HALF(as_int32(mix(key + index / 2)), index % 2);
-    case IO_INT64: return as_int64(mix(key + index));
-    case IO_FLOAT32: return WORD_HALF(as_float32(mix(key + index / 2)), index % 2);
-    default: return as_float64(mix(key + index));
+    case IO_BYTE: return WORD_BYTE(as_bytes(word_of(key + index / 8)), index % 8);
+    case IO_INT32: return WORD_HALF(as_int32(word_of(key + index / 2)), index % 2);
+    case IO_INT64: return as_int64(word_of(key + index));
+    case IO_FLOAT32: return WORD_HALF(as_float32(word_of(key + index / 2)), index % 2);
+    default: return as_float64(word_of(key + index));
     }
 }
 
@@ -63,7 +73,7 @@ typedef uint64_t any64 __attribute__((aligned(1), may_alias));
     do {                                                                                                     \
         any64 *restrict out = data;                                                                          \
         uint64_t x = (key + first) * STEP;                                                                   \
-        for (uint64_t i = 0; i < words; i++, x += STEP) out[i] = as(finish(x));                              \
+        for (uint64_t i = 0; i < words; i++, x += STEP) out[i] = as(fold(x));                                \
     } while (0)
 
 WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first, uint64_t words) {
@@ -81,7 +91,7 @@ WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t f
     do {                                                                                                     \
         const any64 *in = data;                                                                              \
         uint64_t sum = 0, x = (key + first) * STEP;                                                          \
-        for (uint64_t i = 0; i < words; i++, x += STEP) sum |= in[i] ^ as(finish(x));                        \
+        for (uint64_t i = 0; i < words; i++, x += STEP) sum |= in[i] ^ as(fold(x));                          \
         return sum != 0;                                                                                     \
     } while (0)
 

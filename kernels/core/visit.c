@@ -20,7 +20,7 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
                  char path[IO_MAX_PATH]) {
     const io_case *c = s->what;
     char name[IO_MAX_PATH / 2];
-    if (io_own_files(c))
+    if (s->own_files)
         io_own_name(c, step, owner, number, name, sizeof name);
     else
         c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
@@ -34,7 +34,7 @@ typedef void visit_file(io_session *session, const char *path);
  * it is this process's to visit; process 0 has the text files too. */
 static void visit_step(io_session *s, uint64_t step, bool shared, uint64_t most, visit_file *visit) {
     char path[IO_MAX_PATH];
-    bool own = io_own_files(s->what);
+    bool own = s->own_files;
     uint64_t n = io_series_length(s->what);
     for (uint64_t i = 0; (own || shared) && i < n && i < most; i++)
         if (!io_file_path(s, step, (uint64_t)s->world->rank, i, path)) visit(s, path);

@@ -29,10 +29,10 @@ def _mix(x: int) -> int:
     return x ^ x >> 29
 
 
-def _mix_all(x: Words) -> Words:
-    x = x * np.uint64(0x9E3779B97F4A7C15)
+def _words_of(numbers: Words) -> Words:
+    x = numbers * np.uint64(0x9E3779B97F4A7C15)
     x = x ^ x >> np.uint64(32)
-    x = x * np.uint64(0xD6E8FEB86659FD93)
+    x = x + (x << np.uint64(21))
     return np.asarray(x ^ x >> np.uint64(29))
 
 
@@ -41,7 +41,7 @@ def key(seed: int, dataset: int, step: int) -> int:
 
 
 def _words(of: int, first: int, count: int) -> Words:
-    return _mix_all(np.uint64(of) + np.arange(first, first + count, dtype=np.uint64))
+    return _words_of(np.uint64(of) + np.arange(first, first + count, dtype=np.uint64))
 
 
 def float64(of: int, count: int) -> Floats:
