@@ -17,6 +17,8 @@ OPTIONS = {
     "openmpi": [
         *("--hostfile $PBS_NODEFILE", "--map-by node"),
         *(f"--mca plm_rsh_agent {RSH}", "--mca plm_rsh_no_tree_spawn 1"),
+        # Else its daemon leaves the task that PBS started, which ends it, now and then too soon.
+        "--leave-session-attached",
     ],
     "mpich": ["-launcher rsh", f"-launcher-exec {RSH}"],
 }
