@@ -49,7 +49,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch]
-	shellcheck environments/debian/*.sh containers/*.sh .ci/run
+	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test

@@ -25,10 +25,11 @@ FROM_ENVIRONMENT = {
 @dataclass(frozen=True)
 class Hints:
     """`mpi`: keys of MPI_Info, the libraries' own (`nc_header_align_size`) among them.
-    `environment`: variables."""
+    `environment`: variables. `ways`: of those hints, the names of their variables."""
 
     mpi: Mapping[str, str]
     environment: Mapping[str, str]
+    ways: Mapping[str, str]
 
 
 def parse_hints(text: str) -> dict[str, str]:
@@ -53,5 +54,5 @@ def variable(key: str) -> str | None:
 def sort_hints(hints: Mapping[str, str]) -> Hints:
     """Each to where its library looks for it."""
     mpi = {key: value for key, value in hints.items() if variable(key) is None}
-    environment = {name: value for key, value in hints.items() if (name := variable(key))}
-    return Hints(mpi, environment)
+    ways = {key: name for key in hints if (name := variable(key))}
+    return Hints(mpi, {name: hints[key] for key, name in ways.items()}, ways)

@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from reframe_tests.hints import sort_hints
 from reframe_tests.mounts import IN_MEMORY
 from reframe_tests.verdict import SCHEMA, Wrong
 
@@ -120,6 +121,7 @@ def _asked(asked: Asked, argv: list[str], parameters: dict[str, Any]) -> dict[st
         "mode": asked.mode,
         "directory": asked.directory,
         "hints": asked.hints,
+        "hints_environment": sort_hints(asked.hints).ways,
         "prefix": asked.prefix,
         "steps": 1,
         "repeats": parameters["repetitions"],

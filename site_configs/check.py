@@ -13,6 +13,12 @@ from reframe_tests.spelling import unknown
 from reframe_tests.striping import ANSWERS, in_bytes
 
 STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
+LAUNCHERS = ("stack", "runjob", "mpirun-bgp", "poe", "mpiexec-mpt")
+STOCK_LAUNCHERS = (
+    *("local", "srun", "mpirun", "mpiexec", "mpirun-openmpi", "mpirun-intelmpi", "srunalloc"),
+    *("alps", "ibrun", "lrun", "lrun-gpu", "upcrun", "upcxx-run", "clush", "pdsh", "ssh"),
+)
+NEEDED = ("name", "scheduler", "launcher", "environs")
 EXTRAS = ("nodes", "memory", "per_node", "blocks", "job_type", "filesystems")
 ENTRY = (
     *("path", "type", "note", "create", "mounted_as", "prefix", "hints", "striping"),
@@ -26,13 +32,25 @@ def problems(site: dict[str, Any]) -> Iterator[str]:
     stacks = {environ["name"] for environ in site["environments"]}
     for system in site["systems"]:
         for part in system["partitions"]:
-            at = f"{system['name']}:{part['name']}"
-            if part["scheduler"] not in (*SCHEDULERS, *STOCK):
-                yield f"{at}.scheduler: {unknown(part['scheduler'], SCHEDULERS)}"
-            for name in part["environs"]:
-                if name not in stacks:
-                    yield f"{at}.environs: {unknown(name, stacks)}"
-            yield from of_extras(f"{at}.extras", part.get("extras", {}))
+            yield from of_partition(system["name"], part, stacks)
+
+
+def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterator[str]:
+    """Keys that are too many are found by ReFrame itself, unless one that is needed is missing."""
+    at = f"{system}:{part.get('name', '?')}"
+    if missing := [key for key in NEEDED if key not in part]:
+        yield from (f"{at}.{key}: missing; there are {', '.join(part)}" for key in missing)
+        return
+    if part["scheduler"] not in (*SCHEDULERS, *STOCK):
+        yield f"{at}.scheduler: {unknown(part['scheduler'], SCHEDULERS)}"
+    if part["launcher"] not in (*LAUNCHERS, *STOCK_LAUNCHERS):
+        yield f"{at}.launcher: {unknown(part['launcher'], (*LAUNCHERS, *STOCK_LAUNCHERS))}"
+    for name in part["environs"]:
+        if name not in stacks:
+            yield f"{at}.environs: {unknown(name, stacks)}"
+    if "extras" not in part:
+        yield f"{at}.extras: missing; there are {', '.join(part)}"
+    yield from of_extras(f"{at}.extras", part.get("extras", {}))
 
 
 def of_extras(at: str, extras: dict[str, Any]) -> Iterator[str]:

@@ -30,6 +30,11 @@ COMMANDS = {
 SUBMIT = ("qsub", "llsubmit")
 QUERY = ("qstat", "llq")
 PBS_LETTERS = {"running": "R", "pending": "Q"}
+# With a history, as OpenPBS was seen to say, and without.
+GONE = {
+    "pbs": "{} Job has finished, use -x or -H to obtain historical job information",
+    "torque": "Unknown Job Id {}",
+}
 LETTERS = {
     "pbs": PBS_LETTERS,
     "torque": PBS_LETTERS,
@@ -171,10 +176,11 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
         print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = {letter}")
         print("    exec_host = n1/0+n2/0\n" if state == "running" else "")
     elif kind == "pbs" and arguments[0] == "-xf":
-        print(f"Job Id: {number}.server\n    job_state = F\n    Exit_status = ", end="")
-        print(jobs.status(number))
+        print(f"Job Id: {number}.server\n    job_state = F")
+        if jobs.has_started(number):
+            print(f"    Exit_status = {jobs.status(number)}")
     else:
-        print(f"qstat: {number}.server Job has finished, use -x or -H", file=sys.stderr)
+        print(f"qstat: {GONE[kind].format(f'{number}.server')}", file=sys.stderr)
         return 35 if kind == "pbs" else 153
     return 0
 

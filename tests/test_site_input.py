@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,52 @@ def test_a_site_without_a_batch_system_is_checked_too(site: str, tmp_path: Path)
     assert session.status == 1
     assert f"{path}: {site}:" in session.text
     assert "extras: 'nodse' is unknown; did you mean 'nodes'?" in session.text
+
+
+def site_of(**partition: object) -> dict[str, Any]:
+    batch = {
+        "name": "batch",
+        "scheduler": "pbs.j2",
+        "launcher": "stack",
+        "environs": ["mpich"],
+        "extras": {"filesystems": {"disk": {"path": "/disk", "type": "ext4"}}},
+    } | partition
+    batch = {key: value for key, value in batch.items() if value is not None}
+    return {
+        "systems": [{"name": "dawn", "partitions": [batch]}],
+        "environments": [{"name": "mpich"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"launcher": "stakc"}, ["dawn:batch.launcher: 'stakc' is unknown; did you mean 'stack'?"]),
+        ({"scheduler": "pbs.j3"}, ["dawn:batch.scheduler: 'pbs.j3' is unknown; did you mean "]),
+        ({"environs": None, "envirosn": []}, ["dawn:batch.environs: missing; there are name, "]),
+        (
+            {"extras": None, "extrsa": {}},
+            ["dawn:batch.extras: missing; there are name, ", "dawn:batch.extras.filesystems: "],
+        ),
+        ({}, []),
+    ],
+)
+def test_a_partition_is_checked(wrong: dict[str, object], said: list[str]) -> None:
+    found = list(check.problems(site_of(**wrong)))
+    assert len(found) == len(said)
+    for problem, beginning in zip(found, said, strict=True):
+        assert problem.startswith(beginning)
+
+
+def test_the_launchers_that_are_checked_are_those_that_there_are() -> None:
+    """ReFrame has no public list of its own; it finds each by its name, and loads them for that."""
+    from reframe.core import backends
+
+    import reframe_tests.launchers  # noqa: F401: registers ours
+
+    for name in (*check.LAUNCHERS, *check.STOCK_LAUNCHERS):
+        backends.getlauncher(name)
+    assert set(backends._launchers) == {*check.LAUNCHERS, *check.STOCK_LAUNCHERS}
 
 
 def test_a_file_system_of_another_name_is_refused(tmp_path: Path) -> None:

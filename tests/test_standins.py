@@ -133,7 +133,7 @@ def test_a_job_that_does_not_start_in_time_is_cancelled(
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
-# Torque's back end is the same code as PBS's, and both wait half a minute here.
+# Torque's back end is the same code as PBS's, and without a history waits half a minute.
 @pytest.mark.parametrize("kind", ["pbs", "cobalt", "loadleveler"])
 def test_a_job_that_never_ran_ends_and_says_so(kind: str, kernel: Path, tmp_path: Path) -> None:
     """Deleted by an administrator while it waited: no output ever comes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -182,7 +183,17 @@ def test_one_node_that_is_not_full_is_the_only_chunk() -> None:
         "nodes": 1,
     }
     assert "#PBS -l select=1:ncpus=3:mpiprocs=3\n" in on("pbs", **few)
+    assert "place=" not in on("pbs", **few)
     assert "#PBS -l nodes=1:ppn=3\n" in on("torque", **few)
+
+
+def test_pbs_gives_each_node_its_share() -> None:
+    """Without `place` both chunks come from one node that has room; the first one counts."""
+    places = [
+        re.findall(r"^#PBS -l (place=.*)$", on("pbs", **UNEVEN, **more), re.MULTILINE)
+        for more in ({}, {"exclusive": True}, {"options": ["-l place=pack"]})
+    ]
+    assert places == [["place=scatter"], ["place=scatter:excl"], ["place=pack"]]
 
 
 def script_in(folder: Path, body: str, environment: list[str] | None = None) -> Path:

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +17,46 @@ static bool below(const char *path, const char *mount) {
     return !strncmp(path, mount, n) && (path[n] == '/' || !path[n]);
 }
 
+/* /proc/mounts writes a blank as \040, and any character that would confuse a reader likewise. glibc's
+ * getmntent does not know all of them: newer kernels write # as \043. */
+static char *plain(char *word) {
+    char *to = word;
+    for (const char *from = word; *from; to++) {
+        bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+                     from[2] <= '7' && from[3] >= '0' && from[3] <= '7';
+        *to = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0')) : *from;
+        from += octal ? 4 : 1;
+    }
+    *to = '\0';
+    return word;
+}
+
+void io_mount_of(const char *path, FILE *mounts, io_filesystem *fs) {
+    enum { DEVICE, MOUNT, TYPE, OPTIONS, FIELDS };
+    char *line = NULL;
+    size_t room = 0, best = 0;
+    while (getline(&line, &room, mounts) > 0) {
+        char *rest = line, *field[FIELDS];
+        int n = 0;
+        while (n < FIELDS && (field[n] = strsep(&rest, " \n"))) plain(field[n++]);
+        if (n < FIELDS || !below(path, field[MOUNT]) || strlen(field[MOUNT]) < best) continue;
+        best = strlen(field[MOUNT]); /* a later mount of the same place hides the earlier one */
+        snprintf(fs->type, sizeof fs->type, "%s", field[TYPE]);
+        snprintf(fs->mount, sizeof fs->mount, "%s", field[MOUNT]);
+        snprintf(fs->device, sizeof fs->device, "%s", field[DEVICE]);
+        snprintf(fs->options, sizeof fs->options, "%s", field[OPTIONS]);
+    }
+    free(line);
+}
+
 int io_filesystem_of(const char *dir, io_filesystem *fs, io_error *error) {
     char path[IO_MAX_PATH];
     *fs = (io_filesystem){.type = "unknown"};
     if (!realpath(dir, path)) return io_fail_errno(error, "realpath", dir, errno);
-    FILE *mounts = setmntent("/proc/mounts", "r");
+    FILE *mounts = fopen("/proc/mounts", "r");
     if (!mounts) return 0; /* no /proc (Blue Gene's compute node kernel): the type stays unknown */
-    struct mntent *m;
-    size_t best = 0;
-    while ((m = getmntent(mounts))) {
-        if (!below(path, m->mnt_dir) || strlen(m->mnt_dir) < best) continue;
-        best = strlen(m->mnt_dir); /* a later mount of the same place hides the earlier one */
-        snprintf(fs->type, sizeof fs->type, "%s", m->mnt_type);
-        snprintf(fs->mount, sizeof fs->mount, "%s", m->mnt_dir);
-        snprintf(fs->device, sizeof fs->device, "%s", m->mnt_fsname);
-        snprintf(fs->options, sizeof fs->options, "%s", m->mnt_opts);
-    }
-    endmntent(mounts);
+    io_mount_of(path, mounts, fs);
+    fclose(mounts);
     return 0;
 }
 

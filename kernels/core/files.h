@@ -2,6 +2,8 @@
 #ifndef IOGAUGE_FILES_H
 #define IOGAUGE_FILES_H
 
+#include <stdio.h>
+
 #include "io.h"
 #include "world.h"
 
@@ -11,6 +13,8 @@ typedef struct {
 
 /* From /proc/mounts, which names the real type where statfs does not (FUSE). */
 int io_filesystem_of(const char *dir, io_filesystem *fs, io_error *error);
+/* The same of an absolute path, from text of /proc/mounts' form; `fs` stays where none holds it. */
+void io_mount_of(const char *path, FILE *mounts, io_filesystem *fs);
 bool io_filesystem_is_memory(const io_filesystem *fs);
 
 /* The directory is there and can be written, and has room for `bytes` (0: not asked). */

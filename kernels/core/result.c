@@ -1,4 +1,5 @@
 #include "result.h"
+#include "result_hints.h"
 #include "series.h"
 
 #include <errno.h>
@@ -34,13 +35,6 @@ json_t *io_libraries(void) {
     return libraries;
 }
 
-static json_t *hints_json(const io_hints *hints) {
-    json_t *all = json_object();
-    for (int i = 0; i < hints->n; i++)
-        json_object_set_new(all, hints->items[i].key, json_string(hints->items[i].value));
-    return all;
-}
-
 static json_t *info_json(MPI_Info info) {
     json_t *all = json_object();
     int n = 0;
@@ -55,16 +49,16 @@ static json_t *info_json(MPI_Info info) {
     return all;
 }
 
-static json_t *asked_json(const io_report *r) {
+static json_t *asked_json(const io_report *r, json_t *hints, json_t *ways) {
     const io_run *run = r->run;
     json_t *argv = json_array();
     for (int i = 0; i < run->argc; i++) json_array_append_new(argv, json_string(run->argv[i]));
     return json_pack(
-        "{s:o,s:s,s:o,s:s,s:o,s:o,s:s,s:o,s:s,s:I,s:I,s:b,s:f,s:I}", "argv", argv, "pattern",
+        "{s:o,s:s,s:o,s:s,s:o,s:o,s:s,s:O,s:O,s:s,s:I,s:I,s:b,s:f,s:I}", "argv", argv, "pattern",
         run->pattern->name, "pattern_options", run->pattern->describe(run->state), "method",
         run->method->name, "mode", run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(),
         "method_options", run->method->describe ? run->method->describe(run->method_state) : json_object(),
-        "directory", run->dir, "hints", hints_json(&run->hints), "prefix", run->prefix, "steps",
+        "directory", run->dir, "hints", hints, "hints_environment", ways, "prefix", run->prefix, "steps",
         (json_int_t)run->steps, "repeats", (json_int_t)run->repeats, "fsync", run->fsync, "compute_seconds",
         run->compute_seconds, "seed", (json_int_t)run->seed);
 }
@@ -107,19 +101,12 @@ static const char *caches_word(const io_report *r) {
     return r->summary.resident || !r->summary.cached_bytes ? "cached" : "dropped";
 }
 
-static json_t *used_json(const io_report *r) {
-    json_t *hints = info_json(r->found->hints), *ignored = json_array();
-    for (int i = 0; i < r->run->hints.n; i++) {
-        const io_hint *asked = &r->run->hints.items[i];
-        const char *used = json_string_value(json_object_get(hints, asked->key));
-        bool own = !strncmp(asked->key, "hdf5_", 5); /* set in HDF5 itself, which would have refused */
-        if (!own && (!used || strcmp(used, asked->value)))
-            json_array_append_new(ignored, json_string(asked->key));
-    }
+static json_t *used_json(const io_report *r, const json_t *asked, const json_t *ways) {
+    json_t *hints = info_json(r->found->hints);
     double fraction =
         r->summary.cached_bytes ? (double)r->summary.resident / (double)r->summary.cached_bytes : 0;
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "mpi_io", mpi_io_name(r, hints), "hints", hints,
-                     "hints_ignored", ignored, "caches",
+                     "hints_ignored", io_ignored_hints(asked, ways, hints), "caches",
                      r->run->read && !(r->run->method->traits & IO_MOVES_NOTHING)
                          ? json_string(caches_word(r))
                          : json_null(),
@@ -307,20 +294,24 @@ const char *io_verdict(const io_report *r) {
 
 json_t *io_result(const io_report *r, const char *error) {
     const char *status = error ? "error" : r->summary.wrong ? "failed" : "ok";
+    json_t *ways = json_object(), *hints = io_asked_hints(&r->run->hints, environ, ways);
     json_t *verification =
         json_pack("{s:s,s:I,s:I,s:I,s:O?}", "verdict", io_verdict(r), "bytes", (json_int_t)r->summary.bytes,
                   "elements", (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong,
                   "first", r->summary.first);
-    return json_pack(
+    json_t *document = json_pack(
         "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I,s:I,s:I}}",
         "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
         "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
-        io_libraries(), "asked", asked_json(r), "system", system_json(r), "used", used_json(r), "payload",
-        payload_json(r), "files", r->summary.files, "file_count", (json_int_t)r->summary.file_count,
-        "file_bytes", (json_int_t)r->summary.file_bytes, "samples", samples_json(r), "summary",
-        summary_json(r), "verification", verification, "memory", "peak_rss", (json_int_t)r->peak_rss.max,
-        "peak_rss_mean", (json_int_t)r->peak_rss.mean, "peak_rss_min", (json_int_t)r->peak_rss.min, "data",
-        (json_int_t)r->largest_share);
+        io_libraries(), "asked", asked_json(r, hints, ways), "system", system_json(r), "used",
+        used_json(r, hints, ways), "payload", payload_json(r), "files", r->summary.files, "file_count",
+        (json_int_t)r->summary.file_count, "file_bytes", (json_int_t)r->summary.file_bytes, "samples",
+        samples_json(r), "summary", summary_json(r), "verification", verification, "memory", "peak_rss",
+        (json_int_t)r->peak_rss.max, "peak_rss_mean", (json_int_t)r->peak_rss.mean, "peak_rss_min",
+        (json_int_t)r->peak_rss.min, "data", (json_int_t)r->largest_share);
+    json_decref(hints);
+    json_decref(ways);
+    return document;
 }
 
 int io_write_json(const json_t *document, const char *path, io_error *error) {

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } units[] = {
         {"layout",   unit_layout  },
+        {"machine",  unit_machine },
         {"parse",    unit_parse   },
         {"patterns", unit_patterns},
         {"values",   unit_values  },
@@ -42,6 +43,6 @@ int main(int argc, char **argv) {
             printf("%s: %" PRIu64 " checks, %" PRIu64 " failed\n", units[i].name, checks, failures);
             return failures || !checks;
         }
-    fprintf(stderr, "Usage: iokernel_unit layout|parse|patterns|values\n");
+    fprintf(stderr, "Usage: iokernel_unit layout|machine|parse|patterns|values\n");
     return 2;
 }

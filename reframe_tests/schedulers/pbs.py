@@ -20,6 +20,7 @@ JOB_ID = re.compile(r"\d+(\[\d*\])?(\.\S+)?")
 # What qstat exits with for a job that it does not know (any more), and for one that has ended.
 GONE = (153, 35)
 ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
+RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
 
 # How long output may be on its way back from the node after the end, in seconds.
 OUTPUT_PATIENCE = 30.0
@@ -77,9 +78,16 @@ class Careful:
 
     def wait_for_output(self, job: Any) -> None:
         """Of a job that has ended; one that never ran has none."""
-        job.ended_at = job.ended_at or time.time()
-        if time.time() - job.ended_at > OUTPUT_PATIENCE:
+        if job.ended_at is None:
+            job.ended_at = time.time()
+            job._completed = job._completed or self.never_ran(job)
+        elif time.time() - job.ended_at > OUTPUT_PATIENCE:
             job._completed = True
+
+    def never_ran(self, job: Any) -> bool:
+        """Where PBS keeps a history, it says so; else False."""
+        past = osext.run_command(f"qstat -xf {job.jobid}").stdout
+        return bool(ENDED.search(past)) and not RAN.search(past)
 
     def count(self, job: Any, problem: str) -> None:
         job.misunderstood += 1

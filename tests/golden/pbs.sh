@@ -1,6 +1,7 @@
 #!/bin/bash
 #PBS -N rfmS3d0d1a48dc
 #PBS -l select=2:ncpus=4:mpiprocs=4:model=ivy+1:ncpus=2:mpiprocs=2:model=ivy
+#PBS -l place=scatter
 #PBS -l walltime=00:10:00
 #PBS -o rfm_job.out
 #PBS -e rfm_job.err

@@ -13,6 +13,8 @@ import pytest
 from conftest import IOR, S3D, Writer
 from iokernel_stacks import HOWS, MOVING, How, Stack
 
+from reframe_tests.hints import FROM_ENVIRONMENT, variable
+
 ATTRIBUTES = [
     {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
     # 1e-6 s over S3D's reference time
@@ -187,3 +189,22 @@ def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, written: Writer) -> None:
     for axis, length in zip("xyz", S3D.grid, strict=True):
         right = right.replace(f"{axis} = 800 ;", f"{axis} = {length} ;")
     assert dump.stdout.expandtabs(8) == right
+
+
+def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Path) -> None:
+    """All that reframe_tests/hints.py puts there, and ROMIO's file, which ROMIO takes up."""
+    keys = [f"{start}of_test" for start in FROM_ENVIRONMENT]
+    ways = {key: str(variable(key)) for key in keys}
+    romio = tmp_path / "romio"
+    romio.write_text("cb_buffer_size 1048576\nromio_cb_write enable\n")
+    environment = dict.fromkeys(ways.values(), "1") | {"ROMIO_HINTS": str(romio)}
+    words = ["s3d", *S3D.options(), "--method", "mpiio", "--dir", str(tmp_path)]
+    document = tmp_path.with_suffix(".json")
+    found = stack.run(*words, document=document, environment=environment).good()
+    asked, used = found["asked"], found["used"]
+    of_romio = {"cb_buffer_size": "1048576", "romio_cb_write": "enable"}
+    assert asked["hints"] == dict.fromkeys(keys, "1") | of_romio
+    assert asked["hints_environment"] == ways | dict.fromkeys(of_romio, "ROMIO_HINTS")
+    has_romio = used["mpi_io"] == "ROMIO"
+    assert has_romio == (stack.name == "mpich")
+    assert sorted(used["hints_ignored"]) == ([] if has_romio else sorted(of_romio))

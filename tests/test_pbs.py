@@ -1,0 +1,109 @@
+"""OpenPBS or PBS Professional for real: both stacks, jobs that end well and that do not. Wants a
+PBS that runs, with two free nodes that share this folder (docs/add-a-site.md): Debian has none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.reframe_session import ROOT, Session, reframe
+
+STACKS = ("mpich", "openmpi")
+SMOKE = ("-t", "smoke", "-n", "(S3d|Ior).*call=mpiio:collective")
+TWO_NODES = [f"-S{test}.{size}=2" for test in ("S3d", "Ior") for size in ("nodes", "num_tasks")]
+SLOW = ("-p", "mpich", "-S", "S3d.prerun_cmds=sleep 300")
+
+
+def lacking() -> str | None:
+    """Why there is no PBS to ask, or None."""
+    if not all(shutil.which(name) for name in ("qsub", "pbsnodes", "pbs_tmrsh")):
+        return "PBS is not on the PATH (qsub, pbsnodes, pbs_tmrsh)"
+    nodes = subprocess.run(["pbsnodes", "-aSj"], capture_output=True, text=True, check=False)
+    free = [line for line in nodes.stdout.splitlines() if " free " in line]
+    return None if len(free) > 1 else f"PBS has {len(free)} free nodes, not 2: {nodes.stderr}"
+
+
+pytestmark = [
+    pytest.mark.pbs,
+    pytest.mark.skipif(bool(why := lacking()), reason=f"{why}"),
+]
+
+
+def run(output: Path, *options: str, tests: str = "s3d.py") -> Session:
+    words = ("-r", "--system=pbs", *SMOKE, *TWO_NODES, *options)
+    return reframe(output, *words, config=ROOT / "tests" / "pbs_site.py", tests=tests)
+
+
+def test_both_patterns_run_on_both_stacks_and_two_nodes(tmp_path: Path) -> None:
+    session = run(tmp_path, tests="")
+    assert session.status == 0, session.text
+    cases = [case for case in session.cases if case["result"] == "pass"]
+    ran = sorted((case["pattern"], case["environ"]) for case in cases)
+    assert ran == [(name, stack) for name in ("ior", "s3d") for stack in STACKS]
+    for case in cases:
+        kept = Path(case["outputdir"])
+        document = json.loads((kept / "result.json").read_text())
+        assert document["verification"]["verdict"] == "verified"
+        assert len(set(document["system"]["hosts"])) == 2
+        assert (kept / "exit_status").read_text() == "0\n"
+        script = (kept / "rfm_job.sh").read_text()
+        assert "#PBS -l select=2:ncpus=1:mpiprocs=1\n#PBS -l place=scatter\n" in script
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_job_that_fails_is_quoted(tmp_path: Path) -> None:
+    session = run(tmp_path, "-p", "mpich", "-S", "S3d.hints=cb_buffer_size=none")
+    assert session.status == 1
+    assert "cb_buffer_size=none" in session.cases[0]["fail_reason"]
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_job_past_its_wall_time_says_so_and_cleans_up(tmp_path: Path) -> None:
+    session = run(tmp_path, *SLOW, "-S", "S3d.time_limit=5s")
+    assert session.status == 1
+    reason = session.cases[0]["fail_reason"]
+    assert "the job ended with exit status 143" in reason
+    assert "exceeded limit 5" in reason
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def jobs(folder: Path) -> list[str]:
+    """qstat's text of each job below a folder; it breaks long lines."""
+    text = subprocess.run(["qstat", "-f"], capture_output=True, text=True, check=True).stdout
+    return [job for job in text.replace("\n\t", "").split("\n\n") if str(folder) in job]
+
+
+def when(job_is: Callable[[str], bool], output: Path, *options: str) -> Session:
+    """A session whose one job is deleted, from outside, as soon as qstat's text of it fits."""
+    with ThreadPoolExecutor(1) as pool:
+        session = pool.submit(run, output, *SLOW, *options)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not session.done():
+            fitting = [job for job in jobs(output) if job_is(job)]
+            if fitting:
+                time.sleep(1)
+                subprocess.run(["qdel", fitting[0].split()[2]], check=True)
+                break
+            time.sleep(0.2)
+        return session.result()
+
+
+def test_a_cancelled_job_says_so_and_cleans_up(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    ended = when(lambda _: bool(list(disk.glob("iogauge.*"))), tmp_path)
+    assert ended.status == 1
+    assert "the job ended with exit status 143" in ended.cases[0]["fail_reason"]
+    assert list(disk.iterdir()) == []
+
+
+def test_a_job_that_never_ran_ends_and_says_so(tmp_path: Path) -> None:
+    ended = when(lambda job: "job_state = H" in job, tmp_path, "-J=-h")
+    assert ended.status == 1
+    assert "the job was killed; stderr: empty" in ended.cases[0]["fail_reason"]
