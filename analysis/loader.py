@@ -298,9 +298,9 @@ def _status(case: dict[str, Any]) -> Status:
 
 def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
     """Why a case is not `ok`; `causes` are the reasons of the cases that it may depend on."""
-    if case["result"] == "skip":
+    if case["result"] in ("skip", "fail_deps"):
         # ReFrame's report does not say why a test was skipped: the tests log it in a variable,
-        # which one whose build went wrong never came to set.
+        # which one whose build went wrong (`fail_deps`) never came to set.
         needed = [" ".join(map(str, names)) for names in case.get("dependencies_actual") or []]
         found = [causes[key] for key in needed if causes and key in causes]
         reason = case.get("skip_reason") or next(iter(found), "no reason recorded")
