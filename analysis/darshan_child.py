@@ -20,15 +20,19 @@ from analysis.darshan_convert import convert, short_names
 from analysis.darshan_reduce import Record, reduce
 from analysis.errors import AnalysisError
 
-# The newest version of each module's records that the wheel's library reads.
+# The newest version of each module's records that the wheel's library reads, or this (DXT).
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
-    "HEATMAP": 1, "DXT_POSIX": 1, "DXT_MPIIO": 2,
+    "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
 }  # fmt: skip
 DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
+# From this version on a segment also has its thread, which the wheel's library does not know: so
+# these records are read here.
+THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
 # Of a whole log; more would be damage.
 MOST_BINS = 10**6
 MOST_SEGMENTS = 10**8
+PIECE = 2**20  # bytes
 
 
 class BrokenLogError(AnalysisError):
@@ -171,18 +175,38 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
     return list(bins[: last + 1])
 
 
+def _raw(
+    log: Path, handle: int, module: native.ModuleInfo, size: int, *, may_end: bool = False
+) -> bytes:
+    """The next bytes of a module; none at its end. In pieces: a damaged count may ask for much."""
+    found = bytearray()
+    room = ctypes.create_string_buffer(min(size, PIECE))
+    while len(found) < size:
+        want = min(size - len(found), PIECE)
+        got = native.library().darshan_log_get_mod(handle, module.index, room, want)
+        if got == 0 and not found and may_end:
+            break
+        if got != want:
+            raise BrokenLogError(f"{log}: {_name(module)} ends within a record")
+        found += room.raw[:want]
+    return bytes(found)
+
+
 def _segments(
     log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
 ) -> Iterator[dict[str, Any]]:
-    for address, _ in _records(log, handle, module, ctypes.sizeof(native.DxtHead)):
-        head = native.DxtHead.from_address(address)
+    name = _name(module)
+    kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
+    while part := _raw(log, handle, module, ctypes.sizeof(native.DxtHead), may_end=True):
+        head = native.DxtHead.from_buffer_copy(part)
         if not (0 <= head.writes < MOST_SEGMENTS and 0 <= head.reads < MOST_SEGMENTS):
             raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments")
         count = head.writes + head.reads
-        entries = (native.Segment * count).from_address(address + ctypes.sizeof(head))
+        size = count * ctypes.sizeof(kind)
+        entries = (kind * count).from_buffer_copy(_raw(log, handle, module, size))
         rows = [[s.offset, s.length, s.start, s.end] for s in entries]
         yield {
-            "module": DXT[_name(module)],
+            "module": DXT[name],
             "path": names.get(head.id, ""),
             "rank": head.rank,
             "host": head.host.decode(errors="replace"),

@@ -115,6 +115,7 @@ _SIGNATURES = {
         [c_void_p, POINTER(POINTER(NameInfo)), POINTER(c_int)],
     ),
     "darshan_log_get_record": (c_int, [c_void_p, c_int, POINTER(c_void_p)]),
+    "darshan_log_get_mod": (c_int, [c_void_p, c_int, c_void_p, c_int]),
     "darshan_log_get_lib_version": (c_char_p, []),
     "darshan_free": (None, [c_void_p]),
 }
@@ -220,3 +221,9 @@ class Segment(ctypes.Structure):
         ("start", c_double),
         ("end", c_double),
     ]
+
+
+class ThreadedSegment(ctypes.Structure):
+    """As Darshan 3.5 writes it."""
+
+    _fields_ = [*Segment._fields_, ("thread", c_uint64)]

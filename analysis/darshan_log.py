@@ -67,12 +67,14 @@ class Segments:
 
 @dataclass(frozen=True)
 class Log:
-    """A whole log. `recorder`: what wrote it. `partial`: modules that lost something. `notes`: what
-    could not be read of it, which no counter needs."""
+    """A whole log. `recorder`: what wrote it. `start`: Unix time with which its times begin.
+    `partial`: modules that lost something. `notes`: what could not be read of it, which no counter
+    needs."""
 
     path: Path
     recorder: str
     processes: int
+    start: float
     seconds: float
     command: str
     partial: tuple[str, ...]
@@ -125,6 +127,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
         path=path,
         recorder=metadata.get("recorder") or f"Darshan {metadata.get('lib_ver', 'unknown')}",
         processes=data["processes"],
+        start=data["start"],
         seconds=data["seconds"],
         command=data["command"],
         partial=tuple(data["partial"]),

@@ -77,7 +77,7 @@ class Traced(rfm.RegressionTestPlugin):
         try:
             document = load(stage / "result.json")
             raw = None if self.recorder.real else stage / tracing.RAW
-            log = read_log(stage / tracing.LOG, convert=raw)
+            log = read_log(stage / tracing.LOG, convert=raw, heat=not self.dxt, segments=self.dxt)
             log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
             self.the_ledger = make_ledger(document, log)
             self.judgement = judge(self.the_ledger)
