@@ -17,6 +17,7 @@ from typing import Any
 
 from analysis import darshan_library as native
 from analysis.darshan_convert import convert, short_names
+from analysis.darshan_header import read_header
 from analysis.darshan_reduce import Record, reduce
 from analysis.errors import AnalysisError
 
@@ -31,8 +32,6 @@ DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
 # Of a whole log; more would be damage.
 MOST_BINS = 10**6
-MOST_SEGMENTS = 10**8
-PIECE = 2**20  # bytes
 
 
 class BrokenLogError(AnalysisError):
@@ -53,6 +52,7 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError(f"{log}: its command cannot be read")
     modules = native.modules(handle)
+    header = read_header(log)
     found: dict[str, Any] = {
         "processes": job.processes,
         "start": job.start_seconds + job.start_nanoseconds / 1e9,
@@ -60,7 +60,7 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         + (job.end_nanoseconds - job.start_nanoseconds) / 1e9,
         "command": exe.value.decode(errors="replace"),
         "metadata": _metadata(job.metadata),
-        "partial": [_name(module) for module in modules if module.partial],
+        "partial": list(header.partial),
         "modules": {_name(module): module.version for module in modules},
         "notes": [],
         "files": [],
@@ -77,7 +77,8 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         elif name == "HEATMAP" and heat:
             found["heat"] = _heat(log, handle, module, names)
         elif name in DXT and segments:
-            found["segments"] += list(_segments(log, handle, module, names))
+            data = header.data(module.index)
+            found["segments"] += list(_segments(log, data, module, names))
     return found
 
 
@@ -147,9 +148,10 @@ def _files(
 
 
 def _work(record: Record) -> list[float]:
-    """rank, bytes read, bytes written, seconds."""
+    """Rank, bytes read, bytes written, seconds, time of closing."""
     get = record.values.get
-    return [record.rank, get("BYTES_READ", 0), get("BYTES_WRITTEN", 0), record.seconds]
+    moved = [int(get(name, 0)) for name in ("BYTES_READ", "BYTES_WRITTEN")]
+    return [int(record.rank), *moved, record.seconds, get("F_CLOSE_END_TIMESTAMP", 0.0)]
 
 
 def _heat(
@@ -175,35 +177,22 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
     return list(bins[: last + 1])
 
 
-def _raw(
-    log: Path, handle: int, module: native.ModuleInfo, size: int, *, may_end: bool = False
-) -> bytes:
-    """The next bytes of a module; none at its end. In pieces: a damaged count may ask for much."""
-    found = bytearray()
-    room = ctypes.create_string_buffer(min(size, PIECE))
-    while len(found) < size:
-        want = min(size - len(found), PIECE)
-        got = native.library().darshan_log_get_mod(handle, module.index, room, want)
-        if got == 0 and not found and may_end:
-            break
-        if got != want:
-            raise BrokenLogError(f"{log}: {_name(module)} ends within a record")
-        found += room.raw[:want]
-    return bytes(found)
-
-
 def _segments(
-    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
+    log: Path, data: bytes, module: native.ModuleInfo, names: dict[int, str]
 ) -> Iterator[dict[str, Any]]:
     name = _name(module)
     kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
-    while part := _raw(log, handle, module, ctypes.sizeof(native.DxtHead), may_end=True):
-        head = native.DxtHead.from_buffer_copy(part)
-        if not (0 <= head.writes < MOST_SEGMENTS and 0 <= head.reads < MOST_SEGMENTS):
-            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments")
+    at, room = 0, ctypes.sizeof(native.DxtHead)
+    while at < len(data):
+        if len(data) - at < room:
+            raise BrokenLogError(f"{log}: {name} ends within a record")
+        head = native.DxtHead.from_buffer_copy(data, at)
         count = head.writes + head.reads
-        size = count * ctypes.sizeof(kind)
-        entries = (kind * count).from_buffer_copy(_raw(log, handle, module, size))
+        end = at + room + count * ctypes.sizeof(kind)
+        if min(head.writes, head.reads) < 0 or end > len(data):
+            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments in {name}")
+        entries = (kind * count).from_buffer_copy(data, at + room)
+        at = end
         rows = [[s.offset, s.length, s.start, s.end] for s in entries]
         yield {
             "module": DXT[name],

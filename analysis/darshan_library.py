@@ -115,7 +115,6 @@ _SIGNATURES = {
         [c_void_p, POINTER(POINTER(NameInfo)), POINTER(c_int)],
     ),
     "darshan_log_get_record": (c_int, [c_void_p, c_int, POINTER(c_void_p)]),
-    "darshan_log_get_mod": (c_int, [c_void_p, c_int, c_void_p, c_int]),
     "darshan_log_get_lib_version": (c_char_p, []),
     "darshan_free": (None, [c_void_p]),
 }

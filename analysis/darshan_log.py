@@ -13,6 +13,7 @@ from analysis.errors import AnalysisError
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60.0
+RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
 
 
 class UnreadableLogError(AnalysisError):
@@ -21,12 +22,14 @@ class UnreadableLogError(AnalysisError):
 
 @dataclass(frozen=True)
 class Work:
-    """What one process moved through one module, one file: bytes, and seconds in calls."""
+    """What one process moved through one module, one file: bytes, and seconds in calls. `closed`:
+    when it last closed the file, in seconds of the log's time; 0 where the log does not say."""
 
     rank: int
     read: int
     written: int
     seconds: float
+    closed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ class Log:
     heat: dict[str, Heat] = field(default_factory=dict)
     segments: tuple[Segments, ...] = ()
 
+    @property
+    def by_runtime(self) -> bool:
+        return self.recorder.startswith(f"{RUNTIME} ")
+
 
 def read_log(
     log: Path,
@@ -125,7 +132,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
     metadata = data["metadata"]
     return Log(
         path=path,
-        recorder=metadata.get("recorder") or f"Darshan {metadata.get('lib_ver', 'unknown')}",
+        recorder=metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
         processes=data["processes"],
         start=data["start"],
         seconds=data["seconds"],
@@ -139,7 +146,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
                 path=entry["path"],
                 values=entry["values"],
                 sizes=dict(entry["sizes"]),
-                ranks=tuple(Work(int(r), int(i), int(o), s) for r, i, o, s in entry["ranks"]),
+                ranks=tuple(Work(*work) for work in entry["ranks"]),
             )
             for entry in data["files"]
         ),

@@ -36,6 +36,8 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
 VARIABLES = ("H5D", "PNETCDF_VAR")
+# Modules whose name is not that of what they record.
+TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
 # A process that moved less than this part of an even share moved headers, not data.
 A_SHARE = 0.01
@@ -54,6 +56,10 @@ class Layer:
     sizes: dict[int, int] = field(default_factory=dict)
     histogram: dict[str, int] = field(default_factory=dict)
     processes: int | None = None
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ LAYERS = ("MPI-IO", "POSIX")
 # Heat maps have other names for them.
 HEAT = {"MPI-IO": "MPIIO", "POSIX": "POSIX"}
 HEAT_ORDER: tuple[Direction, ...] = ("read", "write")
+SLACK = 0.05  # seconds: how well the times of Darshan's runtime are known
 NEEDS = "needs -S dxt=true"
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
@@ -72,10 +73,11 @@ def divide(
     if not spans:
         return (), "no phases: the result document has no spans"
     others = {name: Phase("", name) for name in (OUTSIDE, MIXED)}
+    start = {rank: log.start - lag for rank, lag in _lags(log, spans, own).items()}
     if log.segments:
-        source = _accesses(log, spans, own, others[OUTSIDE])
+        source = _accesses(log, spans, own, start, others[OUTSIDE])
     elif log.heat:
-        source = _bins(log, spans, others)
+        source = _bins(log, spans, min(start.values(), default=log.start), others)
     else:
         return (), f"no phases: the trace has no times of accesses: {NEEDS}"
     if not any(phase.layers for phase in phases):
@@ -97,13 +99,30 @@ def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
     return list(phases.values()), sorted(spans, key=lambda span: span.begin)
 
 
-def _accesses(log: Log, spans: list[Span], own: Callable[[str], bool], outside: Phase) -> str:
+def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, float]:
+    """How much the start that Darshan's runtime writes down is later than the zero of a process's
+    times: each clears all of its memory between the two. Every process closes its last file in a
+    phase, so the least lag is taken with which it does."""
+    end = max(span.end for span in spans)
+    found: dict[int, float] = {}
+    for file in log.files if log.by_runtime else ():
+        if file.module == "POSIX" and own(file.path):
+            for work in file.ranks:
+                lag = log.start + work.closed - end
+                found[work.rank] = max(found.get(work.rank, 0.0), lag)
+    return found
+
+
+def _accesses(
+    log: Log, spans: list[Span], own: Callable[[str], bool], start: dict[int, float], outside: Phase
+) -> str:
     """Each access goes to the phase in which it began."""
     begins = [span.begin for span in spans]
+    slack = SLACK if log.by_runtime else 0.0
     kept = dict.fromkeys(DIRECTIONS, 0)
-    for layer, direction, size, when in _all_accesses(log, own):
+    for layer, direction, size, when in _all_accesses(log, own, start):
         at = bisect_right(begins, when) - 1
-        phase = spans[at].phase if at >= 0 and when <= spans[at].end else outside
+        phase = spans[at].phase if at >= 0 and when <= spans[at].end + slack else outside
         phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=True)
         kept[direction] += size if layer == "POSIX" else 0
     counted = {
@@ -116,16 +135,19 @@ def _accesses(log: Log, spans: list[Span], own: Callable[[str], bool], outside: 
     return "each access (DXT)" + (f", which has {', '.join(lost)}" if lost else "")
 
 
-def _all_accesses(log: Log, own: Callable[[str], bool]) -> Iterator[Access]:
+def _all_accesses(
+    log: Log, own: Callable[[str], bool], start: dict[int, float]
+) -> Iterator[Access]:
     for one in log.segments:
         if own(one.path):
-            for _, size, start, _ in one.writes:
-                yield one.module, "write", size, log.start + start
-            for _, size, start, _ in one.reads:
-                yield one.module, "read", size, log.start + start
+            zero = start.get(one.rank, log.start)
+            for _, size, when, _ in one.writes:
+                yield one.module, "write", size, zero + when
+            for _, size, when, _ in one.reads:
+                yield one.module, "read", size, zero + when
 
 
-def _bins(log: Log, spans: list[Span], others: dict[str, Phase]) -> str:
+def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
     """Bins that lie within one phase, with a bin to each side of them, are that phase's: processes
     begin counting when they start, so one's bins may lie by some of a bin beside another's. A heat
     map does not say of which file."""
@@ -137,7 +159,7 @@ def _bins(log: Log, spans: list[Span], others: dict[str, Phase]) -> str:
         width = heat.bin_seconds
         bins = max((len(one) for both in heat.ranks.values() for one in both), default=0)
         for i in range(bins):
-            begin = log.start + i * width
+            begin = start + i * width
             phase = _phase_of_bin(spans, begin - width, begin + 2 * width, others)
             for d, direction in enumerate(HEAT_ORDER):
                 size = sum(both[d][i] for both in heat.ranks.values() if i < len(both[d]))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 WIDTH = 120
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
-NAMES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
 HEAD = (
     "",
@@ -36,10 +35,12 @@ def rows(side: Side) -> list[tuple[str, ...]]:
         ("payload", f"{side.payload:,}", share(side.payload, side), "", "", "", "")
     ]
     for layer in side.layers:
+        if not layer.calls:
+            continue  # a layer that this run has nothing to do with, such as stdio
         sizes = ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items())
         lines.append(
             (
-                NAMES.get(layer.name, layer.name),
+                layer.title,
                 f"{layer.bytes:,}",
                 share(layer.bytes, side),
                 f"{layer.calls:,}",
