@@ -17,18 +17,21 @@ from typing import Any
 
 from analysis import darshan_library as native
 from analysis.darshan_convert import convert, short_names
+from analysis.darshan_header import read_header
 from analysis.darshan_reduce import Record, reduce
 from analysis.errors import AnalysisError
 
-# The newest version of each module's records that the wheel's library reads.
+# The newest version of each module's records that the wheel's library reads, or this (DXT).
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
-    "HEATMAP": 1, "DXT_POSIX": 1, "DXT_MPIIO": 2,
+    "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
 }  # fmt: skip
 DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
+# From this version on a segment also has its thread, which the wheel's library does not know: so
+# these records are read here.
+THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
 # Of a whole log; more would be damage.
 MOST_BINS = 10**6
-MOST_SEGMENTS = 10**8
 
 
 class BrokenLogError(AnalysisError):
@@ -49,6 +52,7 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError(f"{log}: its command cannot be read")
     modules = native.modules(handle)
+    header = read_header(log)
     found: dict[str, Any] = {
         "processes": job.processes,
         "start": job.start_seconds + job.start_nanoseconds / 1e9,
@@ -56,7 +60,7 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         + (job.end_nanoseconds - job.start_nanoseconds) / 1e9,
         "command": exe.value.decode(errors="replace"),
         "metadata": _metadata(job.metadata),
-        "partial": [_name(module) for module in modules if module.partial],
+        "partial": list(header.partial),
         "modules": {_name(module): module.version for module in modules},
         "notes": [],
         "files": [],
@@ -73,7 +77,8 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         elif name == "HEATMAP" and heat:
             found["heat"] = _heat(log, handle, module, names)
         elif name in DXT and segments:
-            found["segments"] += list(_segments(log, handle, module, names))
+            data = header.data(module.index)
+            found["segments"] += list(_segments(log, data, module, names))
     return found
 
 
@@ -143,9 +148,10 @@ def _files(
 
 
 def _work(record: Record) -> list[float]:
-    """rank, bytes read, bytes written, seconds."""
+    """Rank, bytes read, bytes written, seconds, time of closing."""
     get = record.values.get
-    return [record.rank, get("BYTES_READ", 0), get("BYTES_WRITTEN", 0), record.seconds]
+    moved = [int(get(name, 0)) for name in ("BYTES_READ", "BYTES_WRITTEN")]
+    return [int(record.rank), *moved, record.seconds, get("F_CLOSE_END_TIMESTAMP", 0.0)]
 
 
 def _heat(
@@ -172,17 +178,24 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
 
 
 def _segments(
-    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
+    log: Path, data: bytes, module: native.ModuleInfo, names: dict[int, str]
 ) -> Iterator[dict[str, Any]]:
-    for address, _ in _records(log, handle, module, ctypes.sizeof(native.DxtHead)):
-        head = native.DxtHead.from_address(address)
-        if not (0 <= head.writes < MOST_SEGMENTS and 0 <= head.reads < MOST_SEGMENTS):
-            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments")
+    name = _name(module)
+    kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
+    at, room = 0, ctypes.sizeof(native.DxtHead)
+    while at < len(data):
+        if len(data) - at < room:
+            raise BrokenLogError(f"{log}: {name} ends within a record")
+        head = native.DxtHead.from_buffer_copy(data, at)
         count = head.writes + head.reads
-        entries = (native.Segment * count).from_address(address + ctypes.sizeof(head))
+        end = at + room + count * ctypes.sizeof(kind)
+        if min(head.writes, head.reads) < 0 or end > len(data):
+            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments in {name}")
+        entries = (kind * count).from_buffer_copy(data, at + room)
+        at = end
         rows = [[s.offset, s.length, s.start, s.end] for s in entries]
         yield {
-            "module": DXT[_name(module)],
+            "module": DXT[name],
             "path": names.get(head.id, ""),
             "rank": head.rank,
             "host": head.host.decode(errors="replace"),

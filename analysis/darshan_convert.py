@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from analysis import darshan_library as native
-from analysis.darshan_raw import READ, SEGMENT, WRITE, RawProcess, RawRecord, read_folder
+from analysis.darshan_raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord, read_folder
 from analysis.darshan_reduce import Record, reduce
 from analysis.errors import AnalysisError
 
@@ -218,18 +218,33 @@ def _later(segments: bytes, seconds: float) -> bytes:
 
 
 def _put_heat(handle: int, processes: Sequence[RawProcess]) -> None:
-    """All with the widest bins, as readers want them."""
+    """All with the widest bins, as readers want them, and from the start of the job."""
+    start = min(process.start for process in processes)
+    later = [(process.start - start) / 1e9 for process in processes]
     for module in MODULES:
         maps = [process.heat[module] for process in processes]
         if not any(any(bins) for heat in maps for bins in heat.bins):
             continue
         width = max(heat.bin_seconds for heat in maps)
-        for process, heat in zip(processes, maps, strict=True):
-            factor = round(math.log2(width / heat.bin_seconds))
-            bins = [_coarser(heat.bins[d], 2**factor) for d in (WRITE, READ)]
+        while not all(_fits(heat, width, by) for heat, by in zip(maps, later, strict=True)):
+            width *= 2
+        for process, heat, by in zip(processes, maps, later, strict=True):
+            bins = [_moved(heat, d, width, by) for d in (WRITE, READ)]
             head = native.HeatmapHead(heat.id, process.rank, width, len(bins[0]))
             packed = b"".join(value.to_bytes(8, sys.byteorder) for one in bins for value in one)
             _put(handle, native.HEATMAP, bytes(head) + packed, HEATMAP_VERSION)
+
+
+def _moved(heat: RawHeat, direction: int, width: float, later: float) -> list[int]:
+    """A process's bins, as wide as `width`, where its first one is `later` seconds into the job."""
+    bins = _coarser(heat.bins[direction], 2 ** round(math.log2(width / heat.bin_seconds)))
+    empty = min(round(later / width), len(bins))
+    return ([0] * empty + bins)[: len(bins)]
+
+
+def _fits(heat: RawHeat, width: float, later: float) -> bool:
+    """Does moving a process's bins lose nothing?"""
+    return all(sum(_moved(heat, d, width, later)) == sum(heat.bins[d]) for d in (WRITE, READ))
 
 
 def _coarser(bins: Sequence[int], factor: int) -> list[int]:

@@ -220,3 +220,9 @@ class Segment(ctypes.Structure):
         ("start", c_double),
         ("end", c_double),
     ]
+
+
+class ThreadedSegment(ctypes.Structure):
+    """As Darshan 3.5 writes it."""
+
+    _fields_ = [*Segment._fields_, ("thread", c_uint64)]

@@ -13,6 +13,7 @@ from analysis.errors import AnalysisError
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60.0
+RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
 
 
 class UnreadableLogError(AnalysisError):
@@ -21,12 +22,14 @@ class UnreadableLogError(AnalysisError):
 
 @dataclass(frozen=True)
 class Work:
-    """What one process moved through one module, one file: bytes, and seconds in calls."""
+    """What one process moved through one module, one file: bytes, and seconds in calls. `closed`:
+    when it last closed the file, in seconds of the log's time; 0 where the log does not say."""
 
     rank: int
     read: int
     written: int
     seconds: float
+    closed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,14 @@ class Segments:
 
 @dataclass(frozen=True)
 class Log:
-    """A whole log. `recorder`: what wrote it. `partial`: modules that lost something. `notes`: what
-    could not be read of it, which no counter needs."""
+    """A whole log. `recorder`: what wrote it. `start`: Unix time with which its times begin.
+    `partial`: modules that lost something. `notes`: what could not be read of it, which no counter
+    needs."""
 
     path: Path
     recorder: str
     processes: int
+    start: float
     seconds: float
     command: str
     partial: tuple[str, ...]
@@ -81,6 +86,10 @@ class Log:
     files: tuple[FileTrace, ...]
     heat: dict[str, Heat] = field(default_factory=dict)
     segments: tuple[Segments, ...] = ()
+
+    @property
+    def by_runtime(self) -> bool:
+        return self.recorder.startswith(f"{RUNTIME} ")
 
 
 def read_log(
@@ -123,8 +132,9 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
     metadata = data["metadata"]
     return Log(
         path=path,
-        recorder=metadata.get("recorder") or f"Darshan {metadata.get('lib_ver', 'unknown')}",
+        recorder=metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
         processes=data["processes"],
+        start=data["start"],
         seconds=data["seconds"],
         command=data["command"],
         partial=tuple(data["partial"]),
@@ -136,7 +146,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
                 path=entry["path"],
                 values=entry["values"],
                 sizes=dict(entry["sizes"]),
-                ranks=tuple(Work(int(r), int(i), int(o), s) for r, i, o, s in entry["ranks"]),
+                ranks=tuple(Work(*work) for work in entry["ranks"]),
             )
             for entry in data["files"]
         ),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os.path
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from analysis.darshan_log import FileTrace, Log
+from analysis.ledger_phases import BYTES, Phase, divide
 from analysis.model import DIRECTIONS, Direction
 
 Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
@@ -35,7 +36,8 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
 VARIABLES = ("H5D", "PNETCDF_VAR")
-BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
+# Modules whose name is not that of what they record.
+TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
 # A process that moved less than this part of an even share moved headers, not data.
 A_SHARE = 0.01
@@ -54,6 +56,10 @@ class Layer:
     sizes: dict[int, int] = field(default_factory=dict)
     histogram: dict[str, int] = field(default_factory=dict)
     processes: int | None = None
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ class Side:
 class Ledger:
     """`hints`: of collective buffering, (asked, effective), each None where not given. `beside`:
     bytes moved in files that are not the run's own. `all_read`: by POSIX calls, also by those that
-    prepare a write."""
+    prepare a write. `phases_from`: what of the trace told the phases, or why there are none."""
 
     recorder: str
     processes: int
@@ -108,6 +114,8 @@ class Ledger:
     hints: dict[str, tuple[str | None, str | None]]
     all_read: int
     beside: dict[str, int]
+    phases: tuple[Phase, ...] = ()
+    phases_from: str = ""
 
     def side(self, direction: Direction) -> Side | None:
         return next((side for side in self.sides if side.direction == direction), None)
@@ -122,7 +130,10 @@ class Ledger:
 
 def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
     """The ledger of a run. `document`: a result document that says how the run ended well."""
-    payload_files, beside = _split(document, log.files)
+    own = _own(document)
+    payload_files = [file for file in log.files if own(_file_of(file))]
+    beside = [file for file in log.files if not own(_file_of(file))]
+    phases, phases_from = divide(document, log, own)
     sides = [
         side
         for direction in DIRECTIONS
@@ -137,6 +148,8 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
         hints=_hints(document),
         all_read=sum(f.count("BYTES_READ") for f in payload_files if f.module == "POSIX"),
         beside={f.path: f.count(*BYTES.values()) for f in beside if f.module == "POSIX"},
+        phases=phases,
+        phases_from=phases_from,
     )
 
 
@@ -151,23 +164,14 @@ def _file_of(file: FileTrace) -> str:
     return file.path.partition(":")[0] if file.module in VARIABLES else file.path
 
 
-def _split(
-    document: dict[str, Any], files: Iterable[FileTrace]
-) -> tuple[list[FileTrace], list[FileTrace]]:
-    """The run's own files, and all others: ceilings, and what libraries put beside. The document
-    lists at most some files; where it leaves any out, only the ceilings are told apart."""
+def _own(document: dict[str, Any]) -> Callable[[str], bool]:
+    """Is a path one of the run's own files? All others are ceilings, and what libraries put beside.
+    The document lists at most some files; where it leaves any out, only the ceilings are told
+    apart."""
     listed = {_plain(entry["path"]) for entry in document.get("files") or []}
-    complete = bool(listed) and document.get("file_count") == len(listed)
-    mine: list[FileTrace] = []
-    others: list[FileTrace] = []
-    for file in files:
-        own = (
-            _file_of(file) in listed
-            if complete
-            else not os.path.basename(file.path).startswith(CEILINGS)  # noqa: PTH119
-        )
-        (mine if own else others).append(file)
-    return mine, others
+    if listed and document.get("file_count") == len(listed):
+        return listed.__contains__
+    return lambda path: not os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
 
 
 def _side(

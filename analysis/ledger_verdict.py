@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.ledger import Ledger, Side, Verdict
+from analysis.ledger import VARIABLES, Ledger, Side, Verdict
 
 HEADER = 2**20  # bytes: no header of a file is larger
 PROBE = 64  # bytes: a library looks at the first few to learn a file's format
@@ -24,6 +24,7 @@ REWRITING = "header rewriting"
 REREADING = "header reading"
 PAST_END = "reads past the end of the file"
 PADDING = "alignment padding"
+ONCE = "headers that several processes handed in, written once"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
 
@@ -71,6 +72,10 @@ def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if side.posix < side.payload:
         text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
         yield Finding(text, wrong=True)
+    for layer in side.layers:
+        if layer.name in VARIABLES and layer.calls and layer.bytes < side.payload:
+            text = f"{side.payload - layer.bytes} bytes of payload were not {verb} by {layer.title}"
+            yield Finding(f"{text} calls", wrong=True)
     if side.mpiio is not None and side.mpiio < side.payload:
         of_each = side.payload // (ledger.processes * side.repeats)
         if of_each >= INT_LIMIT and side.posix >= side.payload:
@@ -109,6 +114,8 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
         if side.posix >= side.payload and side.direction == "read":
             # A library asks for a whole buffer of header; POSIX gives what the file has.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
+        elif _may_be_merged(ledger, side, -extra):
+            yield Finding(f"{ONCE} ({-extra} bytes)")
         else:
             yield Finding(text, wrong=True)
     if extra <= 0:
@@ -124,6 +131,16 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
             yield Finding(f"{REREADING} ({own} bytes)")
         elif own > 0:
             yield Finding(f"{READ_SIEVING} ({own} bytes)")
+
+
+def _may_be_merged(ledger: Ledger, side: Side, missing: int) -> bool:
+    """In a collective call an aggregator writes a byte once, however many processes hand it in, as
+    HDF5 does with what all of them define. No byte of payload belongs to two processes."""
+    layer = side.layer("MPI-IO")
+    if layer is None or not layer.collective or side.posix < side.payload:
+        return False
+    others = ledger.processes - 1
+    return missing * ledger.processes <= (layer.bytes - side.payload) * others
 
 
 def _rewritten(ledger: Ledger) -> int:

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from analysis.ledger import Ledger, Side
+from analysis.model import DIRECTIONS
 
 if TYPE_CHECKING:
     from analysis.trace import TracedRun
 
 WIDTH = 120
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
-NAMES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
 HEAD = (
     "",
@@ -26,6 +26,7 @@ HEAD = (
     "processes",
     "commonest sizes, read or written",
 )
+PHASE_HEAD = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
 
 
 def rows(side: Side) -> list[tuple[str, ...]]:
@@ -34,10 +35,12 @@ def rows(side: Side) -> list[tuple[str, ...]]:
         ("payload", f"{side.payload:,}", share(side.payload, side), "", "", "", "")
     ]
     for layer in side.layers:
+        if not layer.calls:
+            continue  # a layer that this run has nothing to do with, such as stdio
         sizes = ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items())
         lines.append(
             (
-                NAMES.get(layer.name, layer.name),
+                layer.title,
                 f"{layer.bytes:,}",
                 share(layer.bytes, side),
                 f"{layer.calls:,}",
@@ -59,9 +62,33 @@ def title(side: Side) -> str:
     return f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}"
 
 
+def phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
+    """What each phase moved at each layer. Cells as PHASE_HEAD says."""
+    lines: list[tuple[str, ...]] = []
+    for phase in ledger.phases:
+        named = (phase.title, f"{phase.seconds:.4f}" if phase.direction else "")
+        lines += [
+            (
+                *(named if i == 0 else ("", "")),
+                layer,
+                *(
+                    f"{value:,}" if value is not None else ""
+                    for d in DIRECTIONS
+                    for value in (moved.bytes[d], moved.calls[d] if moved.calls else None)
+                ),
+            )
+            for i, (layer, moved) in enumerate(sorted(phase.layers.items()))
+        ] or [(*named, "-", *[""] * (len(PHASE_HEAD) - 3))]
+    return lines
+
+
 def hint_rows(ledger: Ledger) -> list[tuple[str, str, str]]:
     """Name, asked, effective."""
     return [(key, asked or "-", used or "-") for key, (asked, used) in sorted(ledger.hints.items())]
+
+
+def phases_from(ledger: Ledger) -> str:
+    return f"by phase from {ledger.phases_from}" if ledger.phases else ledger.phases_from
 
 
 def writers(ledger: Ledger) -> str:
@@ -94,6 +121,15 @@ def print_ledger(traced: TracedRun) -> None:
             grid.add_row(*row)
         console.print(grid)
     console.print(writers(ledger), markup=False)
+    if ledger.phases:
+        grid = Grid(title=phases_from(ledger), title_justify="left", box=None, pad_edge=False)
+        for i, word in enumerate(PHASE_HEAD):
+            grid.add_column(word, justify="left" if i in (0, 2) else "right")
+        for row in phase_rows(ledger):
+            grid.add_row(*row)
+        console.print(grid)
+    else:
+        console.print(phases_from(ledger), markup=False)
     if ledger.hints:
         hints = Grid("hint", "asked", "effective", box=None, pad_edge=False)
         for row in hint_rows(ledger):

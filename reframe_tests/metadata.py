@@ -66,6 +66,10 @@ class Metadata(IoBenchmark):
     def files_per_process(self) -> int:
         return max(1, int(self.files) // self.num_tasks)
 
+    def records_to_trace(self) -> int:
+        """Each file, and as many again for its data set or what a library puts beside."""
+        return max(int(self.trace_records), 2 * self.files_per_process() * self.dumps)
+
     def pattern_options(self) -> list[str]:
         unique = ["--unique-dir"] if self.unique_dir else []
         return [f"--files {self.files_per_process()}", *unique]

@@ -30,6 +30,9 @@ class Traced(rfm.RegressionTestPlugin):
 
     trace = variable(typ.Bool, value=True, loggable=True)
     dxt = variable(typ.Bool, value=False, loggable=True)
+    # Files and data sets of a process that Darshan's runtime has room for at least; the embedded
+    # recorder has no such limit.
+    trace_records = variable(int, value=tracing.RECORDS)
     # The verdict with its reasons; or why there is none.
     ledger = variable(str, value="", loggable=True)
     trace_log = variable(str, value="", loggable=True)
@@ -58,8 +61,15 @@ class Traced(rfm.RegressionTestPlugin):
         if not self.recorder:
             return None
         return tracing.values(
-            self.recorder, dxt=self.dxt, quote=lambda word: shlex.quote(str(word))
+            self.recorder,
+            dxt=self.dxt,
+            records=self.records_to_trace(),
+            quote=lambda word: shlex.quote(str(word)),
         )
+
+    def records_to_trace(self) -> int:
+        """Of a test with very many files, more."""
+        return int(self.trace_records)
 
     def fits(self, library: Path) -> bool:
         """Is a Darshan runtime built for this stack's MPI?"""
@@ -77,7 +87,7 @@ class Traced(rfm.RegressionTestPlugin):
         try:
             document = load(stage / "result.json")
             raw = None if self.recorder.real else stage / tracing.RAW
-            log = read_log(stage / tracing.LOG, convert=raw)
+            log = read_log(stage / tracing.LOG, convert=raw, heat=not self.dxt, segments=self.dxt)
             log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
             self.the_ledger = make_ledger(document, log)
             self.judgement = judge(self.the_ledger)

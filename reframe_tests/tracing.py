@@ -17,8 +17,13 @@ CONFIG = "darshan.conf"
 RECORDER = "libiogauge-recorder.so"
 RUNTIME = "libdarshan.so"
 
-# Large enough that no record of any benchmark is lost: MiB, MiB, records of each module.
-MODULE_MEMORY, NAME_MEMORY, RECORDS = 1024, 64, 1048576
+# What Darshan's runtime needs for a record in each of its modules that count, and for its name.
+# A module takes room for all of its records at its first file, and what is left goes to the next
+# one: a sum too small loses whole modules. Each process touches all of that memory as it starts.
+RECORDS = 8192
+RECORD_BYTES, NAME_BYTES = 4096, 512
+OTHER_MIB = 16  # for modules of a fixed size: heat maps, Lustre, APMPI
+DXT_MIB = 256
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,11 @@ def _runtime(given: str | None) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def values(recorder: Recorder, *, dxt: bool, quote: Callable[[object], str]) -> dict[str, Any]:
+def values(
+    recorder: Recorder, *, dxt: bool, quote: Callable[[object], str], records: int = RECORDS
+) -> dict[str, Any]:
     """For the template's `darshan` block: `prepare`, lines of the script, and `variables`, values
-    for the shell, of the traced processes alone."""
+    for the shell, of the traced processes alone. `records`: files, and data sets, of a process."""
     library = recorder.library if "$" in recorder.library else quote(recorder.library)
     library = f'"{library}"' if "$" in library else library
     variables = {"LD_PRELOAD": library}
@@ -82,13 +89,14 @@ def values(recorder: Recorder, *, dxt: bool, quote: Callable[[object], str]) -> 
         prepare = [f"mkdir -p {RAW}"]
     else:
         variables |= {"DARSHAN_CONFIG_PATH": f'"$PWD/{CONFIG}"', "DARSHAN_LOGFILE": f'"$PWD/{LOG}"'}
-        prepare = _config(dxt)
+        prepare = _config(dxt, records)
     return {"recorder": recorder.title, "prepare": prepare, "variables": variables}
 
 
-def _config(dxt: bool) -> list[str]:
+def _config(dxt: bool, records: int) -> list[str]:
     """Darshan leaves out /dev, /tmp and others unless a name is included; and a name is a regular
     expression, in which anything unusual in the folder's path becomes a dot."""
+    memory = records * RECORD_BYTES // 2**20 + OTHER_MIB + DXT_MIB * dxt
     return [
         f"rm -f {LOG}",
         "traced=$(printf %s \"$run_dir\" | tr -c 'A-Za-z0-9_/-' .)",
@@ -96,9 +104,9 @@ def _config(dxt: bool) -> list[str]:
         "NAME_EXCLUDE . *",
         "NAME_INCLUDE ^$traced *",
         "NAME_INCLUDE ^heatmap: *",
-        f"MODMEM {MODULE_MEMORY}",
-        f"NAMEMEM {NAME_MEMORY}",
-        f"MAX_RECORDS {RECORDS} *",
+        f"MODMEM {memory}",
+        f"NAMEMEM {max(1, records * NAME_BYTES // 2**20)}",
+        f"MAX_RECORDS {records} *",
         "DISABLE_SHARED_REDUCTION",
         *(["MOD_ENABLE DXT_POSIX,DXT_MPIIO"] if dxt else []),
         "EOF",

@@ -25,6 +25,7 @@ PROCESSES = 4
 ALL = PAYLOAD * REPEATS
 FILE = "/fs/run/data.bin"
 OVERHEAD = 512  # bytes of a header
+START = 1.7e9  # Unix time
 
 
 def document(**more: Any) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def trace(module: str, written: int, read: int = ALL, path: str = FILE, **more: 
 
 
 def log(*files: FileTrace, partial: tuple[str, ...] = ()) -> Log:
-    return Log(Path("log"), "test", PROCESSES, 1.0, "", partial, (), {}, files)
+    return Log(Path("log"), "test", PROCESSES, START, 1.0, "", partial, (), {}, files)
 
 
 def ledger(*files: FileTrace, **more: Any) -> Ledger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import darshan_library as native
 from reframe_tests import tracing
 from reframe_tests.render import render
 from tests.test_templates import values as script_values
@@ -99,6 +101,19 @@ def test_darshan_is_configured_for_the_runs_folder_alone(tmp_path: Path, dxt: bo
     assert "NAME_INCLUDE ^/fs/my.runs/iogauge.aX.3 *" in config
     assert ("MOD_ENABLE DXT_POSIX,DXT_MPIIO" in config) == dxt
     assert "DISABLE_SHARED_REDUCTION" in config
+
+
+def test_darshans_memory_has_room_for_a_record_of_each_module() -> None:
+    """Its modules take theirs one after the other: of too little, the last have none."""
+    a_record = sum(ctypes.sizeof(native.counted_type(*kind)) for kind in native.COUNTED.values())
+    assert a_record <= tracing.RECORD_BYTES
+    real = tracing.Recorder("/d.so", real=True)
+    for records in (tracing.RECORDS, 100_000):
+        lines = tracing.values(real, dxt=False, quote=str, records=records)["prepare"]
+        limits = dict(line.split()[:2] for line in lines if line.startswith(("MOD", "NAME", "MAX")))
+        assert limits["MAX_RECORDS"] == str(records)
+        assert int(limits["MODMEM"]) * 2**20 > records * a_record
+        assert int(limits["NAMEMEM"]) * 2**20 > records * 256
 
 
 def test_only_traced_programs_are_started_with_it() -> None:

@@ -43,12 +43,14 @@ static void begin(flight *f, io_phase phase) {
     const io_phase_name *name = &io_phases[phase];
     io_world_doing(f->session->world, name->name, f->session->what->method->name, f->path);
     MPI_Barrier(f->session->world->comm);
+    f->seconds.begin[phase] = io_wall_clock();
     f->began = MPI_Wtime();
     if (!f->session->began) f->session->began = f->began;
 }
 
 static int end(flight *f, io_phase phase) {
     f->seconds.phase[phase] += MPI_Wtime() - f->began;
+    f->seconds.end[phase] = io_wall_clock();
     return io_agree(f->session->world);
 }
 
@@ -262,6 +264,7 @@ static int each_file(flight *f, int (*one)(flight *)) {
     const io_session *s = f->session;
     if (one(f)) return -1;
     if (f->files == 1) return 0;
+    f->seconds.begin[IO_PHASES] = io_wall_clock();
     int status = io_take_turn(s);
     for (f->number = 1; !status && f->number < f->files; f->number++) {
         status = io_file_path(s, f->step, f->owner, f->number, f->path);
@@ -270,6 +273,7 @@ static int each_file(flight *f, int (*one)(flight *)) {
         status = one(f);
     }
     io_pass_turn(s);
+    f->seconds.end[IO_PHASES] = io_wall_clock();
     return io_agree(s->world);
 }
 
@@ -277,7 +281,7 @@ static void reduce(flight *f, io_sample *sample, int direction) {
     uint64_t most;
     MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, f->session->world->comm);
     sample->calls[direction] += most;
-    io_add_times(sample, f->session->world, &f->seconds, direction);
+    io_add_times(f->session, sample, &f->seconds, direction);
     add_stretch_bytes(f, sample, direction);
 }
 

@@ -45,6 +45,8 @@ typedef struct {
 typedef struct {
     double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
     double fill; /* to make the values; in no phase */
+    /* Unix time, 0 where it did not run; the last of each: the files of a series after the first. */
+    double begin[IO_PHASES + 1], end[IO_PHASES + 1];
 } io_seconds;
 
 /* One repeat, all steps. */
@@ -101,8 +103,11 @@ void io_remove_files(io_session *session);
 uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state);
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);
 
-/* times.c, called by all: minimum, mean and maximum over processes of a step, added to a direction's. */
-void io_add_times(io_sample *sample, const io_world *world, const io_seconds *mine, int direction);
+/* times.c, called by all: minimum, mean and maximum over processes of a step, added to a direction's; and
+ * when its phases were, into what the session found. */
+void io_add_times(const io_session *session, io_sample *sample, const io_seconds *mine, int direction);
+/* Unix time in seconds, as traces have it: not for measuring. */
+double io_wall_clock(void);
 
 /* ceilings.c: the same bytes per process in large aligned POSIX transfers. */
 typedef struct {

@@ -1,15 +1,22 @@
 #include "evidence.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void io_found_start(io_found *found) { *found = (io_found){.hints = MPI_INFO_NULL, .files = json_array()}; }
+void io_found_start(io_found *found, uint64_t steps, io_error *error) {
+    *found = (io_found){.hints = MPI_INFO_NULL, .files = json_array()};
+    /* Each step has its phases and a series; the drain of a repeat stands in the step's room. */
+    found->spans = calloc(steps * (IO_PHASES + IO_DIRECTIONS), sizeof *found->spans);
+    if (!found->spans) io_fail(error, "out of memory for the times of %" PRIu64 " steps", steps);
+}
 
 void io_found_stop(io_found *found) {
     if (found->hints != MPI_INFO_NULL) MPI_Info_free(&found->hints);
     free(found->offsets);
+    free(found->spans);
     json_decref(found->files);
 }
 

@@ -4,6 +4,14 @@
 
 #include "driver.h"
 
+/* A phase of one step: from the first process's beginning to the last one's end, in Unix time. */
+typedef struct {
+    uint64_t repeat;
+    int direction;
+    const char *phase; /* or "series": the files after the first, which each process handles alone */
+    double begin, end;
+} io_span;
+
 struct io_found {
     bool noted;
     MPI_Info hints;                  /* in force on process 0; MPI_INFO_NULL for none */
@@ -15,10 +23,13 @@ struct io_found {
     bool located;                    /* wrong_offset is known */
     uint64_t wrong_offset, wrong_index[IO_MAX_DIMS];
     char wrong_file[IO_MAX_PATH];
+    io_span *spans; /* in the order of time; room for those of all repeats */
+    uint64_t nspans;
 };
 #define IO_FILES_LISTED 64
 
-void io_found_start(io_found *found);
+/* Of a run of so many steps, all repeats. On failure the error says so. */
+void io_found_start(io_found *found, uint64_t steps, io_error *error);
 void io_found_stop(io_found *found);
 
 /* Keeps the hints in force and the places of data sets, once; called by all processes. */

@@ -185,21 +185,33 @@ static json_t *ceiling_json(const io_sample *s) {
     return json_pack("{s:f,s:f}", "write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);
 }
 
+static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direction, bool ran) {
+    json_t *all = io_direction_json(&r->samples[repeat], direction, ran, r->run->pattern->stretches);
+    json_t *spans = ran ? json_array() : NULL;
+    for (uint64_t i = 0; ran && i < r->found->nspans; i++) {
+        const io_span *span = &r->found->spans[i];
+        if (span->repeat == repeat && span->direction == direction)
+            json_array_append_new(spans, json_pack("{s:s,s:f,s:f}", "phase", span->phase, "begin",
+                                                   span->begin, "end", span->end));
+    }
+    if (ran) json_object_set_new(all, "spans", spans);
+    return all;
+}
+
 static json_t *samples_json(const io_report *r) {
     json_t *samples = json_array();
-    const char *const *names = r->run->pattern->stretches;
     for (uint64_t i = 0; i < r->done; i++) {
         const io_sample *s = &r->samples[i];
         json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
                                                    "shared", ceiling_json(&r->ceilings[i].shared))
                                        : json_null();
-        json_array_append_new(
-            samples,
-            json_pack("{s:I,s:f,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}", "repeat", (json_int_t)i, "fill_seconds",
-                      s->fill, "write", io_direction_json(s, IO_WRITING, r->run->write, names), "read",
-                      io_direction_json(s, IO_READING, r->run->read, names), "series", series_json(r, s),
-                      "ceilings", ceilings, "compute_seconds", io_between_json(r, i), "queue",
-                      io_queue_json(r, i), "direct", io_direct_json(r, i)));
+        json_array_append_new(samples, json_pack("{s:I,s:f,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}", "repeat",
+                                                 (json_int_t)i, "fill_seconds", s->fill, "write",
+                                                 run_direction_json(r, i, IO_WRITING, r->run->write), "read",
+                                                 run_direction_json(r, i, IO_READING, r->run->read), "series",
+                                                 series_json(r, s), "ceilings", ceilings, "compute_seconds",
+                                                 io_between_json(r, i), "queue", io_queue_json(r, i),
+                                                 "direct", io_direct_json(r, i)));
     }
     return samples;
 }

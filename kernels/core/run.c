@@ -60,7 +60,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                  .fsync = run->fsync,
                  .drop_caches = run->drop_caches}
     };
-    io_found_start(&w->found);
+    io_found_start(&w->found, run->repeats * run->steps, &world->error);
     w->report = (io_report){.run = run, .world = world, .found = &w->found};
     w->report.bytes = io_total_bytes(run->pattern, run->state, (uint64_t)world->size) * run->steps;
     w->report.largest_share = io_largest_share(world, run->pattern, run->state);

@@ -67,12 +67,12 @@ void io_compute(const io_session *s) {
 }
 
 /* The phase, and the busiest server's counters. */
-static void reduce(io_session *s, double mine, const io_queue_use *use, io_sample *sample) {
+static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *use, io_sample *sample) {
     double seconds[] = {use->busy, use->blocked};
     uint64_t bytes[] = {use->peak, use->limit, use->rss};
     MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
     MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_UINT64_T, MPI_MAX, s->world->comm);
-    io_add_times(sample, s->world, &(io_seconds){.phase = {[IO_DRAIN] = mine}}, IO_WRITING);
+    io_add_times(s, sample, mine, IO_WRITING);
     sample->queue = (io_queue_use){seconds[0], seconds[1], bytes[0], bytes[1], bytes[2]};
 }
 
@@ -88,11 +88,13 @@ int io_drain(io_session *s, io_sample *sample) {
                       .state = s->what->method_state};
         io_world_doing(s->world, "drain", m->name, s->what->dir);
         MPI_Barrier(s->world->comm);
+        io_seconds mine = {.begin = {[IO_DRAIN] = io_wall_clock()}};
         double began = MPI_Wtime();
         m->drain(&ctx, &use);
-        double mine = MPI_Wtime() - began;
+        mine.phase[IO_DRAIN] = MPI_Wtime() - began;
+        mine.end[IO_DRAIN] = io_wall_clock();
         if (io_agree(s->world)) return -1;
-        reduce(s, mine, &use, sample);
+        reduce(s, &mine, &use, sample);
     }
     double mine = MPI_Wtime() - s->began;
     MPI_Allreduce(&mine, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);

@@ -1,7 +1,8 @@
 /* Times of processes, summed up over them. */
 #include <string.h>
+#include <time.h>
 
-#include "driver.h"
+#include "evidence.h"
 
 #define VALUES (sizeof(io_seconds) / sizeof(double))
 
@@ -11,7 +12,25 @@ static void add(io_time *to, double min, double max, double mean) {
     to->mean += mean;
 }
 
-void io_add_times(io_sample *sample, const io_world *world, const io_seconds *mine, int direction) {
+double io_wall_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* `first`, `last`: of all processes. A direction's phases lie one after the other, as in io_phase. */
+static void note_spans(const io_session *s, const io_seconds *first, const io_seconds *last, int direction) {
+    if (!s->found) return;
+    for (int p = 0; p <= IO_PHASES; p++) {
+        if (first->begin[p] == 0 || (p < IO_PHASES && io_phases[p].direction != direction)) continue;
+        s->found->spans[s->found->nspans++] =
+            (io_span){s->repeat, direction, p < IO_PHASES ? io_phases[p].name : "series", first->begin[p],
+                      last->end[p]};
+    }
+}
+
+void io_add_times(const io_session *s, io_sample *sample, const io_seconds *mine, int direction) {
+    const io_world *world = s->world;
     double values[VALUES], low[VALUES], high[VALUES], sum[VALUES];
     io_seconds min, max, all;
     memcpy(values, mine, sizeof *mine);
@@ -21,6 +40,7 @@ void io_add_times(io_sample *sample, const io_world *world, const io_seconds *mi
     memcpy(&min, low, sizeof min);
     memcpy(&max, high, sizeof max);
     memcpy(&all, sum, sizeof all);
+    note_spans(s, &min, &max, direction);
     sample->fill += max.fill;
     for (int p = 0; p < IO_PHASES; p++) {
         if (io_phases[p].direction != direction) continue;

@@ -6,12 +6,15 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from iokernel_stacks import MOVING, How, Stack
 from recorder_runs import preload
 
-from analysis.darshan_log import FileTrace, read_log
+from analysis.darshan_log import FileTrace, Log, read_log
+from analysis.ledger import make_ledger
+from analysis.ledger_verdict import judge
 from reframe_tests import tracing
 from reframe_tests.build import mpi_problem
 
@@ -43,23 +46,30 @@ def counts(file: FileTrace) -> dict[str, float]:
     return {k: v for k, v in file.values.items() if not k.startswith(timed) and k not in leave}
 
 
-@pytest.mark.parametrize("how", MOVING, ids=str)
-def test_every_counter_agrees(stack: Stack, tmp_path: Path, how: How) -> None:
+def both(stack: Stack, folder: Path, *words: str) -> tuple[dict[str, Any], Path, Path]:
+    """The document of a run below both recorders, with each access kept; the traces and the log."""
     library = runtime(stack)
-    data, traces, log = tmp_path / "data", tmp_path / "traces", tmp_path / "real"
+    data, traces, log = folder / "data", folder / "traces", folder / "real"
     data.mkdir()
-    config = tmp_path / "darshan.conf"
+    config = folder / "darshan.conf"
     config.write_text(
-        f"NAME_EXCLUDE . *\nNAME_INCLUDE ^{data} *\nMODMEM 64\nDISABLE_SHARED_REDUCTION\n"
+        f"NAME_EXCLUDE . *\nNAME_INCLUDE ^{data} *\nMODMEM 64\nMAX_RECORDS 1024 *\n"
+        "DISABLE_SHARED_REDUCTION\nMOD_ENABLE DXT_POSIX,DXT_MPIIO\n"
     )
-    environment = preload(stack, traces, data)
+    environment = preload(stack, traces, data, dxt=True)
     environment["LD_PRELOAD"] += f":{library}"
     environment |= {"DARSHAN_CONFIG_PATH": str(config), "DARSHAN_LOGFILE": str(log)}
-    words = [f"{key}={value}" for key, value in environment.items()]
-    stack.run(
-        *words, str(stack.iokernel), "s3d", "--grid", "12x10x8", *how.options(), "--dir", str(data),
-        program=Path("/usr/bin/env"), document=tmp_path / "result.json",
-    ).good()  # fmt: skip
+    variables = [f"{key}={value}" for key, value in environment.items()]
+    run = stack.run(
+        *variables, str(stack.iokernel), *words, "--dir", str(data),
+        program=Path("/usr/bin/env"), document=folder / "result.json",
+    )  # fmt: skip
+    return run.good(), traces, log
+
+
+@pytest.mark.parametrize("how", MOVING, ids=str)
+def test_every_counter_agrees(stack: Stack, tmp_path: Path, how: How) -> None:
+    _, traces, log = both(stack, tmp_path, "s3d", "--grid", "12x10x8", *how.options())
     ours = read_log(tmp_path / "ours", convert=traces)
     theirs = read_log(log)
     mine = {(f.module, f.path): f for f in ours.files}
@@ -72,3 +82,51 @@ def test_every_counter_agrees(stack: Stack, tmp_path: Path, how: How) -> None:
         assert [w.rank for w in found.ranks] == [w.rank for w in file.ranks]
         compared += 1
     assert compared >= (1 if how.method in ("posix", "posix-shared", "master") else 2)
+
+
+def accesses(log: Log) -> dict[tuple[str, str, int], tuple[list[tuple[int, int]], ...]]:
+    """Offset and size of all writes and reads of a process to a file, in order."""
+    return {
+        (one.module, one.path, one.rank): tuple(
+            [(offset, size) for offset, size, _, _ in rows] for rows in (one.writes, one.reads)
+        )
+        for one in log.segments
+        if one.writes or one.reads
+    }
+
+
+# Method -> the module that has its bytes at the API, its runs.
+APIS = {
+    "hdf5": ("H5D", ["s3d", "--grid", "12x10x8"]),
+    "pnetcdf": ("PNETCDF_VAR", ["ramses-hydro", "--size", "8"]),
+    "cgns": ("H5D", ["cgns-structured", "--zone", "9x8x7"]),
+}
+
+
+@pytest.mark.parametrize("method", APIS)
+def test_a_runtime_with_the_formats_modules_has_their_bytes(
+    stack: Stack, tmp_path: Path, method: str
+) -> None:
+    """The same ledger from both logs; from the runtime's with one layer more, if it was built with
+    it (--with-hdf5, --with-pnetcdf). The same accesses, of a newer DXT."""
+    module, words = APIS[method]
+    document, traces, log = both(
+        stack, tmp_path, *words, "--method", method, "--mode", "collective", "--repeat", "2"
+    )
+    ours = read_log(tmp_path / "ours", convert=traces, segments=True)
+    theirs = read_log(log, segments=True)
+    assert not theirs.partial
+    if module not in theirs.modules:
+        pytest.skip(
+            f"this Darshan runtime was built without {module}: {os.environ['DARSHAN_PREFIX']}"
+        )
+    mine, real = make_ledger(document, ours), make_ledger(document, theirs)
+    assert judge(real) == judge(mine)
+    assert judge(real).verdict in ("balanced", "explained")
+    for one, other in zip(real.sides, mine.sides, strict=True):
+        layer = one.layer(module)
+        assert layer is not None and layer.bytes >= one.payload and layer.calls
+        assert (one.mpiio, one.posix) == (other.mpiio, other.posix)
+    assert accesses(theirs) == {
+        key: rows for key, rows in accesses(ours).items() if ".locktest." not in key[1]
+    }

@@ -14,6 +14,7 @@ from analysis.darshan_convert import write_log
 from analysis.darshan_log import Log, read_log
 from analysis.darshan_raw import RawProcess, read_folder
 from analysis.ledger import make_ledger
+from analysis.ledger_phases import OUTSIDE
 from analysis.ledger_verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
 
 FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
@@ -116,6 +117,31 @@ def test_the_ledger_of_each_method_adds_up(stack: Stack, tmp_path: Path, how: Ho
         assert {reason.split(" (")[0] for reason in judgement.reasons} <= allowed
         assert all(side.mpiio in (None, payload) for side in ledger.sides)
     assert any("iogauge-ceiling" in path for path in ledger.beside)
+
+
+def test_each_phase_has_its_own_bytes(stack: Stack, tmp_path: Path) -> None:
+    """HDF5 writes all data in phase write, and its headers when it closes; nothing is moved between
+    phases."""
+    document, log, _ = ledger_of(
+        stack, tmp_path, "--method", "hdf5", "--mode", "collective", "--ceilings", "--steps", "2",
+        dxt=True,
+    )  # fmt: skip
+    log = read_log(log.path, segments=True)
+    ledger = make_ledger(document, log)
+    assert ledger.phases_from == "each access (DXT)"
+    moved = {phase.title: phase.layers for phase in ledger.phases}
+    assert OUTSIDE not in moved
+    payload = document["payload"]["bytes"] * REPEATS
+    written, headers = moved["write: write"]["MPI-IO"], moved["write: close"]["MPI-IO"]
+    assert written.bytes["write"] == payload
+    assert 0 < headers.bytes["write"] < payload / 10
+    assert moved["read: read"]["MPI-IO"].bytes["read"] == payload
+    assert moved["read: open"]["POSIX"].bytes["read"] > 0
+    for side in ledger.sides:
+        total = sum(
+            phase.layers["POSIX"].bytes[side.direction] for phase in ledger.phases if phase.layers
+        )
+        assert total == (side.posix if side.direction == "write" else ledger.all_read)
 
 
 @pytest.mark.parametrize(
