@@ -23,6 +23,7 @@ READ_SIEVING = "data sieving of reads"
 REWRITING = "header rewriting"
 REREADING = "header reading"
 PAST_END = "reads past the end of the file"
+ONCE = "metadata that several processes gave, written once"
 PADDING = "alignment padding"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
@@ -98,6 +99,15 @@ def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
         yield Finding(text, wrong=True)
 
 
+def _given_by_several(ledger: Ledger, side: Side) -> int:
+    """Most bytes that collective writes may have merged: what is no payload, from all processes but
+    one. (HDF5 without collective metadata: each process writes the same attributes.)"""
+    mpiio = side.layer("MPI-IO")
+    if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.payload:
+        return 0
+    return max(0, mpiio.bytes - side.payload) * (ledger.processes - 1) // ledger.processes
+
+
 def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """From MPI-IO to POSIX."""
     if side.mpiio is None:
@@ -109,6 +119,8 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
         if side.posix >= side.payload and side.direction == "read":
             # A library asks for a whole buffer of header; POSIX gives what the file has.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
+        elif -extra <= _given_by_several(ledger, side):
+            yield Finding(f"{ONCE} ({-extra} bytes)")
         else:
             yield Finding(text, wrong=True)
     if extra <= 0:
