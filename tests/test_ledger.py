@@ -229,7 +229,7 @@ def test_metadata_that_all_processes_give_is_written_once(
     merged: int, more: dict[str, int], verdict: str
 ) -> None:
     given = ALL + PROCESSES * OVERHEAD
-    found = judge(ledger(trace("MPI-IO", given, **more), trace("POSIX", given - merged)))
+    found = judge(ledger(trace("MPI-IO", given, ALL, FILE, **more), trace("POSIX", given - merged)))
     assert found.verdict == verdict
     if verdict == "explained":
         assert f"{ONCE} ({merged} bytes)" in found.reasons
