@@ -190,7 +190,7 @@ def _overview_row(row: Row, folder: Path) -> list[Cell]:
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
     files = {"result": run.document, "job": run.job_script, **_traces(row)}
     more = [(name, link(path, folder)) for name, path in files.items() if path]
-    cells["files"] = {**cells["files"], "text": "", "more": more}
+    cells["files"] = {**cells["files"], "text": "", "more": more, "style": "files"}
     return list(cells.values())
 
 
