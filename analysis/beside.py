@@ -138,13 +138,15 @@ def _row(number: Published, ours: Row) -> Row:
 
 def _add_parts(rows: Sequence[Row]) -> None:
     """Each number as a part of the best of its table, ours of ours and theirs of theirs: where runs
-    of ours stand beside two rows of it or more. (One run beside several rows has no shape.)"""
+    of ours stand beside two rows of it or more, each run beside a row of its own."""
     tables: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         if row["parameters"]:
             tables[row["table"], row["quantity"], row["place"]].append(row)
     for of in tables.values():
-        if len(of) < 2 or len({row["document"] for row in of}) < len(of):
+        shown = {(row["method"], row["parameters"]) for row in of}
+        documents = {row["document"] for row in of}
+        if len(of) < 2 or not len(shown) == len(documents) == len(of):
             continue
         for who in ("ours", "published"):
             speeds = [1 / r[who] if r["unit"] == "s" else r[who] for r in of]

@@ -59,7 +59,8 @@ def bars(table: Table) -> list[Datum]:
     for row in rows:
         run = row.run
         doubled = same[_group(row), _how(row), run.stack, run.fs] > 1
-        extra = f", {run.processes} processes" if many and doubled else ""
+        count = f"{run.processes} process" + ("" if run.processes == 1 else "es")
+        extra = f", {count}" if many and doubled else ""
         for direction in DIRECTIONS:
             spread = row.bandwidth(direction)
             if spread is None:
@@ -99,7 +100,7 @@ def chart(table: Table, title: alt.Title | None = None) -> dict[str, Any] | None
         mine = [bar for bar in data if bar["group"] == group]
         for start in range(0, len(columns), COLUMNS_PER_LINE):
             panels = [
-                _panel(mine, column, titles[column], _limit(data, column), series, 0 if i else room)
+                _panel(mine, column, titles[column], _limit(mine, column), series, 0 if i else room)
                 for i, column in enumerate(columns[start : start + COLUMNS_PER_LINE])
             ]
             heading = alt.Title(group, anchor="start", fontSize=14, color=INK, offset=8)
@@ -122,7 +123,13 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
             titleColor=MUTED,
             titleFontWeight="normal",
         )
-        .configure_legend(labelColor=INK, labelFontSize=12, symbolType="square", orient="top")
+        .configure_legend(
+            labelColor=INK,
+            labelFontSize=12,
+            symbolType="square",
+            orient="top",
+            columnPadding=28,  # a browser's letters may be wider than those measured here
+        )
         .to_dict()
     )
 

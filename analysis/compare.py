@@ -88,9 +88,10 @@ def run(args: argparse.Namespace) -> int:
         columns = case_columns([args.by], with_mode)
         both = pairs(groups(connection, where, _quantities(args), sides, columns))
         if not both:
+            hint = "; give modes too, such as mpiio:collective" if args.by == "method" else ""
             raise NothingFoundError(
-                f"no case has runs of both {args.a!r} and {args.b!r} (--by {args.by}); "
-                "with --by method, modes may differ: give both, such as mpiio:collective"
+                f"no case has runs of both {args.a!r} and {args.b!r} (--by {args.by})"
+                f"{store.fitting(args.where)}{hint}"
             )
         rows = [row(a, b) for a, b in progress.steps(both, "compare", fewest=50)]
         shown = COLUMNS

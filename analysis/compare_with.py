@@ -30,7 +30,8 @@ def _chosen(connection: Any, where: Where, args: argparse.Namespace) -> Where:
 
 def _some(rows: list[Row], args: argparse.Namespace, what: str) -> list[Row]:
     if not rows:
-        raise NothingFoundError(f"no run of {args.a!r} (--by {args.by}) has {what}")
+        fits = store.fitting(getattr(args, "where", []))  # the report has no --where
+        raise NothingFoundError(f"no run of {args.a!r} (--by {args.by}){fits} has {what}")
     return rows
 
 

@@ -23,8 +23,8 @@ READ_SIEVING = "data sieving of reads"
 REWRITING = "header rewriting"
 REREADING = "header reading"
 PAST_END = "reads past the end of the file"
+ONCE = "metadata that several processes gave, written once"
 PADDING = "alignment padding"
-ONCE = "headers that several processes handed in, written once"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
 
@@ -103,6 +103,15 @@ def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
         yield Finding(text, wrong=True)
 
 
+def _given_by_several(ledger: Ledger, side: Side) -> int:
+    """Most bytes that collective writes may have merged: what is no payload, from all processes but
+    one. (HDF5 without collective metadata: each process writes the same attributes.)"""
+    mpiio = side.layer("MPI-IO")
+    if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.payload:
+        return 0
+    return max(0, mpiio.bytes - side.payload) * (ledger.processes - 1) // ledger.processes
+
+
 def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """From MPI-IO to POSIX."""
     if side.mpiio is None:
@@ -114,7 +123,7 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
         if side.posix >= side.payload and side.direction == "read":
             # A library asks for a whole buffer of header; POSIX gives what the file has.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
-        elif _may_be_merged(ledger, side, -extra):
+        elif -extra <= _given_by_several(ledger, side):
             yield Finding(f"{ONCE} ({-extra} bytes)")
         else:
             yield Finding(text, wrong=True)
@@ -131,16 +140,6 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
             yield Finding(f"{REREADING} ({own} bytes)")
         elif own > 0:
             yield Finding(f"{READ_SIEVING} ({own} bytes)")
-
-
-def _may_be_merged(ledger: Ledger, side: Side, missing: int) -> bool:
-    """In a collective call an aggregator writes a byte once, however many processes hand it in, as
-    HDF5 does with what all of them define. No byte of payload belongs to two processes."""
-    layer = side.layer("MPI-IO")
-    if layer is None or not layer.collective or side.posix < side.payload:
-        return False
-    others = ledger.processes - 1
-    return missing * ledger.processes <= (layer.bytes - side.payload) * others
 
 
 def _rewritten(ledger: Ledger) -> int:

@@ -43,6 +43,7 @@ OVERVIEW = {
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
+NARROW = ("variant", "hints", "parameters")  # may be folded
 STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
           "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
 
@@ -158,7 +159,8 @@ def _cell(name: str, value: Any) -> Cell:
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else formats.text(value)
     if name in ("measured", "missing", "unlike"):
         text = text.replace("; ", "\n")
-    style = "n" if number else "long" if name in LONG else STYLES.get(str(value), "")
+    folded = "long" if name in LONG else "narrow" if name in NARROW else ""
+    style = "n" if number else folded or STYLES.get(str(value), "")
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
 
 
@@ -188,7 +190,7 @@ def _overview_row(row: Row, folder: Path) -> list[Cell]:
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
     files = {"result": run.document, "job": run.job_script, **_traces(row)}
     more = [(name, link(path, folder)) for name, path in files.items() if path]
-    cells["files"] = {**cells["files"], "text": "", "more": more}
+    cells["files"] = {**cells["files"], "text": "", "more": more, "style": "files"}
     return list(cells.values())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from analysis.chart import GREYS, INK, MUTED, PALETTE, PAPER, PEAK, themed
+from analysis.chart import GREYS, INK, LETTER, MUTED, PALETTE, PAPER, PEAK, themed
 from analysis.report_tables import Section
 
 Plot = dict[str, Any]
@@ -31,7 +31,13 @@ def _colour(names: Sequence[str]) -> alt.Color:
     )
 
 
-def _title(text: str) -> alt.Title:
+def _dash() -> alt.StrokeDash:
+    """Below: beside the colours' legend it would stand on the last of their names."""
+    legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
+    return alt.StrokeDash("stack:N", legend=legend)
+
+
+def _title(text: str | list[str]) -> alt.Title:
     return alt.Title(
         text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group"
     )
@@ -80,12 +86,11 @@ def scaling(section: Section) -> Plot | None:
         base = alt.Chart(_values(rows, "processes", "mib_s", "low", "high")).encode(
             x=x, color=colour, detail="stack:N"
         )
-        dash = alt.StrokeDash("stack:N", legend=alt.Legend(title=None, symbolType="stroke"))
         layers = [
             alt.Chart(alt.InlineData(values=ideal))
             .mark_line(color=PEAK, strokeDash=[2, 4])
             .encode(x=x, y=y),
-            base.mark_line().encode(y=y, strokeDash=dash),
+            base.mark_line().encode(y=y, strokeDash=_dash()),
             base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q"), y2="high:Q"),
             base.mark_point(filled=True, size=45).encode(y=y),
         ]
@@ -109,7 +114,9 @@ def published(section: Section) -> Plot | None:
             for r in of
         ]
         order = list(dict.fromkeys(value["what"] for value in values))
-        y = alt.Y("what:N", sort=order, axis=alt.Axis(title=None, labelLimit=400, labelColor=INK))
+        room = LETTER * max(map(len, order)) + 8  # a browser's letters may be wider than Vega's
+        axis = alt.Axis(title=None, labelLimit=400, labelColor=INK, minExtent=room)
+        y = alt.Y("what:N", sort=order, axis=axis)
         scale = alt.Scale(domain=["ours", "published"], range=[PALETTE[0], GREYS["peak"]])
         bars = (
             alt.Chart(alt.InlineData(values=values))
@@ -122,7 +129,7 @@ def published(section: Section) -> Plot | None:
             )
         )
         place = ", ".join(conditions.split(", ")[1:4])
-        heading = _title(f"{pattern}, {quantity}; ours: {place}")
+        heading = _title([f"{pattern}, {quantity}", f"ours: {place}"])
         panels.append(bars.properties(width=WIDTH, height=34 * len(order), title=heading))
     if not panels:
         return None
@@ -158,9 +165,7 @@ def history(section: Section) -> Plot | None:
         layers = [
             base.mark_line(opacity=0.6).encode(
                 color=colour,
-                strokeDash=alt.StrokeDash(
-                    "stack:N", legend=alt.Legend(title=None, symbolType="stroke")
-                ),
+                strokeDash=_dash(),
             ),
             base.mark_point(filled=True, size=22).encode(color=colour),
             base.transform_filter("datum.bad").mark_point(

@@ -85,7 +85,8 @@ def published(connection: Any, session: str) -> Section:
     except NothingFoundError:
         rows = []
     return Section(
-        "published", "Beside published numbers", beside.COLUMNS, rows,
+        "published", "Beside published numbers",
+        tuple(name for name in beside.COLUMNS if name != "verdict"), rows,
         "Layout x call and hints of the 2011 tables, and what else was published for these "
         "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
         "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "
@@ -145,7 +146,7 @@ def ledger(connection: Any, session: str) -> Section:
     amounts = {
         f"{way}_{name}": f"ledger_{way}_{quantity}"
         for way in ("write", "read")
-        for name, quantity in (("amplification", "amplification"), ("payload", "payload"),
+        for name, quantity in (("amplification", "amplification"), ("payload_bytes", "payload"),
                                ("posix_bytes", "posix_bytes"), ("posix_calls", "posix_calls"),
                                ("processes", "posix_processes"))
     }  # fmt: skip
@@ -161,6 +162,7 @@ def ledger(connection: Any, session: str) -> Section:
         GROUP BY ALL ORDER BY pattern, scale, method, mode, variant, stack, fs, processes""",
         [session],
     )
+    rows = [{**row, "behind": row["trace"] or row["document"]} for row in rows]
     return Section(
         "ledger", "Ledger of the traces",
         ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "ledger",
@@ -169,7 +171,7 @@ def ledger(connection: Any, session: str) -> Section:
         "Bytes of all repeats; amplification is bytes at POSIX over the payload; processes are "
         "those that moved data.",
         "needs traced runs (Darshan)",
-        {"ledger": "trace"} | dict.fromkeys(amounts, "trace"), _CALLS,
+        {"ledger": "behind"} | dict.fromkeys(amounts, "behind"), _CALLS,
     )  # fmt: skip
 
 

@@ -237,7 +237,7 @@ def _labels(runs: Iterable[Run]) -> list[str]:
     """For each run the parameters that tell it from others of its kind, or nothing."""
     keys = [
         (r.is_peak, r.pattern, r.scale, r.method, r.mode, r.system, r.partition, r.fs, r.stack,
-         r.processes, r.status == "skipped")
+         r.status == "skipped")
         for r in runs
     ]  # fmt: skip
     count = Counter(keys)

@@ -130,6 +130,11 @@ def connect(store: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def fitting(words: Sequence[str]) -> str:
+    """The words of --where, as the end of a message that says that nothing was found."""
+    return f" that fits {' and '.join(words)}" if words else ""
+
+
 class Where:
     """A condition on runs as SQL text with its values."""
 

@@ -11,6 +11,7 @@ from analysis.darshan_log import FileTrace, Log, Work
 from analysis.ledger import Ledger, make_ledger
 from analysis.ledger_verdict import (
     HOLES,
+    ONCE,
     OVERFLOW,
     PADDING,
     READ_SIEVING,
@@ -215,3 +216,26 @@ def test_null_moves_nothing() -> None:
 def test_prefixes_of_file_systems_are_not_in_the_trace() -> None:
     listed = [{"path": f"ufs:{FILE}", "bytes": PAYLOAD}]
     assert str(judge(ledger(trace("POSIX", ALL), files=listed))) == "balanced"
+
+
+@pytest.mark.parametrize(
+    ("merged", "more", "verdict"),
+    [
+        (3 * OVERHEAD, {}, "explained"),  # of 4 processes, one wrote it
+        (3 * OVERHEAD + 1, {}, "unbalanced"),
+        (3 * OVERHEAD, {"COLL_WRITES": 0, "INDEP_WRITES": 8}, "unbalanced"),
+    ],
+)
+def test_metadata_that_all_processes_give_is_written_once(
+    merged: int, more: dict[str, int], verdict: str
+) -> None:
+    given = ALL + PROCESSES * OVERHEAD
+    found = judge(ledger(trace("MPI-IO", given, ALL, FILE, **more), trace("POSIX", given - merged)))
+    assert found.verdict == verdict
+    if verdict == "explained":
+        assert f"{ONCE} ({merged} bytes)" in found.reasons
+
+
+def test_merged_metadata_does_not_hide_missing_payload() -> None:
+    found = judge(ledger(trace("MPI-IO", ALL + PROCESSES * OVERHEAD), trace("POSIX", ALL - 1)))
+    assert found.verdict == "unbalanced"

@@ -76,7 +76,7 @@ def test_the_launchers_that_are_checked_are_those_that_there_are() -> None:
     """ReFrame has no public list of its own; it finds each by its name, and loads them for that."""
     from reframe.core import backends
 
-    import reframe_tests.launchers  # noqa: F401: registers ours
+    import reframe_tests.launchers  # noqa: F401 (registers ours)
 
     for name in (*check.LAUNCHERS, *check.STOCK_LAUNCHERS):
         backends.getlauncher(name)
