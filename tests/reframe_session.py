@@ -50,11 +50,14 @@ def reframe(
     tests: str = "",
     environment: dict[str, str] | None = None,
 ) -> Session:
-    """`reframe -C CONFIG -c reframe_tests -R OPTIONS` in the checkout `root`; `tests`: one file of
-    that folder, which loads sooner; `environment`: in place of this process's."""
+    """`reframe -C CONFIG -c reframe_tests -R OPTIONS` in the checkout `root`; `tests`: files of
+    that folder, with blanks between, which load three seconds sooner than all; `environment`: in
+    place of this process's."""
     command = [str(Path(sys.executable).parent / "reframe"), "-C", str(config)]
+    for name in tests.split() or [""]:
+        command += ["-c", str(root / "reframe_tests" / name)]
     done = subprocess.run(
-        [*command, "-c", str(root / "reframe_tests" / tests), "-R", *options],
+        [*command, "-R", *options],
         cwd=root,
         env={
             **{

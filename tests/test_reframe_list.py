@@ -61,7 +61,7 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
 
 
 def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
-    listed = reframe(tmp_path, "-l", "-t", "modes", "-t", "ram", "-n", "S3d").listed
+    listed = reframe(tmp_path, "-l", "-t", "modes", "-t", "ram", tests="s3d.py").listed
     calls = {re.search(r"%call=(\S+)", name)[1] for name in listed}  # type: ignore[index]
     others = ("mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent")
     served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
@@ -69,12 +69,12 @@ def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
 
 
 def test_listing_leaves_no_session_folders(tmp_path: Path) -> None:
-    reframe(tmp_path, "-l")
+    reframe(tmp_path, "-l", tests="s3d.py")
     assert [path.name for path in tmp_path.iterdir()] == ["reframe.log"]
 
 
 def test_a_dry_run_stages_scripts_that_bash_accepts(tmp_path: Path) -> None:
-    session = reframe(tmp_path, "--dry-run", "-t", "quick", "-n", COLLECTIVE)
+    session = reframe(tmp_path, "--dry-run", "-t", "quick", "-n", COLLECTIVE, tests="s3d.py")
     assert session.status == 0, session.text
     for stack, other in (("openmpi", "mpich"), ("mpich", "openmpi")):
         scripts = session.scripts(stack)
@@ -264,7 +264,7 @@ def test_file_system_hints_and_prefix_come_from_the_site(tmp_path: Path) -> None
     ],
 )
 def test_a_typo_in_a_site_file_is_named(tmp_path: Path, code: str, message: str) -> None:
-    session = reframe(tmp_path, "-l", config=changed_site(tmp_path, code))
+    session = reframe(tmp_path, "-l", config=changed_site(tmp_path, code), tests="s3d.py")
     assert session.status == 1
     assert message in session.text
 

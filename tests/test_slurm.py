@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     with Cluster() as started:
         yield started
@@ -50,7 +50,7 @@ def run(
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def past_its_limit(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Future[Session]]:
@@ -205,6 +205,7 @@ def running_job(cluster: Cluster, comment: str) -> str:
     raise AssertionError(f"no running job with comment {comment}")
 
 
+@pytest.mark.last
 def test_a_job_past_its_time_limit_says_so_and_cleans_up(
     cluster: Cluster, past_its_limit: Future[Session]
 ) -> None:
