@@ -132,7 +132,8 @@ def _accesses(
         for direction in DIRECTIONS
     }
     lost = [f"{kept[d]} of {counted[d]} bytes of {d}" for d in DIRECTIONS if kept[d] != counted[d]]
-    return "each access (DXT)" + (f", which has {', '.join(lost)}" if lost else "")
+    known = f", whose times Darshan gives within {SLACK:g} s" if log.by_runtime else ""
+    return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
 def _all_accesses(
