@@ -82,6 +82,8 @@ def divide(
         return (), f"no phases: the trace has no times of accesses: {NEEDS}"
     if not any(phase.layers for phase in phases):
         return (), f"no phases: {source}: {NEEDS}"
+    if others[MIXED].layers:
+        source += f"; the rest {NEEDS}"
     return (*phases, *(phase for phase in others.values() if phase.layers)), source
 
 
