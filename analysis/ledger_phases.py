@@ -82,6 +82,8 @@ def divide(
         return (), f"no phases: the trace has no times of accesses: {NEEDS}"
     if not any(phase.layers for phase in phases):
         return (), f"no phases: {source}: {NEEDS}"
+    if others[MIXED].layers:
+        source += f"; the rest {NEEDS}"
     return (*phases, *(phase for phase in others.values() if phase.layers)), source
 
 
@@ -132,7 +134,8 @@ def _accesses(
         for direction in DIRECTIONS
     }
     lost = [f"{kept[d]} of {counted[d]} bytes of {d}" for d in DIRECTIONS if kept[d] != counted[d]]
-    return "each access (DXT)" + (f", which has {', '.join(lost)}" if lost else "")
+    known = f", whose times Darshan gives within {SLACK:g} s" if log.by_runtime else ""
+    return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
 def _all_accesses(

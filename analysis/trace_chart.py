@@ -48,6 +48,28 @@ def _height(ranks: int) -> int:
     return max(60, min(MOST_HEIGHT, ROW * ranks))
 
 
+def _time(log: Log) -> alt.Scale:
+    """From the first access to the last: a program's start is most of a small run."""
+    spans = [
+        (start, end)
+        for one in log.segments
+        if one.module == "POSIX"
+        for _, _, start, end in (*one.writes, *one.reads)
+    ]
+    heat = log.heat.get("POSIX")
+    if heat and not spans:
+        spans = [
+            (i * heat.bin_seconds, (i + 1) * heat.bin_seconds)
+            for both in heat.ranks.values()
+            for bins in both
+            for i, value in enumerate(bins)
+            if value
+        ]
+    first = min((start for start, _ in spans), default=0.0)
+    last = max((end for _, end in spans), default=1.0)
+    return alt.Scale(domain=[first, last], nice=True, zero=False)
+
+
 def timeline(log: Log) -> alt.Chart | None:
     """Each access as a bar in its process's line (DXT), else each process's rate over time."""
     rows: list[Datum] = [
@@ -67,7 +89,7 @@ def timeline(log: Log) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar(height=max(2, _height(ranks) / ranks - 2), minBandSize=1)
         .encode(
-            x=alt.X("start:Q", title="seconds", axis=TIME_AXIS),
+            x=alt.X("start:Q", title="seconds", axis=TIME_AXIS, scale=_time(log)),
             x2="end:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
             color=_direction_colour(),
@@ -102,9 +124,9 @@ def _rates(log: Log) -> alt.Chart | None:
         return None
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", strokeWidth=1.2)
+        .mark_line(interpolate="step-after", strokeWidth=1.2, clip=True)
         .encode(
-            x=alt.X("seconds:Q", title="seconds", axis=TIME_AXIS),
+            x=alt.X("seconds:Q", title="seconds", axis=TIME_AXIS, scale=_time(log)),
             y=alt.Y("rate:Q", title="MiB/s of a process"),
             color=_direction_colour(),
             detail="process:N",
@@ -117,13 +139,14 @@ def _rates(log: Log) -> alt.Chart | None:
 def histogram(ledger: Ledger) -> alt.Chart | None:
     """How many accesses of which size, at each layer and in each direction."""
     rows = [
-        {"size": bucket, "calls": count, "layer": layer.name, "direction": side.direction}
+        {"size": bucket, "calls": count, "layer": layer.title, "direction": side.direction}
         for side in ledger.sides
         for layer in side.layers
         for bucket, count in layer.histogram.items()
     ]
     if not rows:
         return None
+    layers = list(dict.fromkeys(str(row["layer"]) for row in rows))
     names = {bucket: bucket.replace("_PLUS", "+").replace("_", "-") for bucket in BUCKETS}
     for row in rows:
         row["size"] = names[str(row["size"])]
@@ -136,9 +159,9 @@ def histogram(ledger: Ledger) -> alt.Chart | None:
             y=alt.Y("calls:Q", title="calls", scale=alt.Scale(type="symlog")),
             xOffset=alt.XOffset("direction:N", sort=list(DIRECTIONS)),
             color=_direction_colour(),
-            column=alt.Column("layer:N", title=None, sort=["MPI-IO", "POSIX"]),
+            column=alt.Column("layer:N", title=None, sort=layers),
         )
-        .properties(width=WIDTH // 2 - 60, height=170)
+        .properties(width=WIDTH // max(2, len(layers)) - 60, height=170)
     )  # fmt: skip
     return chart
 
@@ -162,7 +185,7 @@ def heatmap(log: Log) -> alt.Chart | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_rect()
         .encode(
-            x=alt.X("from:Q", title="seconds", axis=TIME_AXIS),
+            x=alt.X("from:Q", title="seconds", axis=TIME_AXIS, scale=_time(log)),
             x2="to:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
             color=alt.Color("mib:Q", title=f"MiB in {heat.bin_seconds:.3g} s",

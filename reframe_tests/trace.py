@@ -47,11 +47,13 @@ class Traced(rfm.RegressionTestPlugin):
         self.recorder = None
         if not self.trace:
             self.ledger = "not traced: trace=false"
-        elif test.kernels.is_cross:
+            return None
+        extras = stacks.extras(test.current_environ)
+        if test.kernels.is_cross and extras.get("darshan") != tracing.LINKED:
             self.ledger = "not traced: nothing can be preloaded there (docs/darshan.md)"
         else:
             self.recorder = tracing.find(
-                stacks.extras(test.current_environ),
+                extras,
                 test.kernels.program,
                 self.fits,
                 tracing.prefix_of_runtime(),

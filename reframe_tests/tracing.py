@@ -16,6 +16,8 @@ CONFIG = "darshan.conf"
 
 RECORDER = "libiogauge-recorder.so"
 RUNTIME = "libdarshan.so"
+# In place of the runtime's library, where the stack's programs are linked with libdarshan.a.
+LINKED = "linked"
 
 # What Darshan's runtime needs for a record in each of its modules that count, and for its name.
 # A module takes room for all of its records at its first file, and what is left goes to the next
@@ -28,9 +30,9 @@ DXT_MIB = 256
 
 @dataclass(frozen=True)
 class Recorder:
-    """`library`: a path, or words for the shell where the site's modules set it. `real`: Darshan's
-    own runtime, which writes the log itself; else the embedded recorder, whose traces are
-    converted."""
+    """`library`: a path, or words for the shell where the site's modules set it; empty where the
+    programs hold it. `real`: Darshan's own runtime, which writes the log itself; else the
+    embedded recorder, whose traces are converted."""
 
     library: str
     real: bool
@@ -48,11 +50,13 @@ def find(
     *,
     built: bool = False,
 ) -> Recorder | None:
-    """Darshan's runtime wins: the stack's (`extras['darshan']`: its prefix, its library, or words
-    with `$` that the job expands), then `prefix` (DARSHAN_PREFIX) where that is built for the
+    """Darshan's runtime wins: the stack's (`extras['darshan']`: its prefix, its library, words with
+    `$` that the job expands, or LINKED), then `prefix` (DARSHAN_PREFIX) where that is built for the
     stack's MPI (`fits`). Else the embedded recorder that was built with `program`; `built`: that
     is or will be, by this session, also where a dry run has not made it."""
     site = extras.get("darshan")
+    if site == LINKED:
+        return Recorder("", real=True)
     if site and "$" in site:
         return Recorder(site, real=True)
     for given, trusted in ((site, True), (prefix, False)):
@@ -82,7 +86,7 @@ def values(
     for the shell, of the traced processes alone. `records`: files, and data sets, of a process."""
     library = recorder.library if "$" in recorder.library else quote(recorder.library)
     library = f'"{library}"' if "$" in library else library
-    variables = {"LD_PRELOAD": library}
+    variables = {"LD_PRELOAD": library} if recorder.library else {}
     if not recorder.real:
         variables |= {"IOGAUGE_TRACE_DIR": f'"$PWD/{RAW}"', "IOGAUGE_TRACE_INCLUDE": '"$run_dir"'}
         variables |= {"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {}

@@ -49,7 +49,8 @@ compute = {
 site_configuration = common.site(
     [common.system("babel", [r"babel\d*"], [compute], "Blue Gene/P, IDRIS")],
     [
-        # Programs are linked statically, with the cross compiler.
+        # Programs are linked statically, with the cross compiler: nothing can be preloaded. With
+        # darshan="linked" they are traced, where Darshan is linked into them (docs/darshan.md).
         common.stack("xl", "mpixlc_r", "", ["romio", "hdf5", "pnetcdf", "peak"], cross=True),
     ],
 )

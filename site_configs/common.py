@@ -163,7 +163,7 @@ def stack(
     script, and not by ReFrame, which would want the machine's module system even to look at the
     site file elsewhere. `more`: keys of
     an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
-    runs on compute nodes only).
+    runs on compute nodes only), `darshan`.
     """
     extras = {
         "mpi_library": mpi_library,
@@ -171,6 +171,7 @@ def stack(
         "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
         "cross": more.pop("cross", False),
     }
+    extras |= {key: more.pop(key) for key in ("darshan",) if key in more}
     loads = [f"module load {module}" for module in modules or []]
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
     return {

@@ -88,7 +88,7 @@ def test_a_heat_map_tells_bins_that_lie_within_a_phase() -> None:
     phases, source = divide(DOCUMENT, log(heat=heat), own)
     assert of(phases) == {"write: write": (10, 10), MIXED: (100, 100), OUTSIDE: (1, 0)}
     assert all(phase.layers["POSIX"].calls is None for phase in phases if phase.layers)
-    assert "bins of 0.5 s" in source
+    assert "bins of 0.5 s" in source and NEEDS in source
 
 
 def test_a_heat_map_that_is_too_coarse_says_what_is_needed() -> None:

@@ -103,6 +103,15 @@ def test_darshan_is_configured_for_the_runs_folder_alone(tmp_path: Path, dxt: bo
     assert "DISABLE_SHARED_REDUCTION" in config
 
 
+def test_programs_that_hold_the_runtime_are_told_the_same_without_a_preload(tmp_path: Path) -> None:
+    linked = tracing.find({"darshan": "linked"}, tmp_path / "iokernel", always)
+    assert linked == tracing.Recorder("", real=True)
+    assert prelude(linked, tmp_path, dxt=False) == {
+        "DARSHAN_CONFIG_PATH": f"{tmp_path}/{tracing.CONFIG}",
+        "DARSHAN_LOGFILE": f"{tmp_path}/{tracing.LOG}",
+    }
+
+
 def test_darshans_memory_has_room_for_a_record_of_each_module() -> None:
     """Its modules take theirs one after the other: of too little, the last have none."""
     a_record = sum(ctypes.sizeof(native.counted_type(*kind)) for kind in native.COUNTED.values())
