@@ -10,7 +10,7 @@ import pytest
 
 from analysis import progress
 from analysis.__main__ import COMMANDS
-from tests.analysis_recorded import ROOT, run_analysis
+from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -78,3 +78,14 @@ def test_a_bar_on_a_terminal_only(
     said = capsys.readouterr()
     assert said.out == ""
     assert ("counting" in said.err) == bar
+
+
+def test_sessions_and_store_are_where_reframe_was_told_to_put_them(tmp_path: Path) -> None:
+    """The site files' IOGAUGE_OUTPUT is the analysis' too: `make run` shows what it has run."""
+    output = Recorded(tmp_path).output
+    said = run_analysis("ingest", "--last", IOGAUGE_OUTPUT=str(output))
+    assert said.returncode == 0, said.stderr
+    assert (output / "store" / "store.json").exists()
+    done = run_analysis("summary", "--csv", IOGAUGE_OUTPUT=str(output))
+    assert done.returncode == 0, done.stderr
+    assert "s3d,smoke" in done.stdout
