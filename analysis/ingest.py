@@ -46,10 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reports", nargs="*", type=Path, metavar="REPORT",
         help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
-    parser.add_argument(
-        "--output", type=Path, default=Path("output"), metavar="DIR",
-        help="folder of the sessions (default: output)",
-    )  # fmt: skip
+    store.add_output(parser)
     parser.add_argument("--last", action="store_true", help="only the last session below it")
     store.add_store(parser)
     formats.add_format(parser, "what was ingested")

@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    parser.add_argument("--output", type=Path, default=Path("output"), metavar="DIR",
-                        help="folder of the sessions (default: output)")  # fmt: skip
+    store.add_output(parser)
     parser.add_argument("--html", type=Path, metavar="FILE",
                         help="the page (default: report.html in the output folder)")  # fmt: skip
     parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")

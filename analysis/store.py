@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = "iogauge.store/1"
 MARK = "store.json"
+OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or "output")  # where ReFrame puts its sessions
 RECORDS = "records"
 
 # Column and DuckDB's type of it. Times are UTC.
@@ -58,12 +59,20 @@ GOOD = (
 )
 
 
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option --output."""
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, metavar="DIR",
+        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
+    )  # fmt: skip
+
+
 def add_store(parser: argparse.ArgumentParser) -> None:
     """The option --store."""
     parser.add_argument(
         "--store", type=Path, metavar="DIR",
-        default=Path(os.environ.get("IOGAUGE_STORE") or Path("output") / "store"),
-        help="folder of the store (default: IOGAUGE_STORE, or output/store)",
+        default=Path(os.environ.get("IOGAUGE_STORE") or OUTPUT / "store"),
+        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from analysis import store
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from analysis.loader import last_report, load_session
 from analysis.peaks import Peak
@@ -32,10 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    parser.add_argument(
-        "--output", type=Path, default=Path("output"), metavar="DIR",
-        help="folder of the sessions (default: output)",
-    )  # fmt: skip
+    store.add_output(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON and write no page")
     form.add_argument("--csv", action="store_true", help="print CSV and write no page")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis import formats
+from analysis import formats, store
 from analysis.darshan_log import Log, read_log
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, AnalysisError
 from analysis.ledger import Ledger, make_ledger
@@ -52,10 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", nargs="?", type=Path, metavar="RUN",
         help=f"folder with a run's {LOG} and {DOCUMENT} (default: the last one)",
     )  # fmt: skip
-    parser.add_argument(
-        "--output", type=Path, default=Path("output"), metavar="DIR",
-        help="folder of the sessions (default: output)",
-    )  # fmt: skip
+    store.add_output(parser)
     formats.add_format(parser, "the ledger (and make no page)")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"in place of RUN/{PAGE}")
     parser.add_argument(

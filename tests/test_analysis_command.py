@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from analysis import progress
 from analysis.__main__ import COMMANDS
-from tests.analysis_recorded import ROOT, run_analysis
+from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -60,3 +61,31 @@ def test_a_shell_completes_commands_and_options(line: str, answers: list[str]) -
         ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert [word.strip() for word in done.stdout.split()] == answers, done.stderr
+
+
+@pytest.mark.parametrize(("terminal", "count", "bar"), [(True, 3, True), (True, 1, False),
+                                                        (False, 3, False)])  # fmt: skip
+def test_a_bar_on_a_terminal_only(
+    terminal: bool,
+    count: int,
+    bar: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    assert list(progress.steps(list(range(count)), "counting")) == list(range(count))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert ("counting" in said.err) == bar
+
+
+def test_sessions_and_store_are_where_reframe_was_told_to_put_them(tmp_path: Path) -> None:
+    """The site files' IOGAUGE_OUTPUT is the analysis' too: `make run` shows what it has run."""
+    output = Recorded(tmp_path).output
+    said = run_analysis("ingest", "--last", IOGAUGE_OUTPUT=str(output))
+    assert said.returncode == 0, said.stderr
+    assert (output / "store" / "store.json").exists()
+    done = run_analysis("summary", "--csv", IOGAUGE_OUTPUT=str(output))
+    assert done.returncode == 0, done.stderr
+    assert "s3d,smoke" in done.stdout

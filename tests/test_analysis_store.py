@@ -260,6 +260,35 @@ def test_one_bad_session_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [row["state"] for row in json.loads(done.stdout)] == ["new"]
 
 
+def test_a_broken_report_of_a_folder_does_not_stop_the_others(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    """Found below --output, not named; a dry run's is passed over without a word."""
+    reports = recorded.report.parent
+    (reports / "run-report-1.json").write_text(recorded.report.read_text()[:1000])
+    dry = json.loads(recorded.report.read_text())
+    dry["session_info"]["cmdline"] += " --dry-run"
+    (reports / "run-report-2.json").write_text(json.dumps(dry))
+    done = run_analysis(
+        "ingest", "--json", "--output", recorded.output, "--store", tmp_path / "store"
+    )
+    assert done.returncode == 3
+    assert [entry["state"] for entry in json.loads(done.stdout)] == ["new"]
+    assert "run-report-1.json: expected a complete JSON report" in done.stderr
+    assert "run-report-2.json" not in done.stderr
+
+
+def test_nothing_but_dry_runs_is_said(recorded: Recorded, tmp_path: Path) -> None:
+    def dry(report: dict[str, Any]) -> None:
+        report["session_info"]["cmdline"] += " --dry-run"
+
+    recorded.edit(dry)
+    done = run_analysis("ingest", "--output", recorded.output, "--store", tmp_path / "store")
+    assert done.returncode == 3
+    assert "found dry runs" in done.stderr
+    assert not (tmp_path / "store").exists()
+
+
 def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_path: Path) -> None:
     folder = tmp_path / "store"
     ingest.ingest(recorded.report, folder)
@@ -268,6 +297,16 @@ def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_p
         done = run_analysis(*command, "--store", folder)
         assert done.returncode == 3
         assert "schema 'iogauge.store/7' is unknown, this reads 'iogauge.store/1'" in done.stderr
+
+
+def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_path: Path) -> None:
+    import polars
+
+    ingest.ingest(recorded.report, tmp_path)
+    (path,) = tmp_path.rglob("*.parquet")
+    polars.read_parquet(path, hive_partitioning=False).drop(store.LATER).write_parquet(path)
+    found = store.connect(tmp_path).execute("SELECT count(*), count(cores) FROM records").fetchone()
+    assert found == (RECORDS, 0)
 
 
 def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
