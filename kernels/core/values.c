@@ -36,8 +36,7 @@ static inline uint64_t mix(uint64_t x) {
  * compress them. */
 static inline uint64_t fold(uint64_t x) {
     x ^= x >> 32;
-    x += x << 21;
-    return x ^ (x >> 29);
+    return x + (x << 21);
 }
 static inline uint64_t word_of(uint64_t number) { return fold(number * STEP); }
 

@@ -32,8 +32,7 @@ def _mix(x: int) -> int:
 def _words_of(numbers: Words) -> Words:
     x = numbers * np.uint64(0x9E3779B97F4A7C15)
     x = x ^ x >> np.uint64(32)
-    x = x + (x << np.uint64(21))
-    return np.asarray(x ^ x >> np.uint64(29))
+    return np.asarray(x + (x << np.uint64(21)))
 
 
 def key(seed: int, dataset: int, step: int) -> int:
