@@ -68,6 +68,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         failures=footer.failures(table),
         skips=footer.skip_reasons(table),
         peaks=_peaks(table),
+        published=footer.published_lines(table),
         caches=footer.caches_lines(table),
         rates=footer.rate_lines(table),
         versions=footer.version_lines(table),

@@ -121,6 +121,14 @@ def test_a_row_with_wrong_bytes_has_no_bar(recorded: Recorded) -> None:
     assert "Not every row is verified" in page.render(table, "", recorded.output)
 
 
+def test_a_published_peak_stands_below_the_measured_ones(recorded: Recorded) -> None:
+    assert "published peak" not in written(recorded).read_text()
+    published = "36000 MB/s (NERSC, 2013)"
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(published_peak=published))
+    text = written(recorded).read_text()
+    assert text.count(f"published peak of ram: {published}") == 1
+
+
 def test_a_track_ends_where_the_fraction_says(recorded: Recorded) -> None:
     table = load(recorded)
     for bar in chart.bars(table):
