@@ -95,7 +95,12 @@ def memory_shortage(bytes_per_process: int, placement: Placement, shape: Shape) 
     needs = 2 * bytes_per_process
     if needs <= has:
         return None
+    fit = shape.memory * 2**20 // needs
+    if shape.per_node:
+        fit = max((n for n in shape.per_node if n <= fit), default=0)
+    right = f"-S num_tasks_per_node={fit}" if fit else "a smaller scale or more processes"
     return (
         f"{needs / 2**20:.0f} MiB of memory per process needed, {has / 2**20:.0f} MiB are there "
-        f"(extras.memory: {shape.memory} MiB for {placement.per_node} processes per node)"
+        f"(extras.memory: {shape.memory} MiB for {placement.per_node} processes per node); "
+        f"what fits: {right}"
     )

@@ -50,4 +50,8 @@ def test_memory_is_checked_for_each_process() -> None:
     problem = memory_shortage(257 * 2**20, where, shape)
     assert problem is not None
     assert problem.startswith("514 MiB of memory per process needed, 512 MiB are there")
+    assert problem.endswith("what fits: -S num_tasks_per_node=3")
+    modes = Shape(cores=4, memory=2048, per_node=(1, 2, 4))
+    assert str(memory_shortage(257 * 2**20, where, modes)).endswith("num_tasks_per_node=2")
+    assert str(memory_shortage(2**40, where, shape)).endswith("a smaller scale or more processes")
     assert memory_shortage(2**60, where, Shape(cores=4)) is None
