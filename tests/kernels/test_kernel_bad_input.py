@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Writer
-from iokernel_stacks import MOVING, How, Run, Stack
+from iokernel_stacks import MOVING, ROOT, How, Run, Stack
 
 S3D = ["s3d", "--grid", "8x6x4"]
 IOR = ["ior", "-b", "4k", "-t", "1k"]
@@ -135,6 +136,13 @@ def open_place(openmpi: Stack) -> Iterator[tuple[Path, Path]]:
         base.chmod(0o755)
         place = base / "place"
         place.mkdir(mode=0o755)
+        # The checkout may be where only its owner looks, and with it libraries of ours.
+        needed = subprocess.run(
+            ["ldd", openmpi.iokernel], capture_output=True, text=True, check=True
+        )
+        for library in re.findall(r"=> (\S+) ", needed.stdout):
+            if Path(library).is_relative_to(ROOT):
+                shutil.copy(library, base)
         yield Path(shutil.copy(openmpi.iokernel, base / "iokernel")), place
 
 
@@ -148,7 +156,7 @@ def test_directory_is_not_writable(openmpi: Stack, how: How, open_place: tuple[P
                 "root writes everywhere, and setpriv, to be somebody else, is not installed"
             )
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-        home = {"HOME": "/tmp", "TMPDIR": "/tmp"}
+        home = {"HOME": "/tmp", "TMPDIR": "/tmp", "LD_LIBRARY_PATH": str(program.parent)}
         run = openmpi.run(*words, program=program, before=nobody, environment=home)
     else:
         place.chmod(stat.S_IRUSR | stat.S_IXUSR)
