@@ -5,9 +5,7 @@
 Aims: a plan of 2048^3 cells on 16384 processes takes less than 2 s and 500 MB; making the values of
 a dump takes no more than 10 % of writing it to memory. Each ratio is of one repeat, so that both
 halves met the same machine; shown are their median, least and most. The result documents have both
-(`fill_seconds`, and `seconds` of `write`). Each process is bound to a core, as a cluster's launcher
-does it: filling takes less than a scheduler's time slice, and two processes that a barrier woke on
-one core would fill one after the other.
+(`fill_seconds`, and `seconds` of `write`).
 """
 
 from __future__ import annotations
@@ -59,14 +57,6 @@ def cost(words: list[str]) -> tuple[float, int]:
     return time.monotonic() - began, usage.ru_maxrss * 1024
 
 
-def bound(words: list[str]) -> list[str]:
-    """The program on the core that has its process's number among those that we may use."""
-    cores = " ".join(map(str, sorted(os.sched_getaffinity(0))))
-    number = "${OMPI_COMM_WORLD_LOCAL_RANK:-$PMI_RANK}"
-    script = f'cores=({cores}); exec taskset -c "${{cores[{number}]}}" "$@"'
-    return ["bash", "-c", script, "bound", *words]
-
-
 def bench_plans(stack: Stack, program: Path) -> None:
     for pattern in PATTERNS:
         for method in METHODS:
@@ -86,14 +76,13 @@ def ratios(document: dict[str, Any]) -> list[float]:
 def bench_fill(stack: Stack, program: Path, options: argparse.Namespace) -> None:
     place = Path(local.ram()["path"])
     place.mkdir(parents=True, exist_ok=True)
-    processes = min(options.processes, stack.most, len(os.sched_getaffinity(0)))
+    processes = min(options.processes, stack.most)
     for pattern in PATTERNS:
         for method in METHODS:
             with tempfile.TemporaryDirectory(prefix="iogauge-bench-", dir=place) as folder:
                 words = [str(program), pattern, "--size", str(options.size), "--method", method]
                 words += ["--dir", folder, "--repeat", str(options.repeats + 1), "--json", "-"]
-                launch = stack.launch(processes, bound(words))
-                found = ratios(json.loads(run(launch, stack.environment)))
+                found = ratios(json.loads(run(stack.launch(processes, words), stack.environment)))
             verdict = "" if median(found) <= FILL_AIM else "   ABOVE THE AIM OF 0.10"
             spread = f"{min(found):.3f} to {max(found):.3f}, {len(found)} repeats"
             print(f"  fill {pattern:12} {method:12} {stack.name:8}: "
