@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import math
 import sys
 from collections import defaultdict
@@ -93,7 +94,9 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
     command = ctypes.create_string_buffer(first.command.encode(), native.EXE_ROOM)
     native.checked(lib.darshan_log_put_exe(handle, command), "writing the command")
-    mounts = _mounts({record.path for process in processes for record in process.records})
+    # Of folders: there may be very many files in one.
+    folders = {record.path.rpartition("/")[0] for p in processes for record in p.records}
+    mounts = _mounts(folders)
     native.checked(lib.darshan_log_put_mounts(handle, mounts, len(mounts)), "writing the mounts")
     names = {record.id: record.path.encode() for p in processes for record in p.records}
     names |= {heat.id: HEATMAP_NAMES[module] for module, heat in first.heat.items()}
@@ -103,7 +106,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
 
 
 def _mounts(paths: Iterable[str]) -> ctypes.Array[native.Mount]:
-    """Those of the traced files, longest first as Darshan has them; at least one, or the command is
+    """Those of the paths, longest first as Darshan has them; at least one, or the command is
     lost."""
     lines = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
     where = {mount: kind for _, mount, kind in lines}
@@ -147,11 +150,12 @@ def _files(processes: Sequence[RawProcess]) -> Files:
     return found
 
 
-def short_names(module: str) -> list[str]:
+@functools.cache
+def short_names(module: str) -> tuple[str, ...]:
     """Counters then times, in the order of the log format, without the module's prefix."""
     prefix, _ = native.COUNTED[module]
     counters, times = native.counter_names(prefix)
-    return [name.removeprefix(f"{prefix.upper()}_") for name in (*counters, *times)]
+    return tuple(name.removeprefix(f"{prefix.upper()}_") for name in (*counters, *times))
 
 
 def _record(raw: RawRecord, rank: int, later: float) -> Record:

@@ -12,7 +12,10 @@ from typing import Any
 from analysis.errors import AnalysisError
 
 ROOT = Path(__file__).resolve().parents[1]
+# A reader that takes longer hangs: so many seconds, and more where there is much to read (10^5
+# files are 150 MiB of traces, which take 45 s).
 SECONDS = 60.0
+BYTES_PER_SECOND = 2**20
 RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
 
 
@@ -98,14 +101,18 @@ def read_log(
     convert: Path | None = None,
     heat: bool = False,
     segments: bool = False,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
 ) -> Log:
     """Read `log`; with `convert`, a folder of the embedded recorder's traces, write it first.
 
-    `UnreadableLogError`: it cannot be used, the reader crashed, or took longer than `seconds`.
+    `UnreadableLogError`: it cannot be used, the reader crashed, or took longer than `seconds`
+    (without them: what its size allows).
     """
     if convert is None and not log.is_file():
         raise UnreadableLogError(f"{log}: expected a Darshan log, found none")
+    sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]
+    size = sum(path.stat().st_size for path in sources if path.is_file())
+    seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
     command = [sys.executable, "-m", "analysis.darshan_child", str(log.absolute())]
     command += ["--convert", str(convert.absolute())] if convert else []
     command += ["--heat"] * heat + ["--segments"] * segments
@@ -115,7 +122,7 @@ def read_log(
             errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise UnreadableLogError(f"{log}: not read within {seconds:g} s: damaged?") from None
+        raise UnreadableLogError(f"{log}: not read within {seconds:.4g} s: damaged?") from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         end = f"the reader ended with status {done.returncode}"
