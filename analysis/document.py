@@ -97,6 +97,7 @@ def read_document(path: Path) -> Result:
         mpi_io=reader.optional("used.mpi_io", str) or "",
         time=reader.optional("system.time", str) or "",
         inner=str((reader.optional("asked.method_options", dict) or {}).get("inner") or ""),
+        buffer=reader.optional("asked.buffer", str) or "whole",
         rates={
             operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
             for operation in OPERATIONS

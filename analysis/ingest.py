@@ -145,7 +145,7 @@ _OF_RUN = (
     "session", "system", "partition", "stack", "fs", "test", "case", "variant", "is_peak",
     "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
 )  # fmt: skip
-_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "caches", "payload_bytes",
+_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "payload_bytes",
               "mpi_io", "time", "cores")  # fmt: skip
 
 

@@ -69,6 +69,7 @@ class Result:
     # Files a second by operation, medians over the repeats: of patterns with many small files.
     rates: dict[str, float] = field(default_factory=dict)
     inner: str = ""  # the method behind I/O processes
+    buffer: str = "whole"  # of the data in memory; or reused
 
 
 @dataclass(frozen=True)

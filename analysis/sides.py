@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What tells one case from another. A comparison leaves out what it compares by.
 CASE = (
     "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
-    "processes", "fsync",
+    "processes", "fsync", "buffer",
 )  # fmt: skip
 
 CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"

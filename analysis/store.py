@@ -39,7 +39,7 @@ SCHEMA = {
     "pattern": "VARCHAR", "method": "VARCHAR", "mode": "VARCHAR", "scale": "VARCHAR",
     "hints": "VARCHAR", "mpi_io": "VARCHAR", "processes": "BIGINT", "nodes": "BIGINT",
     "cores": "BIGINT",
-    "fsync": "BOOLEAN", "caches": "VARCHAR", "payload_bytes": "BIGINT",
+    "fsync": "BOOLEAN", "buffer": "VARCHAR", "caches": "VARCHAR", "payload_bytes": "BIGINT",
     "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
     "run": "BIGINT", "repeat_no": "BIGINT", "time": "VARCHAR",
     "document": "VARCHAR", "job_script": "VARCHAR", "trace": "VARCHAR",
@@ -47,7 +47,8 @@ SCHEMA = {
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
 
-LATER = ("cores",)  # columns that a session's file may lack: it was stored by an earlier version
+# Columns that a session's file may lack, stored by an earlier version, and what they are then.
+LATER = {"cores": "NULL", "buffer": "'whole'"}
 
 MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
 
@@ -129,14 +130,19 @@ def connect(store: Path) -> duckdb.DuckDBPyConnection:
     try:
         there = {row[0] for row in connection.execute(f"DESCRIBE FROM {files}").fetchall()}
         columns = ", ".join(
-            f"{'NULL' if name in LATER and name not in there else quoted}::{kind} AS {quoted}"
-            for name, kind in SCHEMA.items()
-            for quoted in [f'"{name}"']
+            f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
         )
         connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {files}")
     except duckdb.Error as error:  # a file that is no Parquet, or lacks a column
         raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
     return connection
+
+
+def _column(name: str, there: bool) -> str:
+    """As SQL. Of files of which only some have it, the others give NULL."""
+    if name not in LATER:
+        return f'"{name}"'
+    return f'coalesce("{name}", {LATER[name]})' if there else LATER[name]
 
 
 def fitting(words: Sequence[str]) -> str:

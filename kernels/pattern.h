@@ -31,7 +31,8 @@ typedef struct {
     const char *prefix;
     uint64_t steps, repeats, seed, processes; /* processes: with plan */
     double compute_seconds;                   /* between dumps */
-    uint64_t io_group; /* files of their own: one process of each so many at a time; 0: all at once */
+    uint64_t io_group;       /* files of their own: one process of each so many at a time; 0: all at once */
+    bool reuse, reuse_given; /* of the buffer; see io_case.reuse */
     bool fsync, write, read, verify, keep, ceilings, drop_caches, space_check, phases, plan;
     const char *json;
     int argc;
@@ -48,6 +49,7 @@ struct io_pattern {
     const io_option *options; /* ends with one whose letter is 0 */
     size_t state_size;
     int max_parts; /* of one call; 0: `most_parts` knows */
+    bool packs;    /* its code packs what it writes into one buffer: the default of --buffer is reused */
 
     void (*defaults)(void *state);
     int (*option)(void *state, io_run *run, int letter, const char *value, io_error *error);

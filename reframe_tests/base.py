@@ -80,6 +80,8 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     fsync = variable(typ.Bool, value=True, loggable=True)
     ceilings = variable(typ.Bool, value=True, loggable=True)
     drop_caches = variable(typ.Bool, value=True, loggable=True)
+    # `whole` or `reused`; empty: as the pattern's own code has it.
+    buffer = variable(str, value="", loggable=True)
     hints = variable(str, value="", loggable=True)
     kernel_path = variable(str, value="", loggable=True)
 
@@ -293,6 +295,7 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
             f"--steps {self.dumps}",
             f"--repeat {self.repeats}",
             *(flag for flag, wanted in flags.items() if wanted),
+            *([f"--buffer {self.buffer}"] if self.buffer else []),
         ]
 
     def programs(self) -> list[dict[str, Any]]:

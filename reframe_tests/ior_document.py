@@ -127,6 +127,7 @@ def _asked(asked: Asked, argv: list[str], parameters: dict[str, Any]) -> dict[st
         "repeats": parameters["repetitions"],
         "fsync": bool(parameters["fsync"]),
         "seed": None,
+        "buffer": "reused",
     }
 
 

@@ -87,8 +87,8 @@ def ior_command(case: Case, program: Path, folder: Path, upstream: bool) -> list
     command += ["-b", str(block), "-t", str(case.transfer), "-s", "1", "-i", str(case.repeats)]
     command += ["-w", "-r", *(["-e"] if case.fsync else []), "-o", str(folder / "file")]
     summary = str(folder / "summary.json")
-    if not upstream:
-        return [*command, "--json", summary]
+    if not upstream:  # IOR makes its one buffer once, ours is filled anew off the clock
+        return [*command, "--buffer", "reused", "--json", summary]
     if case.call.startswith("HDF5"):
         command.append("--hdf5.noFill")  # iokernel's data sets have no fill values either
     return [*command, "-O", "summaryFormat=JSON", "-O", f"summaryFile={summary}"]

@@ -3,14 +3,16 @@
     python -m tools.bench_ramses [--size N] [--processes N] [--repeats N]
 
 Aims: a plan of 2048^3 cells on 16384 processes takes less than 2 s and 500 MB; making the values of
-a dump takes no more than 10 % of writing it to memory. Each ratio is of one repeat, so that both
-halves met the same machine; shown are their median, least and most. The result documents have both
-(`fill_seconds`, and `seconds` of `write`).
+a dump takes no more than 10 % of writing it to memory, with a reused buffer, as the patterns have
+it (and RAMSES's own code). A whole dump in memory is shown beside it: making that is bound by the
+memory. Each ratio is of one repeat, so that both halves met the same machine; shown are their
+median, least and most. The result documents have both (`fill_seconds`, and `seconds` of `write`).
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -26,7 +28,8 @@ from tools import bench_machine, bench_programs
 from tools.bench_programs import Stack
 
 PATTERNS = ("ramses-amr", "ramses-hydro")
-METHODS = ("posix", "posix-shared")
+METHODS = ("posix", "posix-shared", "mpiio")
+BUFFERS = ("reused", "whole")
 PLAN = ("--size", "2048", "--procs", "16384", "--plan")
 PLAN_SECONDS, PLAN_BYTES, FILL_AIM = 2.0, 500e6, 0.10
 
@@ -77,16 +80,17 @@ def bench_fill(stack: Stack, program: Path, options: argparse.Namespace) -> None
     place = Path(local.ram()["path"])
     place.mkdir(parents=True, exist_ok=True)
     processes = min(options.processes, stack.most)
-    for pattern in PATTERNS:
-        for method in METHODS:
-            with tempfile.TemporaryDirectory(prefix="iogauge-bench-", dir=place) as folder:
-                words = [str(program), pattern, "--size", str(options.size), "--method", method]
-                words += ["--dir", folder, "--repeat", str(options.repeats + 1), "--json", "-"]
-                found = ratios(json.loads(run(stack.launch(processes, words), stack.environment)))
-            verdict = "" if median(found) <= FILL_AIM else "   ABOVE THE AIM OF 0.10"
-            spread = f"{min(found):.3f} to {max(found):.3f}, {len(found)} repeats"
-            print(f"  fill {pattern:12} {method:12} {stack.name:8}: "
-                  f"{median(found):.3f} of writing ({spread}){verdict}")  # fmt: skip
+    for pattern, method, buffer in itertools.product(PATTERNS, METHODS, BUFFERS):
+        with tempfile.TemporaryDirectory(prefix="iogauge-bench-", dir=place) as folder:
+            words = [str(program), pattern, "--size", str(options.size), "--method", method]
+            words += ["--buffer", buffer, "--dir", folder]
+            words += ["--repeat", str(options.repeats + 1), "--json", "-"]
+            found = ratios(json.loads(run(stack.launch(processes, words), stack.environment)))
+        good = buffer != BUFFERS[0] or median(found) <= FILL_AIM
+        verdict = "" if good else f"   ABOVE THE AIM OF {FILL_AIM:.2f}"
+        spread = f"{min(found):.3f} to {max(found):.3f}, {len(found)} repeats"
+        print(f"  fill {pattern:12} {method:12} {buffer:6} {stack.name:8}: "
+              f"{median(found):.3f} of writing ({spread}){verdict}")  # fmt: skip
 
 
 def main(words: list[str] | None = None) -> int:

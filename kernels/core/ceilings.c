@@ -77,6 +77,10 @@ static int measure_one(const io_session *session, uint64_t share, const io_metho
     return io_measure(&s, sample);
 }
 
+uint64_t io_ceiling_buffer(const io_case *what, uint64_t share) {
+    return what->reuse && share > TRANSFER ? TRANSFER : share;
+}
+
 int io_measure_ceilings(const io_session *session, uint64_t share, io_ceilings *ceilings) {
     if (measure_one(session, share, &io_method_posix, &ceilings->fpp)) return -1;
     return measure_one(session, share, &io_method_posix_shared, &ceilings->shared);

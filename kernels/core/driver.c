@@ -6,6 +6,7 @@
 
 #include "beside.h"
 #include "evidence.h"
+#include "flight.h"
 #include "series.h"
 #include "servers.h"
 #include "visit.h"
@@ -23,43 +24,32 @@ const io_phase_name io_phases[IO_PHASES] = {
       [IO_READ_CLOSE] = {"close",  IO_READING},
 };
 
-/* One step of one direction, in flight: its file, or one after the other of a series. */
-typedef struct {
-    io_session *session;
-    io_ctx ctx;
-    io_schema schema;
-    io_file *file;
-    io_part *parts;
-    uint64_t owner, step;
-    uint64_t number, files, calls_each, bytes_each; /* which file of the series, and what each has */
-    int direction;
-    char path[IO_MAX_PATH];
-    double began;
-    io_seconds seconds;
-    uint64_t calls; /* to the library, with the closing one */
-} flight;
-
-static void begin(flight *f, io_phase phase) {
+static void begin(io_flight *f, io_phase phase) {
     const io_phase_name *name = &io_phases[phase];
     io_world_doing(f->session->world, name->name, f->session->what->method->name, f->path);
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock();
-    f->began = MPI_Wtime();
-    if (!f->session->began) f->session->began = f->began;
+    f->began = io_flight_clock(f);
+    if (!f->session->began) f->session->began = MPI_Wtime();
 }
 
-static int end(flight *f, io_phase phase) {
-    f->seconds.phase[phase] += MPI_Wtime() - f->began;
+static int end(io_flight *f, io_phase phase) {
+    f->seconds.phase[phase] += io_flight_clock(f) - f->began;
     f->seconds.end[phase] = io_wall_clock();
     return io_agree(f->session->world);
 }
 
-static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
+bool io_calls_in_step(const io_case *c, const io_schema *schema) {
+    return !schema->file_per_process && !io_method_moves_alone(c->method, c->mode);
+}
+
+static int prepare(io_flight *f, io_session *s, uint64_t step, uint64_t owner) {
     const io_case *c = s->what;
-    *f = (flight){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
+    *f = (io_flight){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
     f->calls_each = c->pattern->calls(c->state) / f->files;
     f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
+    f->in_step = io_calls_in_step(c, &f->schema);
     if (io_file_path(s, step, owner, 0, f->path)) return -1;
     f->ctx = (io_ctx){.comm = s->world->comm,
                       .mode = c->mode,
@@ -76,7 +66,7 @@ static int prepare(flight *f, io_session *s, uint64_t step, uint64_t owner) {
 
 /* The communicator's rank is the owner whose parts this process moves; with a file for each process
  * there is nobody else. */
-static int set_communicator(flight *f) {
+static int set_communicator(io_flight *f) {
     int code = f->schema.file_per_process
                    ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
                    : MPI_Comm_split(f->session->world->comm, 0, (int)f->owner, &f->ctx.comm);
@@ -87,130 +77,51 @@ static int set_communicator(flight *f) {
     return 0;
 }
 
-static void finish(flight *f) {
+static void finish(io_flight *f) {
     if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL) MPI_Comm_free(&f->ctx.comm);
     free(f->parts);
 }
 
-/* The parts of one call of the present file, pointing into the buffer. */
-static int parts_of(flight *f, uint64_t call) {
-    const io_case *c = f->session->what;
-    char *data = f->session->buffer + f->number * f->bytes_each;
-    int n = c->pattern->parts(c->state, f->owner, f->number * f->calls_each + call, f->parts);
-    for (int i = 0; i < n; i++) f->parts[i].data = data + f->parts[i].offset;
-    return n;
-}
-
-static void fill_part(const flight *f, const io_part *part) {
-    const io_case *c = f->session->what;
-    if (f->schema.datasets[part->dataset].facts)
-        c->pattern->facts(c->state, f->owner, f->step, part, part->data);
-    else
-        io_fill(&f->schema, part, c->seed, f->step);
-}
-
-static void fill(flight *f) {
-    double began = MPI_Wtime();
-    for (f->number = 0; f->number < f->files; f->number++)
-        for (uint64_t k = 0; k < f->calls_each; k++)
-            for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
-    f->number = 0;
-    f->seconds.fill = MPI_Wtime() - began;
-}
-
-static int move_calls(flight *f, uint64_t from, uint64_t to) {
-    const io_case *c = f->session->what;
-    bool writing = f->direction == IO_WRITING;
-    for (uint64_t k = from; k < to; k++) {
-        int n = parts_of(f, k);
-        if (writing ? c->method->write(f->file, f->parts, n) : c->method->read(f->file, f->parts, n))
-            return -1;
-    }
-    return 0;
-}
-
-/* Together, unless processes take turns: then one's stretch is over before another's begins. */
-static int move_stretch(flight *f, int which, uint64_t from, uint64_t to) {
-    bool together = !f->session->what->io_group;
-    if (together) MPI_Barrier(f->session->world->comm);
-    double began = MPI_Wtime();
-    int status = move_calls(f, from, to);
-    f->seconds.stretch[which] += MPI_Wtime() - began;
-    return together ? io_agree(f->session->world) : status;
-}
-
-static int move_all(flight *f) {
-    const io_case *c = f->session->what;
-    uint64_t calls = f->calls_each;
-    if (!c->pattern->stretch) return move_calls(f, 0, calls);
-    for (uint64_t k = 0, next; k < calls; k = next) {
-        int which = c->pattern->stretch(c->state, k);
-        for (next = k + 1; next < calls && c->pattern->stretch(c->state, next) == which;) next++;
-        if (move_stretch(f, which, k, next)) return -1;
-    }
-    return 0;
-}
-
 /* The text files beside go with the first file. */
-static bool has_texts(const flight *f) { return !f->number && f->session->own_files; }
+static bool has_texts(const io_flight *f) { return !f->number && f->session->own_files; }
 
-static int verify_part(const flight *f, const io_part *part) {
-    const io_case *c = f->session->what;
-    void *facts = NULL;
-    if (f->schema.datasets[part->dataset].facts) {
-        uint64_t bytes = io_part_bytes(&f->schema, part);
-        facts = malloc(bytes + 1);
-        if (!facts)
-            return io_fail(f->ctx.error, "out of memory for %" PRIu64 " bytes of %s", bytes,
-                           f->schema.datasets[part->dataset].name);
-        c->pattern->facts(c->state, f->owner, f->step, part, facts);
-    }
-    io_verify_part(f->session->found, part, facts, f->file, c->seed, f->step);
-    free(facts);
-    return 0;
-}
-
-static int verify(flight *f) {
-    for (uint64_t k = 0; k < f->calls_each; k++) {
-        int n = parts_of(f, k);
-        for (int i = 0; i < n; i++)
-            if (verify_part(f, &f->parts[i])) return -1;
-    }
+static int verify(io_flight *f) {
+    if (io_flight_verify(f)) return -1;
     return has_texts(f) ? io_check_texts(f->session, f->step) : 0;
 }
 
 /* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
  */
-static int create_file(flight *f) {
+static int create_file(io_flight *f) {
     if (has_texts(f) && io_write_texts(f->session, f->step)) return -1;
     return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
 }
 
-static int open_file(flight *f) {
+static int open_file(io_flight *f) {
     return f->session->what->method->open(&f->ctx, f->path, &f->schema, &f->file);
 }
 
-static int define_file(flight *f) { return f->session->what->method->define(f->file); }
+static int define_file(io_flight *f) { return f->session->what->method->define(f->file); }
 
-static int sync_file(flight *f) { return f->session->what->method->sync(f->file); }
+static int sync_file(io_flight *f) { return f->session->what->method->sync(f->file); }
 
-static int close_file(flight *f) {
+static int close_file(io_flight *f) {
     io_file *file = f->file;
     f->calls += file->calls + 1;
     f->file = NULL;
     return f->session->what->method->close(file);
 }
 
-static int lap(flight *f, io_phase which, int (*work)(flight *)) {
-    double began = MPI_Wtime();
+static int lap(io_flight *f, io_phase which, int (*work)(io_flight *)) {
+    double began = io_flight_clock(f);
     int status = work(f);
-    f->seconds.phase[which] += MPI_Wtime() - began;
+    f->seconds.phase[which] += io_flight_clock(f) - began;
     return status;
 }
 
 /* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error.
  * All processes begin it together, but for the files of a series after the first: each handles them alone. */
-static int phase(flight *f, io_phase which, int (*work)(flight *)) {
+static int phase(io_flight *f, io_phase which, int (*work)(io_flight *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);
     int status = 0;
@@ -222,45 +133,34 @@ static int phase(flight *f, io_phase which, int (*work)(flight *)) {
 }
 
 /* What the library made of the file, asked once, between two phases. */
-static int note(flight *f) {
+static int note(io_flight *f) {
     io_found *found = f->session->found;
     if (f->direction == IO_WRITING && f->session->what->method->servers)
         return 0; /* it may not be there yet */
     return found ? io_note_file(found, f->session->world, f->file) : 0;
 }
 
-static int write_phases(flight *f) {
+static int write_phases(io_flight *f) {
     io_session *s = f->session;
     if (phase(f, IO_CREATE, create_file)) return -1;
     if ((s->what->method->define && phase(f, IO_DEFINE, define_file)) || note(f)) return -1;
-    if (phase(f, IO_WRITE, move_all)) return -1;
+    if (phase(f, IO_WRITE, io_flight_move)) return -1;
     if (s->what->fsync && phase(f, IO_FLUSH, sync_file)) return -1;
     return phase(f, IO_CLOSE, close_file);
 }
 
-static int read_phases(flight *f) {
+static int read_phases(io_flight *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
     if (phase(f, IO_OPEN, open_file)) return -1;
     if ((m->define && phase(f, IO_READ_DEFINE, define_file)) || note(f)) return -1;
-    if (phase(f, IO_READ, move_all)) return -1;
-    if (s->found && s->verify && !(m->traits & IO_MOVES_NOTHING)) verify(f);
+    if (phase(f, IO_READ, io_flight_move)) return -1;
+    if (io_flight_verifies(f)) verify(f);
     return phase(f, IO_READ_CLOSE, close_file);
 }
 
-static void add_stretch_bytes(flight *f, io_sample *sample, int direction) {
-    const io_case *c = f->session->what;
-    uint64_t bytes[IO_MAX_STRETCHES] = {0}, calls = c->pattern->calls(c->state);
-    if (!c->pattern->stretch) return;
-    for (uint64_t k = 0; k < calls; k++)
-        for (int i = parts_of(f, k) - 1; i >= 0; i--)
-            bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
-    MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
-    for (int i = 0; c->pattern->stretches[i]; i++) sample->stretch_bytes[direction][i] += bytes[i];
-}
-
 /* The file of this step; then the others of its series. */
-static int each_file(flight *f, int (*one)(flight *)) {
+static int each_file(io_flight *f, int (*one)(io_flight *)) {
     const io_session *s = f->session;
     if (one(f)) return -1;
     if (f->files == 1) return 0;
@@ -277,29 +177,25 @@ static int each_file(flight *f, int (*one)(flight *)) {
     return io_agree(s->world);
 }
 
-static void reduce(flight *f, io_sample *sample, int direction) {
+static void reduce(io_flight *f, io_sample *sample, int direction) {
     uint64_t most;
     MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, f->session->world->comm);
     sample->calls[direction] += most;
     io_add_times(f->session, sample, &f->seconds, direction);
-    add_stretch_bytes(f, sample, direction);
+    io_flight_stretch_bytes(f, sample);
 }
 
 /* One file, written or read. */
 static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction, io_sample *sample) {
-    flight f;
+    io_flight f;
     int status = prepare(&f, s, step, owner);
     if (!status) status = set_communicator(&f);
     if (io_agree(s->world)) {
         finish(&f);
         return -1;
     }
-    uint64_t bytes = s->what->pattern->bytes(s->what->state, owner);
     f.direction = direction;
-    if (direction == IO_READING)
-        memset(s->buffer, 0xA5, bytes); /* a read that moves nothing is seen */
-    else if (s->found)
-        fill(&f);
+    io_flight_ready(&f);
     if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
     if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
     /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
@@ -349,12 +245,6 @@ int io_measure(io_session *s, io_sample *sample) {
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;
     return status;
-}
-
-uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state) {
-    uint64_t mine = pattern->bytes(state, (uint64_t)world->rank), largest = mine;
-    MPI_Allreduce(&mine, &largest, 1, MPI_UINT64_T, MPI_MAX, world->comm);
-    return largest;
 }
 
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes) {

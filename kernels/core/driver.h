@@ -75,6 +75,7 @@ typedef struct {
     const char *dir, *prefix;
     uint64_t steps, seed, io_group;
     double compute_seconds; /* between dumps */
+    bool reuse; /* one buffer for all calls, filled before each and verified after it, off the clock */
     bool fsync, drop_caches;
 } io_case;
 
@@ -84,7 +85,7 @@ typedef struct io_found io_found;
 typedef struct {
     io_world *world;
     const io_case *what;
-    char *buffer; /* this process's data of one step */
+    char *buffer; /* this process's data of one step, or of a piece of it */
     uint64_t repeat;
     bool write, read, verify, keep;
     bool own_files;  /* each process has files of its own; io_measure sets it */
@@ -99,8 +100,10 @@ int io_measure(io_session *session, io_sample *sample);
 /* Removes what this process can of the run's files, asking nobody: for a process that ends the job. */
 void io_remove_files(io_session *session);
 
-/* The most bytes that any process holds of a step. */
-uint64_t io_largest_share(io_world *world, const io_pattern *pattern, const void *state);
+/* move.c: the bytes that a process's buffer must have for an owner's data. */
+int io_buffer_bytes(const io_case *what, uint64_t owner, uint64_t *bytes, io_error *error);
+/* Do processes wait for each other in each of its calls? */
+bool io_calls_in_step(const io_case *what, const io_schema *schema);
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);
 
 /* times.c, called by all: minimum, mean and maximum over processes of a step, added to a direction's; and
@@ -113,6 +116,8 @@ double io_wall_clock(void);
 typedef struct {
     io_sample fpp, shared;
 } io_ceilings;
+/* Bytes of a buffer that suffices for them. */
+uint64_t io_ceiling_buffer(const io_case *what, uint64_t bytes);
 int io_measure_ceilings(const io_session *session, uint64_t bytes, io_ceilings *ceilings);
 /* direct.c: the same data written by the method that stands behind the run's; sample: only the writing. */
 int io_measure_direct(const io_session *session, io_sample *sample);

@@ -16,6 +16,7 @@ enum {
     PREFIX,
     FSYNC,
     IO_GROUP,
+    BUFFER,
     COMPUTE,
     STEPS,
     REPEAT,
@@ -43,6 +44,7 @@ static const io_option common[] = {
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
     {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
+    {"buffer", BUFFER, "B", "whole: a step's data lies in memory; reused: one buffer, filled call by call"},
     {"compute-seconds", COMPUTE, "T", "compute between dumps, and say how much of the time went into I/O"},
     {"steps", STEPS, "N", "dumps, a file each (default 1)"},
     {"repeat", REPEAT, "N", "repeats, with fresh files (default 1)"},
@@ -101,6 +103,13 @@ static int set_seconds(io_run *run, const char *value, io_error *error) {
     return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
 }
 
+static int set_buffer(io_run *run, const char *value, io_error *error) {
+    run->reuse_given = true;
+    run->reuse = !strcmp(value, "reused");
+    if (run->reuse || !strcmp(value, "whole")) return 0;
+    return io_fail_usage(error, "--buffer %s is unknown; right is whole or reused", value);
+}
+
 static int set_common(io_run *run, io_action *action, int letter, const char *value, io_error *error) {
     switch (letter) {
     case METHOD: return io_method_find(value, &run->method, error);
@@ -110,6 +119,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case PREFIX: run->prefix = value; return 0;
     case FSYNC: run->fsync = true; return 0;
     case IO_GROUP: return io_parse_count("--io-group", value, &run->io_group, error);
+    case BUFFER: return set_buffer(run, value, error);
     case COMPUTE: return set_seconds(run, value, error);
     case STEPS: return io_parse_count("--steps", value, &run->steps, error);
     case REPEAT: return io_parse_count("--repeat", value, &run->repeats, error);
@@ -240,6 +250,17 @@ static int check_own_hints(io_run *run, io_error *error) {
     return 0;
 }
 
+/* A reused buffer stops a process's clock, and so must not be what others wait for on theirs. */
+static int check_buffer(io_run *run, io_error *error) {
+    const char *waiting = run->method->servers ? "the I/O processes go on while values are made"
+                          : run->io_group      ? "with --io-group others wait for their turn meanwhile"
+                                               : NULL;
+    if (!run->reuse_given) run->reuse = run->pattern->packs && !waiting;
+    if (!run->reuse || !waiting) return 0;
+    return io_fail_usage(error, "--buffer reused: %s, which would be measured; right is --buffer whole",
+                         waiting);
+}
+
 int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (io_method_configure(run, processes, error)) return -1;
     if (run->method) processes -= run->method->servers;
@@ -256,6 +277,7 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
                              "--io-group is for a file for each process, and method %s writes one shared "
                              "file; leave it out, or use --method posix",
                              run->method->name);
+    if (check_buffer(run, error)) return -1;
     if (!run->plan && !run->dir[0])
         return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
     if (run->ceilings && !(run->write && run->read))

@@ -54,13 +54,13 @@ static json_t *asked_json(const io_report *r, json_t *hints, json_t *ways) {
     json_t *argv = json_array();
     for (int i = 0; i < run->argc; i++) json_array_append_new(argv, json_string(run->argv[i]));
     return json_pack(
-        "{s:o,s:s,s:o,s:s,s:o,s:o,s:s,s:O,s:O,s:s,s:I,s:I,s:b,s:f,s:I}", "argv", argv, "pattern",
+        "{s:o,s:s,s:o,s:s,s:o,s:o,s:s,s:O,s:O,s:s,s:I,s:I,s:b,s:f,s:I,s:s}", "argv", argv, "pattern",
         run->pattern->name, "pattern_options", run->pattern->describe(run->state), "method",
         run->method->name, "mode", run->method->modes ? json_string(io_mode_name(run->mode)) : json_null(),
         "method_options", run->method->describe ? run->method->describe(run->method_state) : json_object(),
         "directory", run->dir, "hints", hints, "hints_environment", ways, "prefix", run->prefix, "steps",
         (json_int_t)run->steps, "repeats", (json_int_t)run->repeats, "fsync", run->fsync, "compute_seconds",
-        run->compute_seconds, "seed", (json_int_t)run->seed);
+        run->compute_seconds, "seed", (json_int_t)run->seed, "buffer", run->reuse ? "reused" : "whole");
 }
 
 static json_t *system_json(const io_report *r) {
@@ -312,7 +312,8 @@ json_t *io_result(const io_report *r, const char *error) {
                   "elements", (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong,
                   "first", r->summary.first);
     json_t *document = json_pack(
-        "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I,s:I,s:I}}",
+        "{s:s,s:s,s:s?,s:{s:s,s:s,s:s,s:s},s:o,s:o,s:o,s:o,s:o,s:O,s:I,s:I,s:o,s:o,s:o,s:{s:I,s:I,s:I,s:I,s:"
+        "I}}",
         "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
         "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
         io_libraries(), "asked", asked_json(r, hints, ways), "system", system_json(r), "used",
@@ -320,7 +321,7 @@ json_t *io_result(const io_report *r, const char *error) {
         (json_int_t)r->summary.file_count, "file_bytes", (json_int_t)r->summary.file_bytes, "samples",
         samples_json(r), "summary", summary_json(r), "verification", verification, "memory", "peak_rss",
         (json_int_t)r->peak_rss.max, "peak_rss_mean", (json_int_t)r->peak_rss.mean, "peak_rss_min",
-        (json_int_t)r->peak_rss.min, "data", (json_int_t)r->largest_share);
+        (json_int_t)r->peak_rss.min, "data", (json_int_t)r->largest_share, "buffer", (json_int_t)r->buffer);
     json_decref(hints);
     json_decref(ways);
     return document;

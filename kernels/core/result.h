@@ -15,6 +15,7 @@ typedef struct {
     io_filesystem filesystem;
     uint64_t bytes;         /* of one direction of one repeat */
     uint64_t largest_share; /* bytes of a step on the process that has most */
+    uint64_t buffer;        /* bytes of memory for it, on every process */
     uint64_t done;          /* repeats that went well */
     const io_sample *samples;
     const io_sample *direct;     /* the same, by the method behind; or NULL */

@@ -42,6 +42,21 @@ static void *data_buffer(uint64_t size) {
     return memset(buffer, 0, size);
 }
 
+static uint64_t largest(const io_world *world, uint64_t mine) {
+    uint64_t most = mine;
+    MPI_Allreduce(&mine, &most, 1, MPI_UINT64_T, MPI_MAX, world->comm);
+    return most;
+}
+
+/* Bytes that suffice for any process's data, as another one's is read back, and for the ceilings. */
+static uint64_t buffer_size(const whole *w, io_world *world) {
+    uint64_t mine = 0,
+             ceilings = w->report.run->ceilings ? io_ceiling_buffer(&w->what, w->report.largest_share) : 0;
+    io_buffer_bytes(&w->what, (uint64_t)world->rank, &mine, &world->error);
+    uint64_t most = largest(world, mine > ceilings ? mine : ceilings);
+    return (most / ALIGNMENT + 1) * ALIGNMENT;
+}
+
 static int prepare(const io_run *run, io_world *world, whole *w) {
     *w = (whole){
         .what = {.pattern = run->pattern,
@@ -57,13 +72,15 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                  .seed = run->seed,
                  .io_group = run->io_group,
                  .compute_seconds = run->compute_seconds,
+                 .reuse = run->reuse,
                  .fsync = run->fsync,
                  .drop_caches = run->drop_caches}
     };
     io_found_start(&w->found, run->repeats * run->steps, &world->error);
     w->report = (io_report){.run = run, .world = world, .found = &w->found};
     w->report.bytes = io_total_bytes(run->pattern, run->state, (uint64_t)world->size) * run->steps;
-    w->report.largest_share = io_largest_share(world, run->pattern, run->state);
+    w->report.largest_share = largest(world, run->pattern->bytes(run->state, (uint64_t)world->rank));
+    w->report.buffer = buffer_size(w, world);
     if (check_place(run, world, &w->report)) return -1;
     w->samples = calloc(run->repeats, sizeof *w->samples);
     w->ceilings = run->ceilings ? calloc(run->repeats, sizeof *w->ceilings) : NULL;
@@ -73,13 +90,12 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     w->report.scratch = calloc(run->repeats, sizeof *w->report.scratch);
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
-    uint64_t size = (w->report.largest_share / ALIGNMENT + 1) * ALIGNMENT;
-    void *buffer = data_buffer(size);
+    void *buffer = data_buffer(w->report.buffer);
     if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
         (direct && !w->direct))
         io_fail(&world->error,
                 "out of memory for %llu bytes of data per process; use more processes or less data",
-                (unsigned long long)size);
+                (unsigned long long)w->report.buffer);
     w->session = (io_session){.world = world,
                               .what = &w->what,
                               .buffer = buffer,

@@ -101,7 +101,7 @@ int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *part
 
 /* All but the name, the summary and the defaults. */
 #define RAMSES_PATTERN                                                                                       \
-    .options = ramses_options, .state_size = sizeof(ramses), .max_parts = RAMSES_PARTS,                      \
+    .options = ramses_options, .state_size = sizeof(ramses), .max_parts = RAMSES_PARTS, .packs = true,       \
     .option = ramses_option, .configure = ramses_configure, .describe = ramses_describe,                     \
     .schema = ramses_schema, .file_name = ramses_file_name, .calls = ramses_calls, .parts = ramses_parts,    \
     .bytes = ramses_bytes, .facts = ramses_facts, .own_name = ramses_own_name, .text_file = ramses_text_file

@@ -1,0 +1,143 @@
+"""--buffer: all data of a step in memory, or one buffer, filled and verified piece by piece."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import IOR, PATTERNS, S3D, Writer, Written
+from iokernel_stacks import MOVING, How, Stack
+from test_kernel_wrong_bytes import INDEX, NAME, check, flip, s3d_target, values
+
+MIB = 2**20
+REUSED = ["--buffer", "reused"]
+POSIX = How("posix", None)
+SHARED = How("posix-shared", None)
+RAMSES = ["ramses-hydro", "--size", "16"]
+MESH = ["cgns-unstructured", "--elements", "1001"]
+SERIES = ["metadata", "--files", "7"]
+LARGE = ["ior", "-b", "128m", "-t", "1m"]  # of each process
+
+
+def asked(document: dict[str, Any]) -> str:
+    buffer: str = document["asked"]["buffer"]
+    return buffer
+
+
+@pytest.mark.parametrize("how", MOVING, ids=str)
+def test_written_and_verified_as_from_a_whole_buffer(
+    stack: Stack, how: How, written: Writer, tmp_path: Path
+) -> None:
+    """Its files hold the right values, and one wrong bit in them is found where it is."""
+    made = Written(stack, how, [*PATTERNS["s3d"], *REUSED], tmp_path / "reused")
+    assert asked(made.document) == "reused"
+    good = made.read(made.folder, tmp_path / "good.json").good()
+    assert good["verification"]["elements"] == 2 * 13 * 11 * 7 * 16
+    target = s3d_target(how, made.folder)
+    assert values(how, target)[0] == float(S3D.array(NAME, 1)[INDEX])
+    whole = written(stack, how, "s3d")
+    assert asked(whole.document) == "whole"
+    raw = how.method not in ("hdf5", "pnetcdf")  # whose files hold times, or bytes never written
+    for path in whole.folder.iterdir() if raw else ():
+        assert filecmp.cmp(path, made.folder / path.name, shallow=False), path.name
+    flip(target, 3, 2)
+    check(made.read(made.folder), target, NAME, list(INDEX), (target.owner - 1) % S3D.processes)
+
+
+@pytest.mark.parametrize("how", [POSIX, SHARED, How("mpiio", "collective")], ids=str)
+@pytest.mark.parametrize(
+    "pattern", [["ior", *IOR.options(), "-C"], RAMSES, MESH, SERIES], ids=lambda p: p[0]
+)
+def test_patterns_write_the_same(
+    openmpi: Stack, pattern: list[str], how: How, tmp_path: Path
+) -> None:
+    if pattern is SERIES:
+        how = POSIX if how == SHARED else how
+    files = {}
+    for buffer in ("whole", "reused"):
+        folder = tmp_path / buffer
+        folder.mkdir()
+        words = [*pattern, *how.options(), "--dir", str(folder), "--keep", "--buffer", buffer]
+        document = openmpi.run(*words, processes=3, document=tmp_path / f"{buffer}.json").good()
+        assert document["verification"]["verdict"] == "verified"
+        found = (path for path in folder.rglob("*") if path.is_file())
+        files[buffer] = {str(p.relative_to(folder)): p.read_bytes() for p in found}
+    assert files["whole"] and files["reused"] == files["whole"]
+
+
+def test_memory(stack: Stack, tmp_path: Path) -> None:
+    """A reused buffer is a transfer, and the process that much smaller."""
+    peaks = {}
+    for buffer in ("whole", "reused"):
+        words = [*LARGE, *POSIX.options(), "--dir", str(tmp_path), "--buffer", buffer]
+        found = stack.run(*words, document=tmp_path / "r.json").good()["memory"]
+        assert found["data"] == 128 * MIB
+        peaks[buffer] = found["peak_rss"]
+        right = 128 * MIB if buffer == "whole" else MIB
+        assert right <= found["buffer"] <= right + 4096
+    assert peaks["whole"] - peaks["reused"] > 100 * MIB
+
+
+def test_values_are_made_off_the_clock(openmpi: Stack, tmp_path: Path) -> None:
+    """The wall clock runs on while the values are made, the phase's own does not."""
+    words = [*LARGE, *POSIX.options(), "--dir", str(tmp_path), *REUSED]
+    document = openmpi.run(*words, processes=1, document=tmp_path / "r.json").good()
+    (sample,) = document["samples"]
+    assert sample["fill_seconds"] > 0
+    for direction, off in (("write", sample["fill_seconds"]), ("read", 0.0)):
+        (span,) = (s for s in sample[direction]["spans"] if s["phase"] == direction)
+        clock = sample[direction]["phases"][direction]["max"]
+        assert span["end"] - span["begin"] - clock > off
+
+
+def test_ceilings_beside_a_reused_buffer(stack: Stack, tmp_path: Path) -> None:
+    words = [*RAMSES, *POSIX.options(), "--dir", str(tmp_path), "--ceilings"]
+    document = stack.run(*words, document=tmp_path / "r.json").good()
+    assert asked(document) == "reused"
+    ceilings = document["samples"][0]["ceilings"]
+    assert all(v > 0 for which in ("fpp", "shared") for v in ceilings[which].values())
+
+
+@pytest.mark.parametrize(
+    ("words", "buffer"),
+    [
+        ([*RAMSES, "--method", "posix"], "reused"),  # its code packs what it writes
+        ([*RAMSES, "--method", "mpiio"], "reused"),
+        ([*RAMSES, "--method", "posix", "--io-group", "1"], "whole"),
+        ([*RAMSES, "--method", "ioserver"], "whole"),
+        ([*RAMSES, "--method", "posix", "--buffer", "whole"], "whole"),
+        (["s3d", "--grid", "8x8x8", "--method", "posix"], "whole"),
+    ],
+)
+def test_default(openmpi: Stack, words: list[str], buffer: str, tmp_path: Path) -> None:
+    document = openmpi.run(*words, "--dir", str(tmp_path), document=tmp_path / "r.json").good()
+    assert asked(document) == buffer
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["--method", "posix", "--buffer", "call"], ["--buffer call", "whole or reused"]),
+        (
+            ["--method", "posix", "--io-group", "1", *REUSED],
+            ["--buffer reused", "--io-group", "--buffer whole"],
+        ),
+        (["--method", "ioserver", *REUSED], ["--buffer reused", "I/O processes", "--buffer whole"]),
+    ],
+)
+def test_what_cannot_be(openmpi: Stack, words: list[str], parts: list[str], tmp_path: Path) -> None:
+    line = openmpi.run("s3d", "--grid", "8x8x8", *words, "--dir", str(tmp_path)).error(2)
+    assert all(part in line for part in parts), line
+
+
+def test_plan_says_both(openmpi: Stack) -> None:
+    """Hydro 2048^3 on 16384 processes: a component of a level is what its code packs."""
+    words = ["ramses-hydro", "--size", "2048", "--procs", "16384", "--plan", "--json", "-"]
+    plan = json.loads(openmpi.alone(*words, "--method", "mpiio").stdout)
+    assert plan["buffer_per_process"] < plan["memory_per_process"] / 40
+    words += ["--buffer", "whole", "--method", "mpiio"]
+    plan = json.loads(openmpi.alone(*words).stdout)
+    assert plan["buffer_per_process"] == plan["memory_per_process"]
