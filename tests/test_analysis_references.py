@@ -40,6 +40,7 @@ def test_every_published_number_has_what_it_needs() -> None:
         ("cgns-read", {"file_mb": 417, "processes": 50}, 4, "s"),
         ("cgns-pvfs2-create", {"zone": 250}, 11.7, "s"),
         ("cetus", {"quantity": "read_stretch_arrays"}, 158, "s"),
+        ("cetus-256", {"quantity": "write_stretch_fields"}, 61, "s"),
         ("paio-altix", {"how": "direct"}, 298, "MB/s"),
     ],
 )
