@@ -16,6 +16,7 @@ from reframe_tests import memory_group
 from reframe_tests.base import IoBenchmark
 from reframe_tests.changes import Drop, find_drop
 from reframe_tests.ior import MIB
+from reframe_tests.memory import memory
 from reframe_tests.mounts import IN_MEMORY, mount_of
 from reframe_tests.verdict import Wrong, check, exit_status, load
 
@@ -61,11 +62,7 @@ class CacheCliff(IoBenchmark):
     @property
     def memory(self) -> int:
         """Bytes that can buffer."""
-        limit = SCALES[self.scale].memory
-        if limit:
-            return limit
-        info = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        return int(info["MemTotal"].split()[0]) * 1024
+        return SCALES[self.scale].memory or memory() * MIB
 
     @property
     def array(self) -> int:

@@ -86,21 +86,27 @@ def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
     raise CannotPlace(f"{wanted} {what} asked for; this partition gives at most {max(allowed)}")
 
 
-def memory_shortage(bytes_per_process: int, placement: Placement, shape: Shape) -> str | None:
+def memory_shortage(
+    bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0
+) -> str | None:
     """Why a node's memory is too small, or None. Twice the data: what is written and what is read
-    back, or a library's copy of it, are in memory at once."""
+    back, or a library's copy of it, are in memory at once. `files`: bytes of a process's share of
+    files that are memory themselves."""
     if not shape.memory:
         return None
     has = shape.memory * 2**20 // placement.per_node
-    needs = 2 * bytes_per_process
+    needs = 2 * bytes_per_process + files
     if needs <= has:
         return None
     fit = shape.memory * 2**20 // needs
     if shape.per_node:
         fit = max((n for n in shape.per_node if n <= fit), default=0)
     right = f"-S num_tasks_per_node={fit}" if fit else "a smaller scale or more processes"
+    if shape.nodes == 1:  # the rest of the processes would have nowhere to go
+        right = "a smaller scale"
+    of_files = f" ({files / 2**20:.0f} of them for files in memory)" if files else ""
     return (
-        f"{needs / 2**20:.0f} MiB of memory per process needed, {has / 2**20:.0f} MiB are there "
-        f"(extras.memory: {shape.memory} MiB for {placement.per_node} processes per node); "
-        f"what fits: {right}"
+        f"{needs / 2**20:.0f} MiB of memory per process needed{of_files}, "
+        f"{has / 2**20:.0f} MiB are there (extras.memory: {shape.memory} MiB "
+        f"for {placement.per_node} processes per node); what fits: {right}"
     )

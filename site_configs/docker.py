@@ -11,6 +11,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from reframe_tests.memory import memory
 from reframe_tests.paths import ROOT
 from site_configs import common
 from site_configs.local import CORES, mpich, need, openmpi, ram
@@ -44,6 +45,7 @@ container = {
     "processor": {"num_cpus": CORES},
     "extras": {
         "nodes": 1,
+        "memory": memory(),
         "filesystems": {
             "layers": common.file_system(
                 "/tmp/iogauge",

@@ -14,6 +14,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from reframe_tests.memory import memory
 from reframe_tests.mounts import IN_MEMORY, mount_of
 from reframe_tests.paths import ROOT
 from site_configs import common
@@ -159,7 +160,11 @@ site_configuration = common.checked(
                         "max_jobs": 1,
                         "time_limit": "10m",
                         "processor": {"num_cpus": CORES},
-                        "extras": {"nodes": 1, "filesystems": {"ram": ram(), "disk": disk()}},
+                        "extras": {
+                            "nodes": 1,
+                            "memory": memory(),
+                            "filesystems": {"ram": ram(), "disk": disk()},
+                        },
                     }
                 ],
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reframe_tests.memory import memory
 from reframe_tests.placement import CannotPlace, Placement, Shape, memory_shortage, place
 
 BLUE_GENE = Shape(cores=16, nodes=4096, per_node=(1, 2, 4, 8, 16, 32, 64), blocks=(128, 256, 512))
@@ -55,3 +56,13 @@ def test_memory_is_checked_for_each_process() -> None:
     assert str(memory_shortage(257 * 2**20, where, modes)).endswith("num_tasks_per_node=2")
     assert str(memory_shortage(2**40, where, shape)).endswith("a smaller scale or more processes")
     assert memory_shortage(2**60, where, Shape(cores=4)) is None
+    alone = str(memory_shortage(250 * 2**20, where, Shape(4, 1, 2048), files=13 * 2**20))
+    assert alone.startswith("513 MiB of memory per process needed (13 of them for files in memory)")
+    assert alone.endswith("what fits: a smaller scale")
+
+
+def test_memory_is_the_machines_or_the_containers() -> None:
+    meminfo = "MemFree: 4 kB\nMemTotal:       24684092 kB\n"
+    assert memory(meminfo, "max\n") == 24105
+    assert memory(meminfo, "1073741824\n") == 1024
+    assert memory("", "") == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reframe_tests.build import missing_methods, mpi_problem
+from reframe_tests.build import missing_methods, missing_modes, mpi_problem
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)
@@ -56,3 +56,14 @@ def test_promised_methods_must_be_available() -> None:
     assert missing_methods(LISTING, ["hdf5", "pnetcdf"]) == ["pnetcdf (built without PnetCDF)"]
     (lacking,) = missing_methods(LISTING, ["cgns"])
     assert lacking.startswith("cgns (")
+
+
+def test_a_promised_mode_must_be_there() -> None:
+    cgns = {"name": "cgns", "lacking_modes": ["multi"], "library_lacks": "CGNS 4.4"}
+    old, new = {"methods": [cgns]}, {"methods": [{**cgns, "lacking_modes": []}]}
+    assert missing_modes(old, ["hdf5", "cgns"]) == []
+    assert missing_modes(old, ["hdf5", "cgns", "cgns-multi"]) == [
+        "cgns:multi (built without CGNS 4.4)"
+    ]
+    assert missing_modes(new, ["hdf5", "cgns", "cgns-multi"]) == []
+    assert missing_modes(LISTING, ["hdf5", "cgns", "cgns-multi"]) == []

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from reframe_tests.memory import memory
 from reframe_tests.mounts import mount_of
 from reframe_tests.paths import ROOT
 
@@ -81,12 +82,6 @@ def scheduler(which: Callable[[str], str | None]) -> tuple[str, str, str]:
     return "local.j2", "stack", "no batch system's commands are on the PATH"
 
 
-def memory(meminfo: str) -> int:
-    """MiB, from the text of /proc/meminfo; 0 where it does not say."""
-    match = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
-    return int(match[1]) // 1024 if match else 0
-
-
 def filesystems(mounts: str, has_lfs: bool) -> list[str]:
     """Lines of entries: parallel and network file systems, else the folder for temporary files."""
     lines = []
@@ -131,7 +126,7 @@ def site_file(name: str) -> str:
         why=why,
         features='["striping"]' if any('"count"' in line for line in lines) else "[]",
         cores=os.cpu_count() or 1,
-        memory=memory(Path("/proc/meminfo").read_text()),
+        memory=memory(),
         filesystems="\n".join(f"            {line}" for line in lines),
         compiler=cc,
         library=library,
