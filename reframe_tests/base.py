@@ -228,8 +228,8 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         return f"file system {self.fs}: {problem}" if problem else None
 
     def bytes_of_files(self) -> int:
-        """Twice the payload: the ceilings' files lie beside the run's own for a while."""
-        return 2 * self.payload_bytes()
+        """The ceilings' files lie beside the run's own for a while."""
+        return self.payload_bytes() * (2 if self.ceilings else 1)
 
     def memory_shortage(self) -> str | None:
         """Checked before anything is submitted: a job that runs out of memory wastes its turn."""
