@@ -150,9 +150,9 @@ def write_files(folder: Path, row: Row) -> list[Path]:
 
 def settings(hints: Mapping[str, str], mpi_io: str, folder: Path) -> dict[str, str]:
     """The text of each file. PnetCDF's hints begin with `nc_` or `pnetcdf_`, Open MPI's parameters
-    with `io_ompio_`, `fcoll` or `fs_`; all others are ROMIO's."""
+    with `io_ompio_`, `fcoll`, `fbtl_` or `fs_`; all others are ROMIO's."""
     pnetcdf = {k: v for k, v in hints.items() if k.startswith(("nc_", "pnetcdf_"))}
-    ompi = {k: v for k, v in hints.items() if k.startswith(("io_ompio_", "fcoll", "fs_"))}
+    ompi = {k: v for k, v in hints.items() if k.startswith(("io_ompio_", "fcoll", "fbtl_", "fs_"))}
     romio = {k: v for k, v in hints.items() if k not in pnetcdf and k not in ompi}
     if mpi_io in _OPEN_MPI:
         ompi = {"io": _OPEN_MPI[mpi_io], **ompi}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 FROM_ENVIRONMENT = {
     "io_ompio_": "OMPI_MCA_",
     "fcoll": "OMPI_MCA_",
+    "fbtl_": "OMPI_MCA_",
     "fs_lustre_": "OMPI_MCA_",
     "sharedfp": "OMPI_MCA_",
     "BGLMPIO_": "",

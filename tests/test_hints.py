@@ -12,6 +12,7 @@ def test_each_goes_to_where_its_library_looks_for_it() -> None:
         parse_hints(
             "romio_cb_write=enable nc_var_align_size=512 IBM_largeblock_io=true bg_nodes_pset=8 "
             "io_ompio_num_aggregators=2 fcoll=vulcan fs_lustre_stripe_size=1048576 "
+            "fbtl_posix_write_datasieving=0 "
             "BGLMPIO_COMM=1 BGLOCKLESSMPIO_F_TYPE=0x47504653"
         )
     )
@@ -22,6 +23,7 @@ def test_each_goes_to_where_its_library_looks_for_it() -> None:
         "OMPI_MCA_io_ompio_num_aggregators": "2",
         "OMPI_MCA_fcoll": "vulcan",
         "OMPI_MCA_fs_lustre_stripe_size": "1048576",
+        "OMPI_MCA_fbtl_posix_write_datasieving": "0",
         "BGLMPIO_COMM": "1",
         "BGLOCKLESSMPIO_F_TYPE": "0x47504653",
     }

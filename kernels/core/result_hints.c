@@ -14,6 +14,7 @@ static const struct {
 } variables[] = {
     {"OMPI_MCA_io_ompio_",  "OMPI_MCA_"},
     {"OMPI_MCA_fcoll",      "OMPI_MCA_"},
+    {"OMPI_MCA_fbtl_",      "OMPI_MCA_"},
     {"OMPI_MCA_fs_lustre_", "OMPI_MCA_"},
     {"OMPI_MCA_sharedfp",   "OMPI_MCA_"},
     {"BGLMPIO_",            ""         },
