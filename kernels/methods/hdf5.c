@@ -18,6 +18,7 @@ typedef struct {
     io_file base;
     bool creating;
     hid_t file, transfer, alone; /* alone: nobody else takes part */
+    hid_t find;                  /* how H5Dopen2 reads metadata */
     hid_t *datasets;
 } hdf5_file;
 
@@ -66,6 +67,18 @@ static hid_t access_list(const io_ctx *ctx) {
     return access;
 }
 
+/* For H5Dopen2: HDF5 1.10.5 to 1.10.8, 1.12.0 and 1.12.1 pass over what the file's own list says of reading
+ * metadata (HDFFV-11260), and heed a data set's. */
+static hid_t finding_list(const io_ctx *ctx) {
+    const char *metadata = io_hdf5_metadata(ctx);
+    hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
+    if (list >= 0 && metadata && H5Pset_all_coll_metadata_ops(list, !strcmp(metadata, "true")) < 0) {
+        H5Pclose(list);
+        return -1;
+    }
+    return list;
+}
+
 static int write_attributes(hid_t file, const io_schema *schema) {
     hid_t space = H5Screate(H5S_SCALAR), attribute = -1;
     int status = space < 0 ? -1 : 0;
@@ -107,6 +120,7 @@ static void release(hdf5_file *f) {
         if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
     if (f->alone >= 0) H5Pclose(f->alone);
+    if (f->find >= 0) H5Pclose(f->find);
     free(f->datasets);
 }
 
@@ -117,7 +131,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
     if (!f) return -1;
-    f->file = f->transfer = f->alone = -1;
+    f->file = f->transfer = f->alone = f->find = -1;
     f->creating = creating;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
@@ -133,6 +147,8 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     if (f->transfer < 0 || f->alone < 0 || H5Pset_dxpl_mpio(f->alone, H5FD_MPIO_INDEPENDENT) < 0 ||
         H5Pset_dxpl_mpio(f->transfer, H5FD_MPIO_COLLECTIVE) < 0)
         goto failed;
+    call = "H5Pset_all_coll_metadata_ops";
+    if ((f->find = finding_list(ctx)) < 0) goto failed;
     H5Pclose(access);
     *file = &f->base;
     return 0;
@@ -158,7 +174,7 @@ static int define(io_file *file) {
     for (int i = 0; i < schema->ndatasets; i++) {
         file->calls++;
         f->datasets[i] =
-            f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
+            f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, f->find);
         if (f->datasets[i] < 0)
             return io_hdf5_fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
     }
