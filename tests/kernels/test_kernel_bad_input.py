@@ -29,7 +29,10 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),
     "no-dir": ([*S3D, *POSIX], ["--dir", "directory"]),
-    "mode": ([*S3D, *POSIX, "--mode", "fast", "--dir", "{dir}"], ["fast", "collective, indep"]),
+    "mode": (
+        [*S3D, *POSIX, "--mode", "fast", "--dir", "{dir}"],
+        ["fast", "right is collective, collective-metadata, indep", "multi or serial"],
+    ),
     "no-modes": ([*S3D, *POSIX, "--mode", "collective", "--dir", "{dir}"], ["posix", "no modes"]),
     "not-its-mode": (
         [*S3D, "--method", "hdf5", "--mode", "ordered", "--dir", "{dir}"],
