@@ -55,7 +55,7 @@ class How:
 
 
 HOWS = [How(method, mode) for method in MODES if method not in SERVED for mode in MODES[method]]
-# Data moves in mode collective-metadata as in collective: test_kernel_cgns.py compares them.
+# Data moves in mode collective-metadata as in collective: test_kernel_coll_metadata.py.
 MOVING = [how for how in HOWS if how.method != "null" and how.mode != "collective-metadata"]
 
 
