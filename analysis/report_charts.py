@@ -26,9 +26,9 @@ def _call(row: Row) -> str:
 def _colour(names: Sequence[str]) -> alt.Color:
     domain = list(dict.fromkeys(names))
     scale = alt.Scale(domain=domain, range=[PALETTE[i % len(PALETTE)] for i in range(len(domain))])
-    return alt.Color(
-        "call:N", scale=scale, legend=alt.Legend(title=None, columns=5, labelLimit=400)
-    )
+    # The longer the names, the more a browser's letters are wider than those measured here.
+    legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
+    return alt.Color("call:N", scale=scale, legend=legend)
 
 
 def _dash() -> alt.StrokeDash:

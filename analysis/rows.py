@@ -26,7 +26,16 @@ def _registered(file: str, word: str) -> list[str]:
 
 PATTERNS = _registered("patterns/patterns.def", "IO_PATTERN")
 METHODS = _registered("methods/methods.def", "IO_METHOD")
-MODES = ("", "collective", "multi", "nonblocking", "ordered", "independent", "serial")
+MODES = (
+    "",
+    "collective",
+    "collective-metadata",
+    "multi",
+    "nonblocking",
+    "ordered",
+    "independent",
+    "serial",
+)
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]

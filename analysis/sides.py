@@ -118,8 +118,9 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
-# Columns that a parameter changes besides the hints: reserved I/O processes are processes too.
-_IMPLIED = {"io_processes": ("processes",)}
+# Columns that a parameter changes besides the hints: reserved I/O processes are processes too, and
+# collective metadata is a mode.
+_IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",)}
 
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:

@@ -75,10 +75,12 @@ typedef struct {
     void *data;
 } io_part;
 
-/* How a method calls its library. Multi: collective, one call for several arrays. Serial: one process, and no
- * MPI below the library. */
+/* How a method calls its library. Collective-metadata: collective, and so is what the library does with its
+ * metadata. Multi: collective, one call for several arrays. Serial: one process, and no MPI below the
+ * library. */
 typedef enum {
     IO_COLLECTIVE,
+    IO_COLLECTIVE_METADATA,
     IO_INDEPENDENT,
     IO_NONBLOCKING,
     IO_ORDERED,
@@ -129,6 +131,9 @@ const char *io_type_name(io_type type);
 uint64_t io_type_size(io_type type);
 const char *io_mode_name(io_mode mode);
 int io_mode_find(const char *name, io_mode *mode);
+/* The names of modes, given as bits 1 << io_mode, as a message lists them: "a, b or c". */
+#define IO_MODES_TEXT 128
+const char *io_mode_names(unsigned bits, char text[IO_MODES_TEXT]);
 
 /* core/layout.c */
 uint64_t io_dataset_length(const io_schema *schema, int dataset); /* elements */

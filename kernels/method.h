@@ -47,8 +47,8 @@ struct io_method {
     const char *extension; /* of file names that the pattern leaves open, with its dot */
     unsigned modes;        /* bits 1 << io_mode; 0: has none */
     io_mode default_mode;
-    unsigned lacking;          /* modes that it has with another build of its library, */
-    const char *library_lacks; /* and what this one lacks for them */
+    const char
+        *lacks[IO_MODES]; /* for modes that it has with another build of its library: what this lacks */
     unsigned traits;
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
@@ -72,8 +72,9 @@ struct io_method {
     int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
     /* Optional. Can its files hold this? Else io_fail_usage with the reason, which --list shows too. */
     int (*check_schema)(const io_schema *schema, io_error *error);
-    /* Optional. Is this hint's value right? For hints that are the method's own (hdf5_...). */
-    int (*check_hint)(const io_hint *hint, io_error *error);
+    /* Optional. Is this hint's value right, and does it fit the mode? For hints that are the method's own
+     * (hdf5_...). */
+    int (*check_hint)(const io_hint *hint, io_mode mode, io_error *error);
     /* Optional. Name and version of the library used. */
     void (*version)(char *text, size_t size);
 

@@ -189,7 +189,9 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
             per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
         self.unplaceable = ""
         if alone and self.num_tasks not in (0, alone):
-            self.unplaceable = f"{self.call} runs with {alone} process, not {self.num_tasks}"
+            self.unplaceable = (
+                f"{self.the_call.name} runs with {alone} process, not {self.num_tasks}"
+            )
             return
         try:
             where = placement.place(wanted, per_node, self.nodes, shape)
@@ -315,7 +317,11 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
     def script_values(self) -> dict[str, Any]:
         """The variables of the job script's template (docs/add-a-site.md)."""
         return {
-            "test": {"name": self.display_name, "pattern": self.pattern, "call": self.call},
+            "test": {
+                "name": self.display_name,
+                "pattern": self.pattern,
+                "call": self.the_call.name,
+            },
             "system": self.current_system.name,
             "partition": self.current_partition.name,
             "environ": self.current_environ.name,

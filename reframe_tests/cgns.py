@@ -3,7 +3,7 @@ collective metadata changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import reframe as rfm
@@ -18,6 +18,9 @@ COORDINATES = 3
 WITHOUT = ["null", "posix-shared", "master", "mpiio:nonblocking", "mpiio:ordered"]
 WITHOUT += ["pnetcdf:independent", "pnetcdf:nonblocking"]
 CALLS = calls.names(without=WITHOUT, mesh=True)
+# What CgnsMetadata runs on the structured zones, at more numbers of processes.
+WITH_METADATA = ["hdf5:collective-metadata", "cgns:collective-metadata"]
+ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class CgnsStructured(IoBenchmark):
 
     descr = "CGNS, a structured zone for each process"
     pattern = "cgns-structured"
-    call = parameter(CALLS, type=str, loggable=True)
+    call = parameter(ZONE_CALLS, type=str, loggable=True)
     grids = ZONES
     scale = parameter(ZONES, type=str, loggable=True)
 
@@ -156,11 +159,17 @@ class CgnsUnstructured(IoBenchmark):
         return bool(self.call == "cgns:collective")
 
 
+@dataclass(frozen=True)
+class Metadata:
+    mode: str
+    hints: dict[str, str] = field(default_factory=dict)
+
+
 # What is asked of HDF5 for its metadata; `library`: nothing, so what the method's library sets.
-COLLECTIVE_METADATA: dict[str, dict[str, str]] = {
-    "library": {},
-    "on": {"hdf5_coll_metadata": "true"},
-    "off": {"hdf5_coll_metadata": "false"},
+COLLECTIVE_METADATA = {
+    "library": Metadata("collective"),
+    "on": Metadata("collective-metadata"),
+    "off": Metadata("collective", {"hdf5_coll_metadata": "false"}),
 }
 
 
@@ -168,16 +177,20 @@ COLLECTIVE_METADATA: dict[str, dict[str, str]] = {
 class CgnsMetadata(CgnsStructured):
     """Opening and closing with and without collective metadata, at growing numbers of processes
     (The HDF Group: opening 100 to 1000 times faster with it): small zones, so that metadata is most
-    of the file."""
+    of the file. `call` is a method alone: `metadata` says the mode."""
 
     descr = "CGNS, collective metadata"
-    call = parameter(["cgns:collective", "hdf5:collective"], type=str, loggable=True)
+    call = parameter(["cgns", "hdf5"], type=str, loggable=True)
     scale = parameter(["smoke"], type=str, loggable=True)
     metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
     processes = parameter([1, 2, 4, 8], type=int, loggable=True)
+
+    @property
+    def the_call(self) -> calls.Call:
+        return calls.BY_NAME[f"{self.call}:{COLLECTIVE_METADATA[self.metadata].mode}"]
 
     def scale_processes(self) -> int | None:
         return int(self.processes)
 
     def all_hints(self) -> dict[str, str]:
-        return {**COLLECTIVE_METADATA[self.metadata], **super().all_hints()}
+        return {**COLLECTIVE_METADATA[self.metadata].hints, **super().all_hints()}

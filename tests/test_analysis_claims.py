@@ -39,6 +39,10 @@ def _cores(document: dict[str, Any], cores: int | None) -> None:
     document["system"]["cores_per_node"] = cores
 
 
+def _set_mode(document: dict[str, Any], mode: str) -> None:
+    document["asked"]["mode"] = mode
+
+
 def _rename(case: dict[str, Any], name: str) -> None:
     case["display_name"] = name
 
@@ -173,6 +177,23 @@ def test_io_processes_are_processes_too(tmp_path: Path) -> None:
     assert "2 (2 to 2)" in row["measured"]
 
 
+@pytest.mark.parametrize("mode_on", ["collective-metadata", "collective"])
+def test_collective_metadata_is_a_mode_or_a_hint(tmp_path: Path, mode_on: str) -> None:
+    """Runs with it are of a mode of their own; older ones were of mode collective, with a hint."""
+    cases = {"off": ("collective", 100), "on": (mode_on, 300)}
+    for day, (metadata, (mode, bandwidth)) in enumerate(cases.items()):
+        session = made.session(tmp_path / metadata, {(MPIIO, "openmpi"): [bandwidth] * 6}, day=day)
+        session.edit_document(MPIIO, "openmpi", partial(_set_mode, mode=mode))
+        name = f"{MPIIO} %metadata={metadata}"
+        session.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
+        ingest.ingest(session.report, tmp_path / "store")
+    test = {"kind": "ratio", "where": {"pattern": "s3d", "method": "mpiio"}, "quantity": "write_bw",
+            "a": {"metadata": "off"}, "b": {"metadata": "on"}, "expect": {"above": 1}}  # fmt: skip
+    row = claims.judge(store.connect(tmp_path / "store"), store.Where(), claim(test))
+    assert row["verdict"] == "reproduced"
+    assert "3 (3 to 3)" in row["measured"]
+
+
 def test_share(tmp_path: Path) -> None:
     """Of a peak of 800."""
     test = {"kind": "share", "where": {"pattern": "s3d"}, "part": "write_bw",
@@ -218,7 +239,7 @@ def _asks(side: dict[str, Any], name: str) -> bool:
     method, _, mode = side.get("method", call[0]).partition(":")
     parameters = {k: str(v) for k, v in side.items() if k in words and k != "processes"}
     return (
-        (method == call[0] and (not mode or mode == call[1]))
+        (method == call[0] and (not mode or call[1:] == [mode]))
         and all(words[k] == v for k, v in parameters.items())
         and not set(side) - {"pattern", "method"} - set(words)
     )

@@ -33,7 +33,8 @@ def test_only_null_moves_nothing() -> None:
 def test_calls_for_meshes_are_not_for_others() -> None:
     """And the serial one has its number of processes."""
     more = set(calls.names(mesh=True)) - set(calls.names())
-    assert more == {"cgns:collective", "cgns:independent", "cgns:multi", "cgns:serial"}
+    modes = ("collective", "collective-metadata", "independent", "multi", "serial")
+    assert more == {"hdf5:collective-metadata", *(f"cgns:{mode}" for mode in modes)}
     assert calls.BY_NAME["cgns:serial"].environs == ["+mpi +hdf5 +cgns"]
     assert [call.name for call in calls.CALLS if call.processes == 1] == ["cgns:serial"]
 

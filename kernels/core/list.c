@@ -12,6 +12,14 @@ static json_t *names_of(unsigned bits) {
     return modes;
 }
 
+/* What this build's library lacks, by mode. */
+static json_t *lacking_of(const io_method *m) {
+    json_t *lacking = json_object();
+    for (int i = 0; m && i < IO_MODES; i++)
+        if (m->lacks[i]) json_object_set_new(lacking, io_mode_name((io_mode)i), json_string(m->lacks[i]));
+    return lacking;
+}
+
 /* What a run would say of the two, with the pattern's defaults and the method's own mode. */
 bool io_can(const io_pattern *pattern, const io_method *method, io_error *why) {
     io_run run = {.pattern = pattern,
@@ -68,14 +76,12 @@ static json_t *list_json(void) {
         const io_method *m = entries[i].method;
         char reason[128];
         snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
-        const char *lacks = m && m->lacking ? m->library_lacks : NULL;
         json_array_append_new(
-            methods,
-            json_pack("{s:s,s:b,s:s,s:o,s:o,s:s?,s:s?,s:o,s:b,s:s?}", "name", entries[i].name, "available",
-                      m != NULL, "summary", m ? m->summary : "", "modes", names_of(m ? m->modes : 0),
-                      "lacking_modes", names_of(m ? m->lacking : 0), "library_lacks", lacks, "default_mode",
-                      m && m->modes ? io_mode_name(m->default_mode) : NULL, "options", options_of(m),
-                      "writes_alone", io_method_writes_alone(m), "reason", m ? NULL : reason));
+            methods, json_pack("{s:s,s:b,s:s,s:o,s:o,s:s?,s:o,s:b,s:s?}", "name", entries[i].name,
+                               "available", m != NULL, "summary", m ? m->summary : "", "modes",
+                               names_of(m ? m->modes : 0), "lacking_modes", lacking_of(m), "default_mode",
+                               m && m->modes ? io_mode_name(m->default_mode) : NULL, "options", options_of(m),
+                               "writes_alone", io_method_writes_alone(m), "reason", m ? NULL : reason));
     }
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++)
@@ -87,7 +93,8 @@ static json_t *list_json(void) {
 
 static void print_list(const json_t *list) {
     size_t i, j;
-    json_t *entry, *mode;
+    const char *name;
+    json_t *entry, *mode, *lacks;
     printf("patterns\n");
     json_array_foreach(json_object_get(list, "patterns"), i, entry)
         printf("  %-14s %s\n", json_string_value(json_object_get(entry, "name")),
@@ -99,9 +106,8 @@ static void print_list(const json_t *list) {
                json_string_value(json_object_get(entry, there ? "summary" : "reason")));
         json_array_foreach(json_object_get(entry, "modes"), j, mode)
             printf("%s%s", j ? ", " : "; modes: ", json_string_value(mode));
-        json_array_foreach(json_object_get(entry, "lacking_modes"), j, mode)
-            printf("; not %s: this build lacks %s", json_string_value(mode),
-                   json_string_value(json_object_get(entry, "library_lacks")));
+        json_object_foreach(json_object_get(entry, "lacking_modes"), name, lacks)
+            printf("; not %s: this build lacks %s", name, json_string_value(lacks));
         putchar('\n');
     }
 }

@@ -1,4 +1,5 @@
 /* The names of types and modes, each once. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io.h"
@@ -15,11 +16,9 @@ static const struct {
 };
 
 static const char *const modes[IO_MODES] = {
-    [IO_COLLECTIVE] = "collective",
-    [IO_INDEPENDENT] = "independent",
-    [IO_NONBLOCKING] = "nonblocking",
-    [IO_ORDERED] = "ordered",
-    [IO_MULTI] = "multi",
+    [IO_COLLECTIVE] = "collective",   [IO_COLLECTIVE_METADATA] = "collective-metadata",
+    [IO_INDEPENDENT] = "independent", [IO_NONBLOCKING] = "nonblocking",
+    [IO_ORDERED] = "ordered",         [IO_MULTI] = "multi",
     [IO_SERIAL] = "serial",
 };
 
@@ -34,4 +33,15 @@ int io_mode_find(const char *name, io_mode *mode) {
             return 0;
         }
     return -1;
+}
+
+const char *io_mode_names(unsigned bits, char text[IO_MODES_TEXT]) {
+    *text = 0;
+    for (int i = 0; i < IO_MODES; i++) {
+        const size_t used = strlen(text);
+        const char *before = !used ? "" : bits >> (i + 1) ? ", " : " or ";
+        if (bits >> i & 1)
+            snprintf(text + used, IO_MODES_TEXT - used, "%s%s", before, io_mode_name((io_mode)i));
+    }
+    return text;
 }

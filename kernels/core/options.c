@@ -38,7 +38,7 @@ enum {
 
 static const io_option common[] = {
     {"method", METHOD, "M", "how it is written and read (see --list)"},
-    {"mode", MODE, "MODE", "collective, independent, nonblocking, ordered, multi or serial"},
+    {"mode", MODE, "MODE", "how the method calls its library: one of its modes (see --list)"},
     {"dir", DIR, "D", "an existing, writable directory"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
@@ -81,12 +81,11 @@ static void add_options(const io_option *from, struct option *longs, int *n, cha
 }
 
 static int set_mode(io_run *run, const char *value, io_error *error) {
+    char names[IO_MODES_TEXT];
     run->mode_given = true;
     if (!io_mode_find(value, &run->mode)) return 0;
-    return io_fail_usage(
-        error,
-        "--mode %s is unknown; right is collective, independent, nonblocking, ordered, multi or serial",
-        value);
+    return io_fail_usage(error, "--mode %s is unknown; right is %s", value,
+                         io_mode_names((1u << IO_MODES) - 1, names));
 }
 
 static int set_dir(io_run *run, const char *value, io_error *error) {
@@ -217,23 +216,19 @@ void io_options_release(io_run *run) {
 
 static int check_mode(io_run *run, uint64_t processes, io_error *error) {
     const io_method *m = run->method;
-    char names[128] = "";
+    char names[IO_MODES_TEXT];
     if (!run->mode_given) run->mode = m->default_mode;
     if (m->modes >> run->mode & 1 && run->mode == IO_SERIAL && processes > 1)
         return io_fail_usage(error, "--mode serial is of one process, and here are %llu; right is -n 1",
                              (unsigned long long)processes);
     if (!run->mode_given || m->modes >> run->mode & 1) return 0;
-    for (int i = 0; i < IO_MODES; i++) {
-        size_t used = strlen(names);
-        if (m->modes >> i & 1)
-            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", io_mode_name((io_mode)i));
-    }
+    io_mode_names(m->modes, names);
     if (!m->modes)
         return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name,
                              io_mode_name(run->mode));
-    if (m->lacking >> run->mode & 1)
+    if (m->lacks[run->mode])
         return io_fail_usage(error, "--mode %s: this build of method %s lacks %s; right is %s",
-                             io_mode_name(run->mode), m->name, m->library_lacks, names);
+                             io_mode_name(run->mode), m->name, m->lacks[run->mode], names);
     return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, io_mode_name(run->mode),
                          names);
 }
@@ -245,7 +240,7 @@ static int check_own_hints(io_run *run, io_error *error) {
         if (!run->method->check_hint)
             return io_fail_usage(error, "--hint %s is for methods on top of HDF5; leave it out for method %s",
                                  hint->key, run->method->name);
-        if (run->method->check_hint(hint, error)) return -1;
+        if (run->method->check_hint(hint, run->mode, error)) return -1;
     }
     return 0;
 }

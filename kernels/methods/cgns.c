@@ -1,9 +1,10 @@
 /* cgns: one CGNS file on HDF5, through the CGNS library's own calls.
  *
  * collective and independent are cgp_pio_mode's: cgp_ calls, which first make every node of the file
- * (define), then fill and read them in parts; multi is collective, with one call for the arrays of a zone.
- * serial: one process and the cg_ calls of before, each of which makes its node and writes it. All zones are
- * in one base; a zone's fields are in one solution, its user's arrays in one UserDefinedData_t.
+ * (define), then fill and read them in parts; multi is collective, with one call for the arrays of a zone,
+ * and collective-metadata is collective with HDF5's switches for its metadata (cgns_metadata.c). serial: one
+ * process and the cg_ calls of before, each of which makes its node and writes it. All zones are in one base;
+ * a zone's fields are in one solution, its user's arrays in one UserDefinedData_t.
  *
  * The library keeps its communicator, hints and mode for the whole program: they are set before each open. */
 #include "cgns_file.h"
@@ -155,7 +156,7 @@ static int define(io_file *file) {
 /* A call in which nobody else takes part may be left out where there is nothing to move: but for reading
  * metadata the library asks HDF5 for collective calls, unless it is told not to. */
 static bool may_leave_out(const cgns_file *f) {
-    const char *together = io_hint_value(f->base.ctx->hints, "hdf5_coll_metadata");
+    const char *together = io_hdf5_metadata(f->base.ctx);
     if (f->base.ctx->mode != IO_INDEPENDENT) return false;
     return f->creating ? !together || strcmp(together, "true") : together && !strcmp(together, "false");
 }
@@ -235,19 +236,28 @@ static void version(char *text, size_t size) {
     snprintf(text, size, "%d.%d.%d", CGNS_VERSION / 1000, CGNS_VERSION / 100 % 10, CGNS_VERSION / 10 % 10);
 }
 
+/* A mode, or what this build lacks for it. */
 #ifdef IOKERNEL_CGNS_MULTI
 #define MULTI (1 << IO_MULTI)
+#define NO_MULTI NULL
 #else
 #define MULTI 0
+#define NO_MULTI "calls for several arrays (CGNS 4.4 on HDF5 1.14, or newer)"
+#endif
+#ifdef IOKERNEL_CGNS_METADATA
+#define METADATA (1 << IO_COLLECTIVE_METADATA)
+#define NO_METADATA NULL
+#else
+#define METADATA 0
+#define NO_METADATA "a shared HDF5"
 #endif
 
 const io_method io_method_cgns = {
     .name = "cgns",
     .summary = "one CGNS file on HDF5 through the CGNS library",
     .extension = ".cgns",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | MULTI | 1 << IO_SERIAL,
-    .lacking = 1 << IO_MULTI & ~MULTI,
-    .library_lacks = "calls for several arrays (CGNS 4.4 on HDF5 1.14, or newer)",
+    .modes = 1 << IO_COLLECTIVE | METADATA | 1 << IO_INDEPENDENT | MULTI | 1 << IO_SERIAL,
+    .lacks = {[IO_COLLECTIVE_METADATA] = NO_METADATA, [IO_MULTI] = NO_MULTI},
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

@@ -43,7 +43,7 @@ int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, 
                   bool creating, io_file **file);
 void io_cgns_release(cgns_file *f);
 int io_cgns_check_schema(const io_schema *schema, io_error *error);
-int io_cgns_check_hint(const io_hint *hint, io_error *error);
+int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error);
 
 /* cgns_parallel.c and cgns_serial.c: by io_role. */
 extern const io_cgns_role io_cgns_parallel[], io_cgns_serial[];

@@ -4,7 +4,6 @@
  * nothing is kept here. Files opened without that word pass through. */
 #include <dlfcn.h>
 #include <hdf5.h>
-#include <string.h>
 
 #include "cgns_file.h"
 
@@ -28,9 +27,7 @@ static int obey(hid_t access) {
     }
     MPI_Comm_free(&comm);
     if (!there) return 0;
-    hbool_t on = !strcmp(value, "true");
-    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1
-                                                                                                      : 0;
+    return io_hdf5_set_metadata(access, value);
 }
 
 hid_t H5Fcreate(const char *name, unsigned flags, hid_t creation, hid_t access) {

@@ -4,20 +4,19 @@
 
 #include "cgns_file.h"
 
-int io_cgns_check_hint(const io_hint *hint, io_error *error) {
-    if (strcmp(hint->key, "hdf5_coll_metadata"))
-        return io_fail_usage(error,
-                             "--hint %s: the CGNS library sets HDF5's other properties itself; right is "
-                             "hdf5_coll_metadata",
-                             hint->key);
+int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
+    if (strcmp(hint->key, IO_HDF5_METADATA))
+        return io_fail_usage(
+            error,
+            "--hint %s: the CGNS library sets HDF5's other properties itself; right is " IO_HDF5_METADATA,
+            hint->key);
 #ifndef IOKERNEL_CGNS_METADATA
     return io_fail_usage(error,
                          "--hint %s: method cgns needs a shared HDF5 for it, and this build's is static; "
                          "leave it out",
                          hint->key);
 #endif
-    if (!strcmp(hint->value, "true") || !strcmp(hint->value, "false")) return 0;
-    return io_fail_usage(error, "--hint %s=%s: right is true or false", hint->key, hint->value);
+    return io_hdf5_check_metadata(hint, mode, error);
 }
 
 /* ---------------------------------------------------------------- what its files can hold */
@@ -66,7 +65,7 @@ int io_cgns_check_schema(const io_schema *schema, io_error *error) {
 
 /* The user's hints, and with them word of collective metadata to our H5Fcreate and H5Fopen. */
 static int info_for(const io_ctx *ctx, MPI_Info *info) {
-    const char *metadata = io_hint_value(ctx->hints, "hdf5_coll_metadata");
+    const char *metadata = io_hdf5_metadata(ctx);
     *info = MPI_INFO_NULL;
     if (!metadata && ctx->info == MPI_INFO_NULL) return 0;
     int code = ctx->info == MPI_INFO_NULL ? MPI_Info_create(info) : MPI_Info_dup(ctx->info, info);

@@ -1,7 +1,8 @@
 /* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
  *
- * collective and independent are HDF5's transfer modes, a call for each data set (1.10 has none for several).
- * Hints beginning with hdf5_ are properties of the library itself: see `own_hints`. */
+ * collective and independent are HDF5's transfer modes, a call for each data set (1.10 has none for several);
+ * collective-metadata is collective with HDF5's switches for its metadata. Hints beginning with hdf5_ are
+ * properties of the library itself: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct {
     io_file base;
     bool creating;
     hid_t file, transfer, alone; /* alone: nobody else takes part */
+    hid_t find;                  /* how H5Dopen2 reads metadata */
     hid_t *datasets;
 } hdf5_file;
 
@@ -27,47 +29,54 @@ static int set_alignment(hid_t access, const char *value) {
 static int set_meta_block(hid_t access, const char *value) {
     return H5Pset_meta_block_size(access, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
 }
-static int set_collective_metadata(hid_t access, const char *value) {
-    hbool_t on = !strcmp(value, "true");
-    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1
-                                                                                                      : 0;
-}
 static const struct {
     const char *key, *right;
-    bool number;
-    int (*set)(hid_t access, const char *value);
+    int (*set)(hid_t access, const char *value); /* a number */
 } own_hints[] = {
-    {"hdf5_alignment",       "a number of bytes",           true,  set_alignment          },
-    {"hdf5_meta_block_size", "a number of bytes",           true,  set_meta_block         },
-    {"hdf5_coll_metadata",   "true or false",               false, set_collective_metadata},
-    {"hdf5_chunk",           "block (one process's block)", false,
-     NULL                                                                                 }, /* a property of data sets: see make_dataset */
+    {"hdf5_alignment",       "a number of bytes",           set_alignment },
+    {"hdf5_meta_block_size", "a number of bytes",           set_meta_block},
+    {"hdf5_chunk",           "block (one process's block)", NULL          }, /* a property of data sets: see make_dataset */
 };
 
-static int check_hint(const io_hint *hint, io_error *error) {
+static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
+    if (!strcmp(hint->key, IO_HDF5_METADATA)) return io_hdf5_check_metadata(hint, mode, error);
     for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
         if (strcmp(hint->key, own_hints[i].key)) continue;
         char *end;
-        bool right = own_hints[i].number ? strtoull(hint->value, &end, 10) > 0 && !*end && *hint->value != '-'
-                     : own_hints[i].set  ? !strcmp(hint->value, "true") || !strcmp(hint->value, "false")
-                                         : !strcmp(hint->value, "block");
+        bool right = own_hints[i].set ? strtoull(hint->value, &end, 10) > 0 && !*end && *hint->value != '-'
+                                      : !strcmp(hint->value, "block");
         if (right) return 0;
         return io_fail_usage(error, "--hint %s=%s: right is %s", hint->key, hint->value, own_hints[i].right);
     }
-    return io_fail_usage(error,
-                         "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, "
-                         "hdf5_coll_metadata or hdf5_chunk",
-                         hint->key);
+    return io_fail_usage(
+        error,
+        "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, " IO_HDF5_METADATA
+        " or hdf5_chunk",
+        hint->key);
 }
 
 static hid_t access_list(const io_ctx *ctx) {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const char *metadata = io_hdf5_metadata(ctx);
     if (access < 0 || H5Pset_fapl_mpio(access, ctx->comm, ctx->info) < 0) return -1;
+    if (metadata && io_hdf5_set_metadata(access, metadata)) return -1;
     for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
         const char *value = io_hint_value(ctx->hints, own_hints[i].key);
         if (value && own_hints[i].set && own_hints[i].set(access, value)) return -1;
     }
     return access;
+}
+
+/* For H5Dopen2: HDF5 1.10.5 to 1.10.8, 1.12.0 and 1.12.1 pass over what the file's own list says of reading
+ * metadata (HDFFV-11260), and heed a data set's. */
+static hid_t finding_list(const io_ctx *ctx) {
+    const char *metadata = io_hdf5_metadata(ctx);
+    hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
+    if (list >= 0 && metadata && H5Pset_all_coll_metadata_ops(list, !strcmp(metadata, "true")) < 0) {
+        H5Pclose(list);
+        return -1;
+    }
+    return list;
 }
 
 static int write_attributes(hid_t file, const io_schema *schema) {
@@ -111,6 +120,7 @@ static void release(hdf5_file *f) {
         if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
     if (f->alone >= 0) H5Pclose(f->alone);
+    if (f->find >= 0) H5Pclose(f->find);
     free(f->datasets);
 }
 
@@ -121,7 +131,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
     if (!f) return -1;
-    f->file = f->transfer = f->alone = -1;
+    f->file = f->transfer = f->alone = f->find = -1;
     f->creating = creating;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
@@ -137,6 +147,8 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     if (f->transfer < 0 || f->alone < 0 || H5Pset_dxpl_mpio(f->alone, H5FD_MPIO_INDEPENDENT) < 0 ||
         H5Pset_dxpl_mpio(f->transfer, H5FD_MPIO_COLLECTIVE) < 0)
         goto failed;
+    call = "H5Pset_all_coll_metadata_ops";
+    if ((f->find = finding_list(ctx)) < 0) goto failed;
     H5Pclose(access);
     *file = &f->base;
     return 0;
@@ -162,7 +174,7 @@ static int define(io_file *file) {
     for (int i = 0; i < schema->ndatasets; i++) {
         file->calls++;
         f->datasets[i] =
-            f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, H5P_DEFAULT);
+            f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, f->find);
         if (f->datasets[i] < 0)
             return io_hdf5_fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
     }
@@ -206,8 +218,7 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     hid_t memory = -1, space = -1, type = io_hdf5_type(d->type);
     bool alone = d->small || f->base.ctx->mode == IO_INDEPENDENT;
     hid_t transfer = alone ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
-    if (alone && !io_hint_value(f->base.ctx->hints, "hdf5_coll_metadata") && !elements_of(f, parts, n))
-        return 0;
+    if (alone && !io_hdf5_metadata(f->base.ctx) && !elements_of(f, parts, n)) return 0;
     herr_t code = select_parts(f, parts, n, &memory, &space);
     f->base.calls++;
     if (code >= 0 && writing)
@@ -263,7 +274,7 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT,
+    .modes = 1 << IO_COLLECTIVE | 1 << IO_COLLECTIVE_METADATA | 1 << IO_INDEPENDENT,
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 hid_t io_hdf5_type(io_type type) {
@@ -48,6 +49,27 @@ int io_hdf5_sync(io_file *file, hid_t id) {
     if (!mpi) return fsync(*(int *)handle) ? io_fail_errno(file->ctx->error, "fsync", file->path, errno) : 0;
     int code = MPI_File_sync(*(MPI_File *)handle);
     return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
+}
+
+const char *io_hdf5_metadata(const io_ctx *ctx) {
+    return ctx->mode == IO_COLLECTIVE_METADATA ? "true" : io_hint_value(ctx->hints, IO_HDF5_METADATA);
+}
+
+int io_hdf5_set_metadata(hid_t access, const char *wanted) {
+    hbool_t on = !strcmp(wanted, "true");
+    return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1
+                                                                                                      : 0;
+}
+
+int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
+    bool off = !strcmp(hint->value, "false");
+    if (!off && strcmp(hint->value, "true"))
+        return io_fail_usage(error, "--hint %s=%s: right is true or false", hint->key, hint->value);
+    if (!off || mode != IO_COLLECTIVE_METADATA) return 0;
+    return io_fail_usage(error,
+                         "--mode %s and --hint %s=%s contradict each other; right is --mode %s with this "
+                         "hint, or to leave the hint out",
+                         io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
 }
 
 /* What HDF5 itself says of collective metadata, beside MPI's hints. */

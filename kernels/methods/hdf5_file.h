@@ -12,6 +12,12 @@ hid_t io_hdf5_type(io_type type);
 /* io_fail_library with the message of HDF5's error stack; before any other call of it. */
 int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path);
 
+/* Collective metadata: "true" and "false" as the mode and the user's hint ask for, NULL for neither. */
+#define IO_HDF5_METADATA "hdf5_coll_metadata"
+const char *io_hdf5_metadata(const io_ctx *ctx);
+int io_hdf5_set_metadata(hid_t access, const char *wanted);
+int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error); /* for check_hint */
+
 /* The methods' sync and hints, for a file that HDF5 has open through MPI-IO or, in mode serial, without. */
 int io_hdf5_sync(io_file *file, hid_t id);
 int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used);

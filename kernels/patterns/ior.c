@@ -100,7 +100,8 @@ static int choose_method(ior *s, io_run *run, io_error *error) {
         run->mode = s->collective ? IO_COLLECTIVE : IO_INDEPENDENT;
         run->mode_given = true;
     }
-    if (s->collective && (!run->method->modes || run->mode != IO_COLLECTIVE))
+    bool together = run->mode == IO_COLLECTIVE || run->mode == IO_COLLECTIVE_METADATA;
+    if (s->collective && (!run->method->modes || !together))
         return io_fail_usage(
             error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
             run->method->modes ? "mode " : "method ",

@@ -27,14 +27,16 @@ MODES: dict[str, tuple[str | None, ...]] = {
     "posix-shared": (None,),
     "master": (None,),
     "mpiio": ("collective", "independent", "nonblocking", "ordered"),
-    "hdf5": ("collective", "independent"),
+    "hdf5": ("collective", "collective-metadata", "independent"),
     "pnetcdf": ("collective", "independent", "nonblocking"),
     "ioserver": (None,),
 }
 # Only for patterns that are meshes: test_kernel_cgns.py.
-MESH_MODES: dict[str, tuple[str | None, ...]] = {"cgns": ("collective", "independent", "serial")}
-# What Debian's libraries are too old for.
-LACKING_MODES = {"cgns": ("multi",)}
+MESH_MODES: dict[str, tuple[str | None, ...]] = {
+    "cgns": ("collective", "collective-metadata", "independent", "serial")
+}
+# What Debian's libraries are too old for, and what they lack.
+LACKING_MODES = {"cgns": {"multi": "CGNS 4.4"}}
 SERVED = ("ioserver",)  # need processes of their own: test_kernel_ioserver.py
 
 
@@ -53,7 +55,8 @@ class How:
 
 
 HOWS = [How(method, mode) for method in MODES if method not in SERVED for mode in MODES[method]]
-MOVING = [how for how in HOWS if how.method != "null"]
+# Data moves in mode collective-metadata as in collective: test_kernel_coll_metadata.py.
+MOVING = [how for how in HOWS if how.method != "null" and how.mode != "collective-metadata"]
 
 
 @cache

@@ -29,11 +29,14 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),
     "no-dir": ([*S3D, *POSIX], ["--dir", "directory"]),
-    "mode": ([*S3D, *POSIX, "--mode", "fast", "--dir", "{dir}"], ["fast", "collective, indep"]),
+    "mode": (
+        [*S3D, *POSIX, "--mode", "fast", "--dir", "{dir}"],
+        ["fast", "right is collective, collective-metadata, indep", "multi or serial"],
+    ),
     "no-modes": ([*S3D, *POSIX, "--mode", "collective", "--dir", "{dir}"], ["posix", "no modes"]),
     "not-its-mode": (
         [*S3D, "--method", "hdf5", "--mode", "ordered", "--dir", "{dir}"],
-        ["hdf5", "ordered", "collective, independent"],
+        ["hdf5", "ordered", "collective, collective-metadata or independent"],
     ),
     "option": ([*S3D, *POSIX, "--dir", "{dir}", "--bogus"], ["--bogus", "--help"]),
     "letter": ([*IOR, *POSIX, "--dir", "{dir}", "-Q"], ["-Q", "--help"]),

@@ -31,9 +31,12 @@ def test_list(stack: Stack) -> None:
     assert {"s3d", "ior"} <= {p["name"] for p in found["patterns"]}
     modes = {m["name"]: tuple(m["modes"]) or (None,) for m in found["methods"]}
     assert modes == {**MODES, **MESH_MODES}
-    lacking = {m["name"]: tuple(m["lacking_modes"]) for m in found["methods"] if m["lacking_modes"]}
-    assert lacking == LACKING_MODES
-    assert all(bool(m["library_lacks"]) == bool(m["lacking_modes"]) for m in found["methods"])
+    lacking = {m["name"]: m["lacking_modes"] for m in found["methods"] if m["lacking_modes"]}
+    assert {name: set(reasons) for name, reasons in lacking.items()} == {
+        name: set(reasons) for name, reasons in LACKING_MODES.items()
+    }
+    for name, reasons in LACKING_MODES.items():
+        assert all(reason in lacking[name][mode] for mode, reason in reasons.items())
     assert all(m["available"] and m["reason"] is None for m in found["methods"])
     assert ("Open MPI" if stack.name == "openmpi" else "MPICH") in found["libraries"]["mpi"]
     assert set(found["libraries"]) == {"mpi", "hdf5", "pnetcdf", "cgns"}

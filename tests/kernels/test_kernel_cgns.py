@@ -210,30 +210,6 @@ def test_no_more_than_one_extra_copy(stack: Stack, tmp_path: Path) -> None:
         assert peaks[str(how)] - peaks["null"] < memory["data"] + (16 << 20)
 
 
-# ---------------------------------------------------------------- collective metadata
-
-# hint: what HDF5 then says of a file that is made (reads, writes), and of one that exists.
-METADATA = {
-    "library": ([], ("false", "true"), ("true", "true")),
-    "on": (["--hint", "hdf5_coll_metadata=true"], ("true", "true"), ("true", "true")),
-    "off": (["--hint", "hdf5_coll_metadata=false"], ("false", "false"), ("false", "false")),
-}
-
-
-@pytest.mark.parametrize("mode", ["collective", "independent"])
-@pytest.mark.parametrize("setting", METADATA)
-def test_collective_metadata(stack: Stack, setting: str, mode: str, tmp_path: Path) -> None:
-    """CGNS 3.4 asks for collective writes always, for collective reads only of existing files."""
-    hint, made, opened = METADATA[setting]
-    words = [*STRUCTURED, *CGNS, "--mode", mode, "--dir", str(tmp_path), "--keep", *hint]
-    for more, right in (["--write-only"], made), (["--read-only"], opened):
-        run = stack.run(*words, *more, document=tmp_path / "result.json")
-        used = run.good()["used"]
-        found = (used["hints"][f"hdf5_coll_metadata_{what}"] for what in ("read", "write"))
-        assert tuple(found) == right
-        assert used["hints_ignored"] == []
-
-
 # ---------------------------------------------------------------- bad input
 
 
