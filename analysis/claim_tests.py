@@ -65,8 +65,22 @@ def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
     sql, values = keys_condition(test["where"])
     where = where.also(sql, *values).also("verdict = 'verified'").also("NOT is_peak")
     where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
-    for kind in needs.get("fs_type_not", []):
-        where = where.also("fs_type <> ?", kind)
+    for key in UNFIT:
+        where = _without(where, key, needs)
+    return where
+
+
+# What a claim's runs must not have, as `needs` names it: as SQL, and in words. The patterns are of
+# "cgns 3.4.0, hdf5 1.10.8, ...".
+UNFIT = {
+    "fs_type_not": ("fs_type <> ?", "on a file system that is not"),
+    "libraries_not": ("NOT regexp_matches(libraries, ?)", "with libraries that are not"),
+}
+
+
+def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
+    for unfit in needs.get(key, []):
+        where = where.also(UNFIT[key][0], unfit)
     return where
 
 
@@ -85,12 +99,13 @@ def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) 
             return f"runs of {wanted}"
         if found[1] < needs["processes"]:
             return f"{needs['processes']} processes of {wanted}, there are {found[1]}"
-        chosen = _chosen(mine, test, needs)
-        count = connection.execute(
-            f"SELECT count(*) FROM records WHERE {chosen.sql}", chosen.values
-        ).fetchone()
-        if not count[0]:
-            return f"{wanted} on a file system that is not {' or '.join(needs['fs_type_not'])}"
+        for key, (_, words) in UNFIT.items():
+            mine = _without(mine, key, needs)
+            count = connection.execute(
+                f"SELECT count(*) FROM records WHERE {mine.sql}", mine.values
+            ).fetchone()
+            if not count[0]:
+                return f"{wanted} {words} {' or '.join(needs[key])}"
     return f"{needs['samples']} samples of each in the same case"
 
 

@@ -102,6 +102,12 @@ def test_one_counterexample_contradicts(tmp_path: Path) -> None:
             {},
             "pattern=s3d method=mpiio:collective on a file system that is not tmpfs",
         ),
+        (
+            {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [100] * 6},
+            {"libraries_not": [r"hdf5 9\.", r"hdf5 1\.10\.[5-8]\b"]},
+            "pattern=s3d method=mpiio:collective with libraries that are not "
+            r"hdf5 9\. or hdf5 1\.10\.[5-8]\b",
+        ),
     ],
 )
 def test_what_is_missing(
