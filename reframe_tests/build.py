@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from reframe_tests import carried, spack, stacks
-from reframe_tests.calls import CALLS, LIBRARIES
+from reframe_tests.calls import LIBRARIES
 from reframe_tests.paths import BUILDS, KERNELS
 
 # Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
@@ -51,15 +50,14 @@ def missing_methods(listing: dict[str, Any], promised: list[str]) -> list[str]:
     return lacking
 
 
-def missing_modes(listing: dict[str, Any], features: Sequence[str]) -> list[str]:
-    """Calls for which `features` has all that they need, while the library that was built with
-    lacks their mode: a feature such as `cgns-multi` is a promise too. `listing` as above."""
-    found = {entry["name"]: entry for entry in listing["methods"]}
+def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
+    """Promised modes, as METHOD-MODE, that the library which was built with lacks, each with its
+    reason. `listing` as above."""
     return [
-        f"{call.name} (built without {found[call.method]['library_lacks']})"
-        for call in CALLS
-        if set(call.needs) <= set(features)
-        and call.mode in found.get(call.method, {}).get("lacking_modes", [])
+        f"{entry['name']}:{mode} (built without {reason})"
+        for entry in listing["methods"]
+        for mode, reason in entry.get("lacking_modes", {}).items()
+        if f"{entry['name']}-{mode}" in promised
     ]
 
 
@@ -215,7 +213,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
             raise SanityError(f"{self.program}: {problem}; {self.how_to_build_again()}")
         listing = json.loads((stage / "list.json").read_text())
         lacking = missing_methods(listing, stacks.promised(environ))
-        lacking += missing_modes(listing, environ.features)
+        lacking += missing_modes(listing, stacks.promised_modes(environ))
         if lacking:
             what = ", ".join(lacking)
             raise SanityError(f"{self.program} lacks what {environ.name} promises: {what}")

@@ -58,8 +58,16 @@ def _is_there(what: str) -> bool:
 def promised(environ: Any) -> list[str]:
     """The methods that `environ` has a library for, by its features, and that this machine has all
     needs of."""
-    methods = {call.method for call in CALLS}
-    return [name for name in environ.features if name in methods and not missing(environ, [name])]
+    return _there(environ, {call.method for call in CALLS})
+
+
+def promised_modes(environ: Any) -> list[str]:
+    """Likewise the modes that have a feature of their own, as METHOD-MODE (`cgns-multi`)."""
+    return _there(environ, {f"{call.method}-{call.mode}" for call in CALLS})
+
+
+def _there(environ: Any, features: set[str]) -> list[str]:
+    return [name for name in environ.features if name in features and not missing(environ, [name])]
 
 
 def too_many(environ: Any, processes: int) -> str | None:
