@@ -28,7 +28,7 @@ from reframe_tests.build import BuildKernels
 from reframe_tests.calls import BY_NAME, Call
 from reframe_tests.figures import figures_of
 from reframe_tests.hints import Hints, parse_hints, sort_hints
-from reframe_tests.mounts import IN_MEMORY, mount_of
+from reframe_tests.room import Roomy
 from reframe_tests.trace import KEPT, Traced
 from reframe_tests.verdict import Expected, Wrong, check_run, load
 
@@ -38,7 +38,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -221,31 +221,6 @@ class IoBenchmark(Traced, rfm.RunOnlyRegressionTest):
         )
         self.skip_reason = next((reason for reason in reasons if reason), "")
         self.skip_if(bool(self.skip_reason), self.skip_reason)
-
-    def shortage(self) -> str | None:
-        """Of room or rights on the file system; known only where jobs run on this machine."""
-        if not self.current_partition.scheduler.is_local:
-            return None
-        problem = filesystems.shortage(self.file_system, self.bytes_of_files())
-        return f"file system {self.fs}: {problem}" if problem else None
-
-    def bytes_of_files(self) -> int:
-        """The ceilings' files lie beside the run's own for a while."""
-        return self.payload_bytes() * (2 if self.ceilings else 1)
-
-    def memory_shortage(self) -> str | None:
-        """Checked before anything is submitted: a job that runs out of memory wastes its turn."""
-        if self.unplaceable:
-            return None
-        data = self.payload_bytes() // (self.dumps * self.num_tasks)
-        shape = placement.shape_of(self.current_partition)
-        files = self.bytes_of_files() // self.num_tasks if self.files_are_memory() else 0
-        return placement.memory_shortage(data, self.where, shape, files=files)
-
-    def files_are_memory(self) -> bool:
-        """Of this node; known only where jobs run on this machine."""
-        kind = mount_of(Path(self.file_system["path"]))["type"]
-        return bool(self.current_partition.scheduler.is_local) and kind in IN_MEMORY
 
     @run_after("setup")
     def note_the_published_peak(self) -> None:

@@ -156,6 +156,14 @@ class Stack:
         return Run(command, done.returncode, done.stdout, done.stderr, seconds, found)
 
 
+def check_usage(stack: Stack, words: list[str], holds: list[str], folder: Path) -> None:
+    """A wrong command line: one message that holds these words, and no file."""
+    line = stack.run(*words, "--dir", str(folder)).error(2)
+    for word in holds:
+        assert word in line
+    assert list(folder.iterdir()) == []
+
+
 def stacks() -> dict[str, Stack]:
     """The environs of site_configs/local.py, without the options that only root needs."""
     found = {}
