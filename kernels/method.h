@@ -115,8 +115,6 @@ const io_method_entry *io_methods(int *n);
 int io_method_find(const char *name, const io_method **method, io_error *error);
 /* Can it write whenever one process has something, without the others? */
 bool io_method_writes_alone(const io_method *method);
-/* Does it, in this mode? */
-bool io_method_moves_alone(const io_method *method, io_mode mode);
 
 /* For a method that stands in front of another: its create or open, and define where it has that. */
 int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,

@@ -84,10 +84,6 @@ bool io_method_writes_alone(const io_method *method) {
     return method && (method->modes >> IO_INDEPENDENT & 1 || method->traits & IO_ALONE);
 }
 
-bool io_method_moves_alone(const io_method *method, io_mode mode) {
-    return method->modes ? mode == IO_INDEPENDENT || mode == IO_SERIAL : method->traits & IO_ALONE;
-}
-
 static int define(io_file *file) { return file->method->define ? file->method->define(file) : 0; }
 
 int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,

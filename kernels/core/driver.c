@@ -39,17 +39,13 @@ static int end(io_flight *f, io_phase phase) {
     return io_agree(f->session->world);
 }
 
-bool io_calls_in_step(const io_case *c, const io_schema *schema) {
-    return !schema->file_per_process && !io_method_moves_alone(c->method, c->mode);
-}
-
 static int prepare(io_flight *f, io_session *s, uint64_t step, uint64_t owner) {
     const io_case *c = s->what;
     *f = (io_flight){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
     f->calls_each = c->pattern->calls(c->state) / f->files;
     f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
-    f->in_step = io_calls_in_step(c, &f->schema);
+    f->in_step = !io_own_files(c);
     if (io_file_path(s, step, owner, 0, f->path)) return -1;
     f->ctx = (io_ctx){.comm = s->world->comm,
                       .mode = c->mode,

@@ -102,8 +102,6 @@ void io_remove_files(io_session *session);
 
 /* move.c: the bytes that a process's buffer must have for an owner's data. */
 int io_buffer_bytes(const io_case *what, uint64_t owner, uint64_t *bytes, io_error *error);
-/* Do processes wait for each other in each of its calls? */
-bool io_calls_in_step(const io_case *what, const io_schema *schema);
 uint64_t io_total_bytes(const io_pattern *pattern, const void *state, uint64_t processes);
 
 /* times.c, called by all: minimum, mean and maximum over processes of a step, added to a direction's; and

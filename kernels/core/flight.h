@@ -17,7 +17,7 @@ typedef struct {
     int direction;
     char path[IO_MAX_PATH];
     double began, paused; /* on the flight's clock; seconds that this clock stood still */
-    bool in_step;         /* processes wait for each other in each call */
+    bool in_step;         /* with a reused buffer, processes begin each call together */
     io_seconds seconds;
     uint64_t calls; /* to the library, with the closing one */
 } io_flight;

@@ -7,6 +7,7 @@
 
 #include "evidence.h"
 #include "flight.h"
+#include "visit.h"
 
 #define POISON 0xA5               /* before reading: a read that moves nothing is seen */
 #define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or call must have more */
@@ -29,8 +30,9 @@ static int parts_of(io_flight *f, uint64_t call) {
     return n;
 }
 
-/* How many parts go into a reused buffer, from the first, and their bytes. A call that others wait in stays
- * whole, so that all make as many. */
+/* How many parts go into a reused buffer, from the first, and their bytes. A call to a shared file stays
+ * whole, so that all processes make as many: even independent ones may set a view or read metadata together.
+ */
 static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
     int some = 0;
     for (*bytes = 0; some < n; some++) {
@@ -106,8 +108,8 @@ static int hand_over(const io_flight *f, const io_part *parts, int n) {
     return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
 }
 
-/* Processes that wait for each other in the call do so here before it, or the time that others take to make
- * their values would be on this one's clock. */
+/* Processes that share a file begin each call together: it may wait for others within, on its clock, while
+ * they make their values; and it would not meet their writing. */
 static void ready_piece(io_flight *f, const io_part *parts, int n, uint64_t bytes) {
     double began = MPI_Wtime();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
@@ -190,7 +192,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
     if (!c->reuse) return 0;
     io_schema schema;
     c->pattern->schema(c->state, 0, &schema);
-    bool in_step = io_calls_in_step(c, &schema);
+    bool in_step = !io_own_files(c);
     size_t room = (size_t)io_most_parts(c->pattern, c->state);
     io_part *parts = malloc(room * sizeof *parts);
     if (!parts) return io_fail(error, "out of memory for %zu parts", room);

@@ -68,6 +68,16 @@ def test_patterns_write_the_same(
     assert files["whole"] and files["reused"] == files["whole"]
 
 
+@pytest.mark.parametrize("method", ["mpiio", "hdf5", "pnetcdf"])
+def test_uneven_calls_stay_whole(openmpi: Stack, method: str, tmp_path: Path) -> None:
+    """Levels of above a mebibyte in one call, of processes that have unlike shares: a call that
+    was cut up, more often here than there, would wait for ever where it sets a view."""
+    words = ["ramses-hydro", "--size", "64", "--merge-levels", "--refine", "--method", method]
+    words += ["--mode", "independent", *REUSED, "--dir", str(tmp_path)]
+    found = openmpi.run(*words, processes=3, document=tmp_path / "r.json").good()
+    assert found["verification"]["verdict"] == "verified"
+
+
 def test_memory(stack: Stack, tmp_path: Path) -> None:
     """A reused buffer is a transfer, and the process that much smaller."""
     peaks = {}
