@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Two commands: `make run` measures, `make test` tests. Each sets up what it needs.
 # Everything made stays in .venv/, .local/ and output/ (and the Debian packages that were missing).
 

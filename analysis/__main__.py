@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # PYTHON_ARGCOMPLETE_OK
 """The command line: one subcommand per module, one line each in COMMANDS."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`advise`: the fastest method, mode and hints that were seen for a pattern, ready to use."""
 
 from __future__ import annotations

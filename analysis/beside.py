@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Published numbers beside runs: the conditions of both, and what is unlike in them.
 
 No machine here is theirs, so there is never a verdict. A ratio is given only where the run is of

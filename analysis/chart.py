@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The plot: how full each method makes the file system's practical peak.
 
 Every line of a panel is one method. The pale track behind a bar reaches to the practical peak that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The kinds of tests that a claim can be put to (references/claims.yaml says what each asks)."""
 
 from __future__ import annotations

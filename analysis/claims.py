@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`claims`: do the statements of publications hold in the store's runs?"""
 
 from __future__ import annotations

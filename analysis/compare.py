@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`compare`: is B faster than A?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Comparisons with what is no run: the practical peak, a site's reference, a publication
 (analysis/beside.py)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads a Darshan log in a process of its own: Darshan's library may crash or hang on a bad one.
 
     python -m analysis.darshan_child LOG [--convert FOLDER] [--heat] [--segments]

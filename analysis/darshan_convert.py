@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The embedded recorder's traces as a genuine Darshan log.
 
     python -m analysis.darshan_convert FOLDER LOG [--reduce]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What Darshan's library does not give of a log: which modules lost records, also those that have
 none, and the bytes of modules that are newer than it. Log format 3.41."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Darshan's own C library, from inside the `darshan` wheel, through ctypes.
 
 The wheel's Python side loads pandas and matplotlib, a second for each test: this takes the library

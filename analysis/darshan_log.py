@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A Darshan log as plain data, read in a child process with a time limit."""
 
 from __future__ import annotations

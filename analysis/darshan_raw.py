@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The traces that the embedded recorder leaves, one per process (kernels/recorder/trace.h)."""
 
 from __future__ import annotations

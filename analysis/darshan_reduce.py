@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Several processes' records of one file as one, as Darshan's runtime makes it of a shared file.
 
 Pure. Rules go by the counters' names without their module's prefix.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read one result document. The only place that knows docs/result-format.md.
 
 The full schema (docs/result.schema.json) is for the tests: a reader takes what it needs, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What can go wrong, each with its exit code. A message names the file and what was expected."""
 
 from __future__ import annotations

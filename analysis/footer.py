@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What stands below the table: counts, reasons, peaks, caches, machine and versions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How a command shows its rows: a table for people, CSV or JSON for programs.
 
 A row is a mapping from column to value. All rows of a table have the same columns.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`ingest`: sessions into the store."""
 
 from __future__ import annotations

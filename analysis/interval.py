@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ratios of medians with bootstrap intervals, and what they mean in a word.
 
 The percentile bootstrap (Efron and Tibshirani 1993), smoothed: resamples come from the line through

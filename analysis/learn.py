@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The byte ledger of one run: what was to be moved, what each layer moved, and what the files hold.
 
 Pure: from a result document (docs/result-format.md) and a Darshan log. Bytes everywhere; sums over

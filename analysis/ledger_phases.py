@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which phase of a run moved what at each layer: a trace's accesses held against the result
 document's spans. Pure.
 

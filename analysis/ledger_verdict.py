@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Does the ledger add up? Pure.
 
 Every byte that one layer moved and another did not must have a cause that the trace shows. The

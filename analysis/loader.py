@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read one session: ReFrame's report and each test's result document.
 
 The only place that knows ReFrame's report format (data version 4, ReFrame 4.x) and where ReFrame

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The typed rows that everything after the loader works with.
 
 Nothing here knows where a value was recorded: the loader knows ReFrame's report, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page: the session's table and one plot in a single file that opens from disk."""
 
 from __future__ import annotations

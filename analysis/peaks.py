@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The practical peaks: what large aligned POSIX transfers reach on a file system.
 
 Two sources. The ceilings measured between the repeats of the same job come first, for they saw

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A bar on stderr while something takes long; nothing where stderr is no terminal."""
 
 from __future__ import annotations

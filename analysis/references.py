@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The reference data: published numbers, and what a site's own history expects."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`report`: one page with all that the store says around a session."""
 
 from __future__ import annotations

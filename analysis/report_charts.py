@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report's charts of what the store says: scaling, published numbers, history."""
 
 from __future__ import annotations

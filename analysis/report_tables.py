@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report's tables: what the store says around one session."""
 
 from __future__ import annotations

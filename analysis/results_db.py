@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ReFrame's own results database (SQLite, its schema version 1): the same reports, one a row."""
 
 from __future__ import annotations

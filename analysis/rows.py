@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rows of the result table: runs of one case together, in the order in which one reads them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The two sides of a comparison: which runs are A, which are B, and what must be equal in both."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a session's stacks from Spack are made of: version and hash of each package, and the lock
 file that makes the same again."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Medians and their spread. Bandwidths are in MiB/s (2^20 bytes) everywhere."""
 
 from __future__ import annotations

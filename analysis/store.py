@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The store: every measured value of every session, in Parquet files that DuckDB queries.
 
     STORE/store.json                                      the version

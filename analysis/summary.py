@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`summary`: the last session as a table, and as a page with one plot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The session as a table on the terminal; plain text when the output is not a terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did."""
 
 from __future__ import annotations

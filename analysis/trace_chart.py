@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of one run: who accessed files when, in which sizes, and how evenly."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page of one traced run: its ledger, hints and pictures in a single file."""
 
 from __future__ import annotations

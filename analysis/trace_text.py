@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The ledger of a run as text: on the terminal, and the same rows for the page."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the store takes from a run's trace: the log's path, and the byte ledger beside it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Numbers and verdicts as people read them: the same on the terminal, the page and the chart."""
 
 from __future__ import annotations

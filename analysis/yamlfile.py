@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read a YAML file against its JSON Schema; an error names the line."""
 
 from __future__ import annotations

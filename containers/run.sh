@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What a container runs: the quick suite, then table and report in /results.
 #
 #   run.sh SITE [REFRAME OPTIONS ...]      SITE: docker, or spack in the image made with Spack

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The words that patterns and methods share: arrays, parts of arrays, errors, the run's context.
  *
  * A pattern says which data exists and which process owns which part (pattern.h); a method says how

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* iokernel: which bytes go where (pattern) times how they are written (method). */
 #include <signal.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The contract of a method: how arrays are written and read.
  *
  * Add one: a file in methods/ that defines `const io_method io_method_NAME`, a line in

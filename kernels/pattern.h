@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The contract of a pattern: which data exists and which process owns which part.
  *
  * Add one: a file in patterns/ that defines `const io_pattern io_pattern_NAME` and a line in

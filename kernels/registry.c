@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What this build knows: methods/methods.def and patterns/patterns.def, one line each. */
 #include <stdio.h>
 #include <stdlib.h>

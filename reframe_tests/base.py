@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every I/O test shares: axes, launch, job script, sanity and performance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds `iokernel` once per partition and stack, and refuses a program that mixes stacks."""
 
 from __future__ import annotations

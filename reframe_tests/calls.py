@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The calls: which methods and modes exist, what each asks of a stack, and which suites run it.
 
 This table is the only place that knows methods by name: a test asks it, and never branches on one.

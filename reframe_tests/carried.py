@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Results that were measured without ReFrame: where scripts of `reframe_tests.render` and what they
 left were carried to. Needs no ReFrame."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parallel CGNS: the 2005 paper's structured grids, The HDF Group's unstructured mesh, and what
 collective metadata changes."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a series of measurements changes its level. Pure functions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The cache cliff (PAIO's test of PVFS-1): throughput of small arrays against the data written in
 all, sizes doubling past the memory that buffers it. There 72 MB/s fell to 55 past 67.5 % of it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`python -m reframe_tests.collect FOLDER`: what scripts of `reframe_tests.render` left becomes
 a session like any other: verified, reported, and seen by `python -m analysis`.
 

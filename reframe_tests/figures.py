@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The figures of a run that ReFrame logs as performance variables, from its result document."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """File systems as an axis: the entries that site files put in a partition's `extras`."""
 
 from __future__ import annotations

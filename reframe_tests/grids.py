@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Process grids."""
 
 from __future__ import annotations

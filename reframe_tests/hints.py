@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Hints: which of a run's are keys of MPI_Info, and which a library takes from the environment.
 Needs no ReFrame."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """IOR: every process moves blocks of one size in transfers of one size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The real IOR's JSON summary as our result document (docs/result-format.md).
 
 IOR 4 with `-O summaryFormat=JSON -O summaryFile=FILE`. It gives a maximum over processes for each

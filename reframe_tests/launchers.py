@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Launchers that take their command from the stack, so that two MPIs can share one partition."""
 
 from __future__ import annotations

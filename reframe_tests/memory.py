@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How much memory this machine has. Needs no ReFrame."""
 
 from __future__ import annotations

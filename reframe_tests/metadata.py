@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Many small files: how long creating, looking up, reading and removing them takes (IDRIS 2011: one
 file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
 

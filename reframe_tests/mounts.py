@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which file system holds a path, as /proc/mounts has it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PAIO (NASA-GSFC): fields of a weather model go through reserved I/O processes, which queue them
 and write them with another method while the application goes on."""
 

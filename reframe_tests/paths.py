@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where things are, relative to this file: no test depends on the folder it is started in."""
 
 import os

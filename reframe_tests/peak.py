@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The two ceilings of a file system, by large aligned POSIX transfers: a file per process (the
 practical peak), and one shared file with a range per process (what the inode lock leaves)."""
 

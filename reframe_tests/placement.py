@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How many processes run on how many nodes. Needs no ReFrame."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RAMSES dumps as IDRIS measured them in 2011: mesh (amr) and gas (hydro), shared or own files."""
 
 from __future__ import annotations

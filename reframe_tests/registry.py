@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Registers schedulers and launchers with ReFrame, each once.
 
 ReFrame loads every file below `-c` that imports something of its name by *path*, besides the import

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Job scripts from Jinja2 templates. Needs no ReFrame."""
 
 from __future__ import annotations

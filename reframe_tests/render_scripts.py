@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`python -m reframe_tests.render`: job scripts for a machine where ReFrame cannot run.
 
 ReFrame runs on the machine that writes them; where they run, they need bash, the batch system, MPI

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Is there room for a run: on its file system, and in the memory of its nodes?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """S3D-IO: four arrays of a combustion code, block-block-block, one shared file per dump."""
 
 from __future__ import annotations

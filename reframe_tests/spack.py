@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stacks from Spack: what an environment of `environments/` holds, and the shell that activates it.
 
 Spack is asked once per session and environment; jobs only source the file that comes out, so a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What to say of a word that is not among the known ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stacks: what an environ's `features` and `extras` say, and whether the machine really has it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Striping: what a job script read back from the file system, and its place in the document.
 
 The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and leaves what the file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sweeps of the S3D pattern: weak and strong scaling over nodes and processes of a node, and
 striping where a file system lets a run choose it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every run is traced, and its byte ledger is checked and logged (docs/darshan.md)."""
 
 from __future__ import annotations

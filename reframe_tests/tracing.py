@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How a run is recorded: which library is preloaded, and what it is told. Pure."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Is a run right? Holds a result document (docs/result-format.md) against what the test asked for.
 
 Pure functions on plain values: no ReFrame, so that a test can hand them any document.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Explore at NASA Goddard: SGI Altix, PBS (the measurements of PAIO).
 
 From the PAIO document: 2 GB of memory a processor, 3.2 GB/s between processors, 298 MB/s when one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Babel at IDRIS: IBM Blue Gene/P, LoadLeveler, GPFS (the 2011 RAMSES and IOR measurements).
 
 Shape (IDRIS 2011 document): 10 racks of 1024 nodes, 4 cores and 2 GB each; one I/O node for 64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What ReFrame's own schema lets pass in a site file: each problem names the key and what is right.
 
 Used by `common.checked`; a typo in `extras` would else be ignored, and the wrong thing measured.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every site configuration shares: folders, logging, file systems, a machine's cores.
 
 A site file starts with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A container: the two stacks of Debian, on the container's own layers, a volume and memory.
 
 IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: containers/Dockerfile.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Edison at NERSC: Cray XC30, Slurm, Lustre (the S3D-IO document's published run).
 
 4096 processes on 96 stripes of 1 MiB: `reframe -t paper -n S3d`. That document does not name the

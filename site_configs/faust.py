@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """FAUST at Utah State: 64 Athlon XP, Fast Ethernet, PVFS2 and NFS (parallel CGNS, 2005).
 
 Shape (2005 document): 64 nodes of one processor and 256 MB, diskless but for scratch; every compute

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """This machine: one node, no batch system, the two MPI stacks of Debian side by side.
 
     reframe -C site_configs/local.py -c reframe_tests -R -l

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Mira and Cetus at Argonne: IBM Blue Gene/Q, Cobalt, GPFS (The HDF Group's CGNS measurements).
 
 All from pages of www.alcf.anl.gov, but where another is named:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A cluster with PBS Professional and Lustre, shaped like NASA's Pleiades.
 
 Pleiades' Ivy Bridge nodes have 20 cores and are chosen by `model=ivy`; SGI MPT; /nobackup: as job

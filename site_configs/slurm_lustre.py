@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A cluster with Slurm and Lustre, whichever: copy it, or describe yours by the environment.
 
 IOGAUGE_SCRATCH (a folder on Lustre), IOGAUGE_CORES and IOGAUGE_MEMORY (MiB) of a node,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """This machine with stacks from Spack, side by side: IOGAUGE_SPACK names environments.
 
     IOGAUGE_SPACK="mpich openmpi" reframe -C site_configs/spack.py -c reframe_tests -R -l

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """This machine with the file systems that `make test-fs` has mounted: tools/test_fs.py runs it.
 
 IOGAUGE_TESTFS names a JSON file, {"filesystems": {NAME: ENTRY}}, each ENTRY as

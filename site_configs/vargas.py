@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Vargas at IDRIS: IBM Power6, LoadLeveler, GPFS (the 2011 RAMSES and IOR measurements).
 
 Shape (IDRIS 2011 document): 112 nodes, 3584 cores, 18 TB; two InfiniBand links of 16 Gbit/s a node.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Made sessions: recorded ones with round numbers, in a store of their own."""
 
 from __future__ import annotations

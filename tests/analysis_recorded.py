@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Recorded sessions for the tests of the analysis: copies that a test may change."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stand-ins for the commands of PBS, Torque, Cobalt and LoadLeveler: small, and only for tests.
 
 `install(folder, kind)` puts commands into a folder. They run a job's script on this machine and

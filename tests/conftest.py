@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Order of the tests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A `spack` that answers what a test tells it to: enough of its command line for the harness."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A PBS of two nodes that share this machine's files, with the two local stacks: a site file for
 tests/test_pbs.py. Processes on the other node are started by PBS itself (pbs_rsh.sh): no ssh."""
 

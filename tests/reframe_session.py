@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs ReFrame as a user does, each time in a process of its own, with its output in a folder."""
 
 from __future__ import annotations

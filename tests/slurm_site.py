@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The two-node Slurm of tools/slurm_cluster.py with the two local stacks: a site file for tests.
 
 System `slurm` asks sacct and launches by srun; `squeue` asks squeue and launches by each stack's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PBS, Torque, Cobalt and LoadLeveler of tests/batch_standin.py with a local stack."""
 
 from __future__ import annotations

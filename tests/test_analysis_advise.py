@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advice: the fastest that was seen, what it gains, and files that the libraries read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A recorded session with all patterns: what each table of the report makes of it, beside tables
 that were worked out by hand from the round numbers put in here."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Claims: each kind of test on made runs, and what is said where a claim cannot be tested."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line itself: commands, completion, start-up."""
 
 from __future__ import annotations

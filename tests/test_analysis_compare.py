@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Comparisons: who is compared with whom, what is said of it, and the gate."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The statistics, against scipy and against simulated data whose truth is known."""
 
 from __future__ import annotations

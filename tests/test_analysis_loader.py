@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The loader: every test of a report becomes a row, and bad input is named."""
 
 from __future__ import annotations

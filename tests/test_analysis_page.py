@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page: self-contained, complete, and right in a real browser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """References: what is published, what a site's history expects, and mistakes in the files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rows: medians, fractions and their sources, order and verdicts."""
 
 from __future__ import annotations

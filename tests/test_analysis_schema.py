@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/result.schema.json takes every recorded document, and refuses what the contract forbids."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a session's stacks from Spack are made of, as the report shows it."""
 
 from __future__ import annotations

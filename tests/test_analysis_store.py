@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The store: nothing is lost, nothing is stored twice, and what cannot be used changes nothing."""
 
 from __future__ import annotations

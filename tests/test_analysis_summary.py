@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line: what it prints, where it writes, and its exit codes."""
 
 from __future__ import annotations

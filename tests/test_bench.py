@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`make bench`: what it reads from the programs, what it makes of the ratios, what it runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/bench_cgns.py: what both programs say, as the same phases."""
 
 from __future__ import annotations

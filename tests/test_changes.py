@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a series drops (synthetic data), and control groups with little memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Darshan logs: written and read back, by PyDarshan too; reduced as Darshan does; damaged ones."""
 
 from __future__ import annotations

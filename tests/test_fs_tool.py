@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`make test-fs`: what it says of machines and cases, and that nothing stays behind it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Hints: each to where its library looks for it."""
 
 from __future__ import annotations

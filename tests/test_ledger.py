@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The ledger's verdicts, on runs made up number by number."""
 
 from __future__ import annotations

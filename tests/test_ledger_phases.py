@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which phase moved what: accesses and heat maps made up number by number."""
 
 from __future__ import annotations

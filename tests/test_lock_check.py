@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every spack.yaml: right as it stands, and each kind of mistake is named."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`make site`: a first site file that works, from what the machine shows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Processes on nodes: what is open is filled in, what contradicts itself is refused."""
 
 from __future__ import annotations

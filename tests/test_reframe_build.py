@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The build fixture's two checks: one MPI and the right one, and all promised libraries."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The real IOR's summaries, recorded from IOR 4.1.0+dev, as result documents.
 
 Where a number is expected, it is one that IOR prints in the recording (tests/golden/ior), or the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What ReFrame finds, lists, stages and skips; nothing is built or measured here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Real runs through ReFrame, on both stacks: right ones pass, wrong ones fail and say why."""
 
 from __future__ import annotations

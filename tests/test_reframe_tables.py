@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables and small functions of the tests that need no ReFrame session."""
 
 from __future__ import annotations

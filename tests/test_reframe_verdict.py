@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sanity: a document that is right passes, and each way of being wrong is named."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`python -m reframe_tests.render`: the scripts that ReFrame would submit."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Wrong words in a site file or on the command line are named with file and key."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every site file: its own scripts, by a dry run on this machine, for tests of each kind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Slurm for real: two slurmd on this machine, both stacks, jobs that end well and that do not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Spack environments as stacks: what is found, and what a user reads where something is missing."""
 
 from __future__ import annotations

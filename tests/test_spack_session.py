@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ReFrame with Spack environments: a fake `spack` whose environment is Debian's MPICH and HDF5, as
 environments/debian/link_farm.sh makes them Spack's. All but Spack itself is real."""
 

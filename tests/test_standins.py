@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PBS, Torque, Cobalt and LoadLeveler from submission to verdict, against command stand-ins."""
 
 from __future__ import annotations

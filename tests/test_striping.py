@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Striping as file systems print it, and its way into the result document."""
 
 from __future__ import annotations

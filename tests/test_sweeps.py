@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sweeps with real jobs: scaling on this machine, stripes against a stand-in of `lfs`.
 
 Scaling over two nodes: tests/test_slurm.py."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Job scripts: what a template gives, what the script does, and how a template's errors read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`python -m analysis trace` on recorded runs (tests/data/darshan, see its README)."""
 
 from __future__ import annotations

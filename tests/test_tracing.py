@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which recorder is preloaded, and what the job script then says."""
 
 from __future__ import annotations

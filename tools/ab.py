@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A and B in turn, and the comparison of the two: `make ab STACKS="openmpi mpich"`.
 
     python -m tools.ab A B [--rounds 8] -- REFRAME OPTIONS

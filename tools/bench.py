@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 r"""Compares iokernel with upstream's IOR, S3D-IO and CGNS benchmark, run by run, and measures its
 own cost.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is benched: which commands are compared, on which stack, with how many processes."""
 
 from __future__ import annotations

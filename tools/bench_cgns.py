@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """iokernel's cgns-unstructured beside the CGNS library's own benchmark_hdf5, phase by phase.
 
 CGNS_BENCH names benchmark_hdf5 (src/ptests of the library's source), linked to the library that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The machine under the numbers: they mean nothing without it. No host name, no paths."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures PAIO's aims: data sent to I/O processes, against the same data written directly.
 
     python -m tools.bench_paio [--stack NAME] [--repeats N] [--dir FOLDER] [--grid NXxNYxNZ]

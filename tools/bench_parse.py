@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the benched programs print, as numbers. Bandwidths are in MiB/s (2^20 bytes)."""
 
 from __future__ import annotations

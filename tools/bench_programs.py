@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The programs: ours, built from the checkout, and upstream's, given by IOR= and S3D_IO= or found
 on PATH. Each belongs to the stack whose MPI library it is linked to."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How much of the machine other programs take, so that disturbed pairs can be measured again.
 
 The choice looks at processor time only, never at a result, so it favours neither side."""

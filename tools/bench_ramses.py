@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a RAMSES dump costs before it is written: planning it for a large machine, and its values.
 
     python -m tools.bench_ramses [--size N] [--processes N] [--repeats N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What recording costs: the embedded recorder's share of the write time, and reading a large log.
 
     python -m tools.bench_recorder [--pairs N] [--directory DIR]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the pairs and the programs of one bench session, and prints a row for each result."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ratios of paired measurements. A pair was run back to back, so what both met (another job, a
 clock that changed) cancels in its ratio."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How fast the store is: a million made-up records, ingested and compared.
 
     python -m tools.bench_store [--records 1000000] [--folder DIR]

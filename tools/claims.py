@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run what the claims of publications need, as far as this machine can, and judge them.
 
     python -m tools.claims [CLAIM...] [--all] -- REFRAME OPTIONS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """README's table of patterns x methods, from what a built iokernel says it can do.
 
     python -m tools.cross_table --check [--program IOKERNEL]    is README's table current?

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The file systems that `make test-fs` can mount: one row each in `KINDS`.
 
 A row says what /proc/mounts must show, what the machine must have, and how the file system is made,

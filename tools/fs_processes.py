@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Commands that tell why they fail, and servers in a network namespace of their own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a session on mounted file systems found: cases from ReFrame's report, judged and in a table.
 
 Nothing here mounts or runs anything.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """File systems with servers of their own: GlusterFS and MooseFS, from Debian's packages.
 
 The servers listen on one address of the loopback device of their network namespace

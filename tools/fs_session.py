@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Inside the namespaces that tools/test_fs.py made: mounts, runs ReFrame, unmounts, tells.
 
 Started by it alone, as the first process of its namespaces: when this one ends, however it does,

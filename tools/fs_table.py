@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of file systems, and the failures that are known: both are for adding rows to."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds the kernels with one of the local stacks, as a developer or a test wants them.
 
     python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks every spack.yaml: `python -m tools.lock_check [--concretize] [FOLDER ...]`.
 
 Without Spack: the YAML, the keys used, the included files, and that each library has one version.

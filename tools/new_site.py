@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a first site file by looking at this machine: `make site NAME=dawn`.
 
     python -m tools.new_site NAME [--output FILE]

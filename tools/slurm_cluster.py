@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A Slurm of two nodes on this machine, for as long as a command runs.
 
     python -m tools.slurm_cluster [--without-accounting] -- COMMAND ...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ends what is left of a cluster of tools/slurm_cluster.py, however its owner ended.
 
     slurm_guard.py FOLDER < pipe

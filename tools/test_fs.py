@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Mounts file systems, runs the tests on each with verification, and unmounts them.
 
     python -m tools.test_fs [--local] [--scale smoke|laptop] [--tests quick|all] [NAME ...]

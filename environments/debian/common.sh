@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 # Shared by setup.sh and source_package.sh: where things go, and how a long
 # command is run without flooding the console. To be sourced.

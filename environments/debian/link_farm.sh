@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes Debian's MPICH and HDF5 usable as Spack externals: two prefixes of links
 # in .local/stacks/spack-debian, and the packages.yaml that names them and the
 # PnetCDF and CGNS that setup.sh built for this MPICH.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Sets this checkout up on Debian: system packages where they are missing, and
 # all else inside the checkout (.venv, .local).
 #

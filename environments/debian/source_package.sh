@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds a library from Debian's SOURCE package against one MPI, into
 # .local/stacks/STACK. For what Debian ships for one MPI only, or for none: its
 # binary PnetCDF is Open MPI's, and a program linked to both MPIs fails at run

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "s3d_io.h"
 
 #include <inttypes.h>

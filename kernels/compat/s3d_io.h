@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Called as s3d_io.x, iokernel takes S3D-IO's nine arguments and prints its summary.
  *
  * What differs from S3D-IO 1.2.1: values are a function of their place instead of random; grids need

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What goes with a file for each process: its name and directory, the small text files beside it, and
  * turns (--io-group). */
 #ifndef IOGAUGE_BESIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two ceilings of a file system: what large aligned POSIX transfers of the same bytes per process
  * reach in the same job, with a file per process (the practical peak), and in one shared file with a
  * contiguous range per process. They run as a pattern of their own through the same driver, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a method in front of another is compared with: that other one alone, in mode independent, on the same
  * clients and with the same data, between the repeats of the run. In a directory of its own, because its
  * files have the run's names. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The driver: it alone holds the clock, fills, verifies and decides which process reads what. */
 #ifndef IOGAUGE_DRIVER_H
 #define IOGAUGE_DRIVER_H

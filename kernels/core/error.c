@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages: process, host, call, the library's words, the file, and what would be right. */
 #include <errno.h>
 #include <stdarg.h>

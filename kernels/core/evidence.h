@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run leaves behind besides times: hints in force, files, caches, and every wrong byte. */
 #ifndef IOGAUGE_EVIDENCE_H
 #define IOGAUGE_EVIDENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The file system under a directory, and the page cache of files. */
 #ifndef IOGAUGE_FILES_H
 #define IOGAUGE_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of one direction in flight, as the driver's files share it: phases (driver.c), and buffers, values
  * and calls (move.c). */
 #ifndef IOGAUGE_FLIGHT_H

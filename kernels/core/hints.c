@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hints: "K=V", checked before any library sees them (an invalid cb_buffer_size divides by zero in
  * the ROMIO of Open MPI). */
 #include "hints.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef IOGAUGE_HINTS_H
 #define IOGAUGE_HINTS_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where things are: sizes of data sets and parts, and the contiguous runs of a part in its file. */
 #include "io.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --list: what this build can do, as a table or as JSON. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Options that belong to a method: known before the method is, given to it once it is. */
 #ifndef IOGAUGE_METHOD_OPTIONS_H
 #define IOGAUGE_METHOD_OPTIONS_H

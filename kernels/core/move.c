@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers, values and calls. A buffer holds all data of a step, filled before the file is created and
  * verified when it was read; or it is reused: it holds a piece of a call, filled just before that is written
  * and verified just after it was read, while the flight's clock stands still. */

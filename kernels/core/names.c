@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The names of types and modes, each once. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line. */
 #ifndef IOGAUGE_OPTIONS_H
 #define IOGAUGE_OPTIONS_H

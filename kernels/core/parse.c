@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Option values: counts, sizes and grids, with messages that show what is right. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --plan: what a run would do, for any number of processes, from the patterns' own layout. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "result.h"
 #include "result_hints.h"
 #include "series.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run says: the result document (docs/result-format.md) and the table on stdout. */
 #ifndef IOGAUGE_RESULT_H
 #define IOGAUGE_RESULT_H

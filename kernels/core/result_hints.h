@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The hints of a run in the result document, whichever way they came. */
 #ifndef IOGAUGE_RESULT_HINTS_H
 #define IOGAUGE_RESULT_HINTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What computing between dumps and a method with servers add to the result: figures of one repeat, and their
  * medians. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One run from configured options to exit status. */
 #ifndef IOGAUGE_RUN_H
 #define IOGAUGE_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A series of files, as mdtest handles them: how long each operation on all of them takes a process, and how
  * many it does in a second. All of these do nothing for patterns without a series. */
 #ifndef IOGAUGE_SERIES_H

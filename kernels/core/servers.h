@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that keep some of the processes for themselves (io_method.servers), and what the driver does
  * between and after dumps because of them. */
 #ifndef IOGAUGE_SERVERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table on stdout, in the shape of S3D-IO's and IOR's summaries. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Times of processes, summed up over them. */
 #include <string.h>
 #include <time.h>

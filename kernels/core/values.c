@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes and checks values; each loop is simple enough for the compiler to vectorise or pipeline, so
  * that filling and checking run at memory speed. */
 #include "values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every element's value is a function of (seed, data set, step, global index), so that any process
  * can make and check any element without asking another. */
 #ifndef IOGAUGE_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a run's files are, and what is done to them between its timed parts: removed, dropped from the page
  * cache, looked at. */
 #ifndef IOGAUGE_VISIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The processes that run together: who sits where, and agreement on errors. */
 #ifndef IOGAUGE_WORLD_H
 #define IOGAUGE_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cgns: one CGNS file on HDF5, through the CGNS library's own calls.
  *
  * collective and independent are cgp_pio_mode's: cgp_ calls, which first make every node of the file

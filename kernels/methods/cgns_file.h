@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of the cgns method: its file, how it is opened, and what to call for each role of a data set. */
 #ifndef IOGAUGE_CGNS_FILE_H
 #define IOGAUGE_CGNS_FILE_H

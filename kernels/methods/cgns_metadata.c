@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The CGNS library sets HDF5's collective metadata itself (writes always; reads for files that exist), and
  * has no call to change it. To compare with and without, we stand between it and HDF5's H5Fcreate and
  * H5Fopen, as a tracing library does: what is wanted comes in the MPI_Info that the library hands on, so

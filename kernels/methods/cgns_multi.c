@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Mode multi: one cgp_..._multi_... call for the arrays of a zone, which the library hands on as one
  * H5Dwrite_multi or H5Dread_multi. What those of CGNS 4.4 and 4.5 cannot do is met here and in cgns_open.c:
  * - A process with nothing to move cannot take part: it makes HDF5's call itself, with the data sets that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a CGNS file, and what can be asked of one. */
 #include <stdlib.h>
 #include <string.h>

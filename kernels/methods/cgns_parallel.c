@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cgp_ calls: nodes are made by all, then each process moves its part. */
 #include "cgns_file.h"
 

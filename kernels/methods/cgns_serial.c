@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cg_ calls of one process: each makes a node and writes it whole. The paper's speed-ups are against
  * these. */
 #include "cgns_file.h"

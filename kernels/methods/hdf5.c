@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
  *
  * collective and independent are HDF5's transfer modes, a call for each data set (1.10 has none for several);

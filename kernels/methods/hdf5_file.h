@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the methods on top of HDF5 share: its types, its messages, and the MPI file below a file of its own.
  */
 #ifndef IOGAUGE_HDF5_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ioserver: the application's processes send their data to reserved I/O processes, which queue it and write
  * it with another method, and go on (PAIO: application-controlled parallel asynchronous I/O, NASA-GSFC).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ioserver, shared by its parts: what travels between clients and servers, and the state of each side.
  *
  * A client sends a header, and where it announces bytes, these in a second message. Nothing else limits a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The server's life: receive while the queue has room and something comes, else write the queue's first
  * entry, else wait. While it is inside a call of the inner method nobody is received: hence small pieces.
  * After a failure all clients are told; what still comes is received and dropped, so that nobody hangs. */

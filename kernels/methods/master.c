@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* master: process 0 gathers everything and alone writes one canonical raw file.
  *
  * It works through the file in slabs, so that it never holds more than two slabs besides its own

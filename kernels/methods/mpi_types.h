@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI data types for counts and offsets that do not fit an int. */
 #ifndef IOGAUGE_MPI_TYPES_H
 #define IOGAUGE_MPI_TYPES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpiio: one canonical raw file through MPI-IO.
  *
  * collective: one MPI_File_write_at_all for all parts of a call, through a file view;

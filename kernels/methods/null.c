@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* null: moves nothing, so what is measured is the driver itself. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pnetcdf: one CDF-5 file, a variable for each array.
  *
  * collective: one ncmpi_put_vara_all for each part; independent: ncmpi_put_vara between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* posix: a file for each process, its parts one after the other; Fortran records where the pattern
  * says so. */
 #include <fcntl.h>

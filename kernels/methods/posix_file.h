@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A POSIX file whose every call is checked, counted and repeated until all bytes have moved. */
 #ifndef IOGAUGE_POSIX_FILE_H
 #define IOGAUGE_POSIX_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* posix-shared: one canonical raw file, every process its own contiguous runs, one pwrite each. */
 #include <fcntl.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fortran unformatted sequential records, as gfortran writes them: the data between two int32 that hold
  * its length in bytes. */
 #ifndef IOGAUGE_RECORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cgns-structured: the grids of "Benchmarking Parallel I/O Performance for CFD Applications" (2005).
  *
  * Written there: one structured zone for each process, three float32 coordinates of 50^3 to 250^3 vertices;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cgns-unstructured: the mesh of The HDF Group's CGNS benchmark (benchmark_hdf5).
  *
  * Elements of 6 nodes each (PENTA_6), no node shared, so 6 x elements nodes; 3 coordinates, 3 fields at the

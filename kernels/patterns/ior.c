@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ior: IOR's pattern, by IOR's option letters.
  *
  * A file holds `s` segments; in each segment every process has one block of `b` bytes, written in

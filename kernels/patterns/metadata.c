@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* metadata: a series of small files that each process creates, looks up, reads and removes, as IDRIS timed it
  * on Babel in 2011 and mdtest does. A file holds three numbers: whose it is, of which step, and its place in
  * the series, so that another process that reads it sees a file that was mixed up or lost. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, schema and parts of a RAMSES dump; tables say what differs between mesh and gas (ramses.h). */
 #include "ramses.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What ramses-amr and ramses-hydro share: a dump of the RAMSES code as tables of what differs.
  *
  * Shared files (as IDRIS wrote them in 2011): section 1, the same for all, from process 0; section 2, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ramses-amr: the mesh of a RAMSES dump: 156 bytes for each grid in eight structures. */
 #include "ramses.h"
 

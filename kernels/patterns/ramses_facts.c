@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the headers of a RAMSES dump say, and its text files. */
 #include "ramses.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ramses-hydro: the gas of a RAMSES dump: 320 bytes for each grid in five structures of eight cells. */
 #include "ramses.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "ramses_levels.h"
 
 /* Grids that the model has besides those of the levels; they are ghosts on the finest full level. */

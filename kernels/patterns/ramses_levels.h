@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How many grids (octs, owned and ghost) each process of a RAMSES run holds on each level.
  *
  * The size model, n = log2 of the problem size, e = 2^(l-1), P processes in a near-cubic grid p_d:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A file for each process, level after level: the grids of each cpu in one block, its own and its
  * neighbours', as backup_amr and backup_hydro write them. Blocks without grids have no records, but in a
  * hydro file each block's level and number of grids stand before it even then. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* s3d: the checkpoint of the S3D combustion code, as in S3D-IO (Northwestern University).
  *
  * At each dump four float64 arrays go to a new file in canonical order: yspecies(11,z,y,x),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* weather: what the tests of PAIO wrote (NASA-GSFC): float32 fields of a weather or climate model, one after
  * the other into one file. Each is [level, latitude, longitude]; the horizontal is cut over the processes,
  * the vertical is not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* This library is preloaded into programs without MPI too, so it is linked to none: functions are looked
  * up, and Open MPI's handles, which are addresses of its objects, may be absent. */
 #ifndef RECORDER_MPI_HANDLES_H

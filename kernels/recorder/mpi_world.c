@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI's beginning and end: who this process is, and whether it ended well. */
 #include "mpi_handles.h"
 #include "recorder.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI-IO: all forms of reading and writing, as a table of forms. */
 #include "mpi_handles.h"
 #include "paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of files. */
 #ifndef RECORDER_PATHS_H
 #define RECORDER_PATHS_H

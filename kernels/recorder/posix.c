@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptors: which file each is of, and where it stands. */
 #include "posix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the POSIX wrappers share. */
 #ifndef RECORDER_POSIX_H
 #define RECORDER_POSIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The calls that move bytes, as a table; asynchronous ones below. */
 #include <aio.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening, closing, and what else names a file or a descriptor, as tables. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Counting: what Darshan's runtime does at each access, so that the counters agree with its. */
 #include <stdlib.h>
 #include <string.h>

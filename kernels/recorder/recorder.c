@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The static object: the files seen so far, who this process is, where its trace goes. */
 #include "recorder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
  * MPI-IO modules count, and leaves one small trace per process. python -m analysis.darshan_convert
  * makes a Darshan log of them. See docs/darshan.md.

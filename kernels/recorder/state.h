@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the recorder knows; only recorder.c has one. */
 #ifndef RECORDER_STATE_H
 #define RECORDER_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the trace, once, after the recording has ended: so it is not recorded itself. */
 #include "trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How fast values are made and checked, GB/s of one process: `make bench` starts one on each core.
  * Each process prints a line of JSON; no MPI is started. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a CTest file: one test for each pattern x method x mode that a built iokernel lists."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs one pattern x method x mode with several process counts, and checks what it says it did.
 
 What a run must have moved and verified is computed here from the options, never taken from the

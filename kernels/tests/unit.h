@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks that name what failed; no framework. Each unit test file has one entry, called by unit.c. */
 #ifndef IOGAUGE_UNIT_H
 #define IOGAUGE_UNIT_H

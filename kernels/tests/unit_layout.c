@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of random boxes against a walk over every element; splits; sizes above 4 GiB. */
 #include "io.h"
 #include "unit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is read of the machine: its mounts, and hints in the environment. */
 #include <stdlib.h>
 #include <string.h>

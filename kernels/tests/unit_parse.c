@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Option values: what is taken, and that whatever is not names the option and the value. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every pattern, for many process counts: the parts of all processes cover each element of each file
  * exactly once, lie one after the other in memory, and who reads what back is a permutation. */
 #include <stdlib.h>

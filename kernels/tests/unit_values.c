@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Filling against one value at a time, and verifying: every wrong element is found and named. */
 #include "values.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The scheduler back ends whose job scripts are templates.
 
 A new one is a module here and its name in `BACKENDS` and in `names.py`.

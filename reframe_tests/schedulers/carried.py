@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """In place of all back ends, in a session that collects: a job is done at once, and leaves what its
 script has left elsewhere (reframe_tests/collect.py)."""
 

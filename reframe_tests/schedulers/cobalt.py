@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`cobalt.j2`: Argonne's Cobalt (Blue Gene/Q: Mira, Cetus). Blocks are launched on with runjob.
 
 What its commands say (ALCF's user guides, Cobalt's sources): qsub prints the job's number; qstat

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What our own back ends share: a batch system that is spoken to by three commands.
 
 A child says how a submission, a state and the end of a job read; a text that says neither is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`loadleveler.j2`: IBM LoadLeveler (Blue Gene/P, Power6).
 
 What its commands say (IBM's "Using and Administering"): `llsubmit: The job "host.123" has been

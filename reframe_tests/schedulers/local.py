@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`local.j2`: jobs are processes of this machine."""
 
 from __future__ import annotations

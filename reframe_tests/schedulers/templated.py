@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What templated back ends share: ReFrame's own job, whose script is then written from a template.
 
 `Job.prepare()` is not a public hook of ReFrame (4.10): it writes the script into the current

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fixtures: the stacks' programs, and files that they have written."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What stands in iokernel's files, worked out independently from the written definitions.
 
 Values: kernels/core/values.c says that an element's value is a function of (seed, data set, step,

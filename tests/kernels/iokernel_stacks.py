@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The stacks' iokernel programs, built when needed, and runs of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every form of reading and writing with MPI-IO, once in each direction, 1000 bytes each; and POSIX's
  * asynchronous calls. With an argument it ends without MPI_Finalize. For test_recorder_mpi.py. */
 #include <aio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a RAMSES dump must hold, worked out independently, and dumps that tests look at."""
 
 from __future__ import annotations

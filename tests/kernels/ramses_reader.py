@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads RAMSES's own files as its readers do: record after record, without any library.
 
 Followed are the record lists of backup_amr, backup_hydro and output_info in RAMSES's trunk/ramses,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Programs and kernels under the embedded recorder."""
 
 from __future__ import annotations

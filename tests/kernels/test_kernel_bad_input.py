@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bad input: one line that says what was wrong and what is right, soon, and nothing left behind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """--buffer: all data of a step in memory, or one buffer, filled and verified piece by piece."""
 
 from __future__ import annotations

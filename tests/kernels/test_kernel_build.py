@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The built programs: the MPI they are linked to, what they list, --plan's 64-bit arithmetic."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """CGNS: files that h5py and cgnscheck read, with the nodes that SIDS wants and values worked out
 here; what is refused, and files that are not what was asked for."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Collective metadata: what HDF5 is asked and says, the same file with and without, whose metadata
 moves how, and what is refused."""
 

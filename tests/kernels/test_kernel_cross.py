@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """README's table of patterns x methods: current, and made right."""
 
 from __future__ import annotations

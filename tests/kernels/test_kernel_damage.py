@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every pattern through every method: a file that was cut, or is another's, is named at once.
 
 The matrix is what `iokernel --list` says goes together; three processes, so no power of two, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Independent readers open iokernel's files and find every value where it belongs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A full file system: a small tmpfs for each method and mode. Without the friendly check each
 library finds out in its own way; still one line comes, soon, and nothing is left."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Method `ioserver`: reserved I/O processes, a queue with a limit, another method behind it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """No method holds more than one more copy of a process's data: peak memory against that of null."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pattern metadata: which files there are and what they hold, rates, and files lost or mixed up."""
 
 from __future__ import annotations

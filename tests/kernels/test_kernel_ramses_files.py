@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RAMSES dumps: files as RAMSES's readers expect them, shared files by their formats' readers."""
 
 from __future__ import annotations

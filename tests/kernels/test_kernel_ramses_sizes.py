@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RAMSES dumps: sizes as printed in 2011, plans of large machines, wrong options."""
 
 from __future__ import annotations

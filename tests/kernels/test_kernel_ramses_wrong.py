@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RAMSES's own files with a wrong byte, mark, fact or text: each is named."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """iokernel called as s3d_io.x: S3D-IO's nine arguments, its files and its summary."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """When each phase was (`spans` of the result document), against how long it took."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One flipped bit in each kind of file: verification names data set, index and byte."""
 
 from __future__ import annotations

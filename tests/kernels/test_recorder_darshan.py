@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The embedded recorder against a real Darshan runtime, on the same run: both are preloaded, one
 behind the other. Needs DARSHAN_PREFIX: folders of runtimes, colons between, one for each MPI."""
 

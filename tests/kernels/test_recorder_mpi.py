@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The embedded recorder under MPI: every form of call, every method, and how a process ends."""
 
 from __future__ import annotations

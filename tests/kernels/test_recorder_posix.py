@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The embedded recorder's POSIX counters against what a small program did."""
 
 from __future__ import annotations

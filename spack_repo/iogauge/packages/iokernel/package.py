@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Spack's recipe for `iokernel`, for Spack 0.22 and 0.23 (package API v1) and 1.x (v2);
 docs/spack.md says which were run."""
 
