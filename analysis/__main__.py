@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from analysis.errors import AnalysisError
+from .errors import AnalysisError
 
 # The module of each command is loaded only when it is asked for: some load large libraries. It has
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
@@ -58,7 +58,7 @@ def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
         if name not in wanted:
             commands.add_parser(name, help=text, add_help=False)
             continue
-        module = importlib.import_module(f"analysis.{name}")
+        module = importlib.import_module(f"{__package__}.commands.{name}")
         command = commands.add_parser(
             name,
             help=text,

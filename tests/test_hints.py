@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from reframe_tests.hints import parse_hints, sort_hints
+from iogauge.hints import parse_hints, sort_hints
 
 
 def test_each_goes_to_where_its_library_looks_for_it() -> None:

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reframe_tests.paths import ROOT
+from iogauge.paths import ROOT
 
 OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
 
