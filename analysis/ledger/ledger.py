@@ -19,7 +19,7 @@ from .phases import BYTES, Phase, divide
 
 Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
-# The name that kernels/core/ceilings.c gives its files.
+# The name that kernels/driver/ceilings.c gives its files.
 CEILINGS = "iogauge-ceiling"
 
 # Module -> the counters of its calls, by direction. In the order from the program down.
