@@ -7,7 +7,7 @@ The targets run one after the other, and their output is passed through as it co
 fails does not stop the next one. The last lines are a table of all targets: passed or failed, and
 the minutes it took. Ctrl-C (or SIGTERM) ends the target that runs, and the rest is not started.
 
-Exit status: 0 all passed, 1 a target failed, 2 the command line is wrong, 128 + N ended by signal N.
+Exit status: 0 all passed, 1 a target failed, 2 the command line is wrong, 128 + N after signal N.
 """
 
 from __future__ import annotations
