@@ -90,8 +90,8 @@ test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this ma
 	$(PYTHON) -m pytest -q -m slurm
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
-	@$(DOCS)/bin/mkdocs build --strict --quiet
-	@echo 'docs: .local/site/index.html'
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@echo 'docs: .local/site; to search in it: python3 -m http.server --directory .local/site'
 
 # In a folder of its own: `run` and `test` do without it.
 $(DOCS)/made: requirements/docs.lock
