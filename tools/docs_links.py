@@ -15,7 +15,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def outside(target: str, page: str) -> str | None:
-    """The path in the checkout of a link that leaves docs/, else None. `page`: its path in docs/."""
+    """Of a link that leaves docs/, the path in the checkout, else None; `page` is a path in docs/."""
     if ":" in target or target.startswith("/"):
         return None
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
