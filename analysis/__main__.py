@@ -9,6 +9,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+from iogauge import version
 
 from .errors import AnalysisError
 
@@ -24,6 +27,8 @@ COMMANDS = {
     "trace": "what a run did: its byte ledger, and pictures of its trace",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",
 }
+
+IN_CHECKOUT = "python -m analysis"
 
 EPILOG = """\
 examples:
@@ -45,14 +50,26 @@ shell completion (bash, zsh):
 """
 
 
+def _program() -> str:
+    """What the user typed: `iogauge` where it is installed."""
+    name = Path(sys.argv[0]).name
+    return name if name == "iogauge" else IN_CHECKOUT
+
+
+def _as_started(text: str) -> str:
+    """Examples as the user would type them."""
+    return text.replace(IN_CHECKOUT, _program())
+
+
 def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
     """All commands by name; those `wanted` with their arguments too."""
     parser = argparse.ArgumentParser(
-        prog="python -m analysis",
+        prog=_program(),
         description="Turn the sessions below output/ into tables, pages and answers.",
-        epilog=EPILOG,
+        epilog=_as_started(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"iogauge {version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, text in COMMANDS.items():
         if name not in wanted:
@@ -63,7 +80,7 @@ def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
             name,
             help=text,
             description=f"{text[0].upper()}{text[1:]}.",
-            epilog=module.EXAMPLES,
+            epilog=_as_started(module.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(command)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from iogauge import tables
 
+
 @dataclass(frozen=True)
 class Hints:
     """`mpi`: keys of MPI_Info, the libraries' own (`nc_header_align_size`) among them.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables that C and Python both read: kernels/**/*.def, one row in parentheses after its word.
 
-    IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_")
-    tables.rows("base/hints.def", "IO_HINT_PREFIX") == [["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
+IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_")
+tables.rows("base/hints.def", "IO_HINT_PREFIX") == [["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
 """
 
 from __future__ import annotations
