@@ -24,11 +24,11 @@
 /* What a crash says; the only state at file scope, because a signal handler gets no argument. */
 static const io_world *crashing;
 
-/* A library that crashes leaves one line, not a stack, and no partial file. Only calls that are safe
- * in a signal handler. */
+/* A library that crashes leaves one line, not a stack, and no partial file that the run made. Only calls that
+ * are safe in a signal handler. */
 static void crash(int number) {
     (void)number;
-    if (crashing && crashing->abandon) unlink(crashing->doing_path);
+    if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
     if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }

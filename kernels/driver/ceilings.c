@@ -77,6 +77,7 @@ static int measure_one(const io_session *session, uint64_t share, const io_metho
     io_session s = *session;
     s.what = &what;
     s.found = NULL;
+    s.created = 0;
     return io_measure(&s, sample);
 }
 

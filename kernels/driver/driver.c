@@ -17,7 +17,8 @@
 
 static void begin(io_step *f, io_phase phase) {
     const io_phase_name *name = &io_phases[phase];
-    io_world_doing(f->session->world, name->name, f->session->what->method->name, f->path);
+    io_world_doing_file(f->session->world, name->name, f->session->what->method->name, f->path,
+                        io_may_remove(f->session, f->step));
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock();
     f->began = io_step_clock(f);
@@ -123,6 +124,7 @@ static int note(io_step *f) {
 
 static int write_phases(io_step *f) {
     io_session *s = f->session;
+    if (s->created <= f->step) s->created = f->step + 1; /* from here on, whatever comes of it */
     if (phase(f, IO_PHASE_CREATE, create_file)) return -1;
     if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_PHASE_WRITE, io_step_move)) return -1;
@@ -150,7 +152,7 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
     for (f->number = 1; !status && f->number < f->files; f->number++) {
         status = io_file_path(s, f->step, f->owner, f->number, f->path);
         if (status) break;
-        io_world_doing(s->world, "series", s->what->method->name, f->path);
+        io_world_doing_file(s->world, "series", s->what->method->name, f->path, io_may_remove(s, f->step));
         status = one(f);
     }
     io_pass_turn(s);
@@ -204,7 +206,7 @@ int io_measure(io_session *s, io_sample *sample) {
     *sample = (io_sample){0};
     s->began = 0;
     s->own_files = io_own_files(c);
-    if (s->what->write) io_remove_own(s); /* fresh files: overwriting is another measurement */
+    if (s->what->write) io_clear_place(s); /* fresh files: overwriting is another measurement */
     for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
         if (!status) io_compute(s);
@@ -217,7 +219,7 @@ int io_measure(io_session *s, io_sample *sample) {
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);
     }
-    if (s->what->write && !s->what->common.keep) {
+    if (s->created && !s->what->common.keep) {
         if (!status) status = io_remove_series(s, sample);
         io_remove_all(s);
     }

@@ -35,10 +35,14 @@ static bool is_mine(const io_session *s, uint64_t step, const char *path) {
     return s->world->rank == 0 || !directory_of(s->what, step, 0, first) || strcmp(first, path) != 0;
 }
 
-int io_make_directory(const io_session *s, uint64_t step) {
+int io_make_directory(io_session *s, uint64_t step) {
     char path[IO_MAX_PATH];
     if (!directory_of(s->what, step, (uint64_t)s->world->rank, path)) return 0;
-    int failed = is_mine(s, step, path) && mkdir(path, 0777) && errno != EEXIST ? errno : 0;
+    int failed = is_mine(s, step, path) && mkdir(path, 0777) ? errno : 0;
+    if (failed == EEXIST) {
+        s->directory_was_there = true;
+        failed = 0;
+    }
     int first = failed, code = MPI_Bcast(&first, 1, MPI_INT, 0, s->world->comm);
     if (code) return io_fail_mpi(&s->world->error, "MPI_Bcast", path, code);
     if (!failed) failed = first;
@@ -47,6 +51,7 @@ int io_make_directory(const io_session *s, uint64_t step) {
 
 void io_remove_directory(const io_session *s, uint64_t step) {
     char path[IO_MAX_PATH];
+    if (s->directory_was_there) return;
     if (directory_of(s->what, step, (uint64_t)s->world->rank, path) && is_mine(s, step, path)) rmdir(path);
 }
 

@@ -11,7 +11,7 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t nu
 
 /* The directory that the pattern's names begin with: made by process 0 before any other goes on, or by each
  * process where each has one. Called by all; nothing to do where names have none. */
-int io_make_directory(const io_session *session, uint64_t step);
+int io_make_directory(io_session *session, uint64_t step);
 /* When its files are gone; by those who made it. Quiet: others may have files there. */
 void io_remove_directory(const io_session *session, uint64_t step);
 

@@ -86,19 +86,20 @@ void io_cool_files(io_session *s) {
 
 /* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
 void io_remove_files(io_session *s) {
-    for (uint64_t step = 0; step < s->what->steps; step++) {
+    for (uint64_t step = 0; io_may_remove(s, step); step++) {
         handle_step(s, step, true, UINT64_MAX, remove_file);
         io_remove_directory(s, step);
     }
 }
 
-void io_remove_own(io_session *s) { each_file(s, remove_file); }
+void io_clear_place(io_session *s) { each_file(s, remove_file); }
 
-/* By all: their own files, then the directories, which are empty once all have done so. */
+/* The directories are empty once all processes have removed their files. */
 void io_remove_all(io_session *s) {
-    io_remove_own(s);
+    for (uint64_t step = 0; io_may_remove(s, step); step++)
+        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_file);
     MPI_Barrier(s->world->comm);
-    for (uint64_t step = 0; step < s->what->steps; step++) io_remove_directory(s, step);
+    for (uint64_t step = 0; io_may_remove(s, step); step++) io_remove_directory(s, step);
 }
 
 int io_look_at_files(io_session *s) {

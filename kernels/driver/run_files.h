@@ -10,10 +10,11 @@
 int io_file_path(const io_session *session, uint64_t step, uint64_t owner, uint64_t number,
                  char path[IO_MAX_PATH]);
 
-/* Called by all: the files that this process wrote; then the directories too. */
-void io_remove_own(io_session *session);
+/* Called by all before writing: what stands where this process will create its files. */
+void io_clear_place(io_session *session);
+/* Called by all: the files that this run created, unless they are to be kept; then the directories. */
 void io_remove_all(io_session *session);
-/* Removes what this process can of the run's files, asking nobody: for a process that ends the job. */
+/* Removes what this process can of those files, asking nobody: for a process that ends the job. */
 void io_remove_files(io_session *session);
 
 /* Called by all: a cold read, as far as this user may ask for one; what came of it is looked up (evidence.h),

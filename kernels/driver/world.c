@@ -105,7 +105,13 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
              "iokernel: error: process %d on %s: the library crashed in phase %s of method %s: %s; "
              "report it to the library, with its version (iokernel --version) and this command\n",
              w->rank, host, phase, method, path);
+    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
+}
+
+void io_world_doing_file(io_world *w, const char *phase, const char *method, const char *path, bool remove) {
+    io_world_doing(w, phase, method, path);
+    w->doing_remove = remove;
 }
 
 void io_world_complain(const io_world *w) {

@@ -23,6 +23,7 @@ typedef struct {
     /* For a process that ends the job alone: what it was doing, in one line, and what it must do
      * before it goes (remove its files, write the document). */
     char doing[IO_MAX_PATH + 256], doing_path[IO_MAX_PATH];
+    bool doing_remove; /* the file at that path is the run's own, and is not to be kept */
     void (*abandon)(void *data);
     void *abandon_data;
 } io_world;
@@ -41,6 +42,9 @@ int io_agree(io_world *world);
 
 /* Notes what comes next, for the one line that a crash inside a library leaves (main.c). */
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
+/* The same, and whether that path may be removed if the run ends there. */
+void io_world_doing_file(io_world *world, const char *phase, const char *method, const char *path,
+                         bool remove);
 
 /* Prints the agreed error, once, on stderr. */
 void io_world_complain(const io_world *world);

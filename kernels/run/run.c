@@ -171,7 +171,7 @@ static void abandon(void *data) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
     char mine[IO_MAX_PATH];
-    if (run->what.write && !run->what.common.keep) io_remove_files(&w->session);
+    io_remove_files(&w->session);
     if (!run->json || !strcmp(run->json, "-")) return;
     w->report.summary = (io_summary){.files = json_array()};
     json_t *document = io_result(&w->report, w->report.world->error.text);

@@ -181,6 +181,10 @@ class Ior:
         return order
 
 
+# S3D-IO's `tstep = 1e-6/time_ref`: both are Fortran's literals of single precision.
+S3D_INTERVAL = float(np.float32(1e-6)) / float(np.float32(1.29889001100892417e-005))
+
+
 def s3d_name(step: int, extension: str) -> str:
     """S3D-IO writes the time, step x 1e-6 s, as Fortran's 1pe10.3."""
     return f"pressure_wave_test.{step * 1e-6:.3E}.field{extension}"

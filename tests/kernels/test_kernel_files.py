@@ -21,8 +21,7 @@ PREFIXES = tables.rows("base/hints.def", "IO_HINT_PREFIX")
 
 ATTRIBUTES = [
     {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
-    # 1e-6 s over S3D's reference time
-    dict.fromkeys(("time", "tstep"), 1e-6 / 1.29889001100892417e-005) | {"time_save": 1.0e5},
+    dict.fromkeys(("time", "tstep"), model.S3D_INTERVAL) | {"time_save": 1.0e5},
 ]
 RAW_SHARED = ("posix-shared", "master", "mpiio")
 
