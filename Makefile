@@ -42,7 +42,7 @@ test: setup-test ## everything that CI runs, and a summary of its parts (about 3
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	for part in recorder ramses paio; do $(PYTHON) -m tools.bench_$$part || status=$$?; done; \
+	for part in recorder ramses paio; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
 	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
@@ -77,11 +77,11 @@ test-python: setup-test
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test
-	@$(PYTHON) -m tools.test_fs --local --tests quick
+	@$(PYTHON) -m tools.mounted_fs --local --tests quick
 
 test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
-	@$(PYTHON) -m tools.test_fs $(ARGS)
+	@$(PYTHON) -m tools.mounted_fs $(ARGS)
 
 lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
 	$(PYTHON) -m tools.lock_check --concretize $(ARGS)

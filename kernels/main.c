@@ -6,10 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command_line/configure.h"
+#include "command_line/help.h"
+#include "command_line/list.h"
+#include "command_line/options.h"
+#include "command_line/plan.h"
 #include "compat/s3d_io.h"
-#include "core/options.h"
-#include "core/run.h"
-#include "core/servers.h"
+#include "report/libraries.h"
+#include "report/table.h"
+#include "run/run.h"
+#include "run/with_servers.h"
 
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reframe_tests.schedulers import NAMES as SCHEDULERS
-from reframe_tests.spelling import unknown
-from reframe_tests.striping import ANSWERS, in_bytes
+from iogauge.spelling import unknown
+from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
+from reframe_tests.machine.striping import ANSWERS, in_bytes
 
 STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
 LAUNCHERS = ("stack", "runjob", "mpirun-bgp", "poe", "mpiexec-mpt")

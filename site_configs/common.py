@@ -24,14 +24,16 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-import reframe_tests.schedulers  # noqa: F401  (registers the templated back ends)
-from reframe_tests import launchers, spack  # noqa: F401  (`launchers` registers `stack`)
-from reframe_tests.mounts import mount_of
-from reframe_tests.paths import ROOT
+import reframe_tests.jobs.launchers
+import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
+from iogauge import paths
+from iogauge.mounts import mount_of
+from iogauge.paths import ROOT
+from reframe_tests.machine import spack
 from site_configs import check
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
-OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
+OUTPUT = paths.output()
 
 # One folder per session below output/ and output/stage, unless the user names another pattern. It
 # is an environment variable because ReFrame has no setting that turns time stamps on.

@@ -12,8 +12,8 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from reframe_tests.memory import memory
-from reframe_tests.paths import ROOT
+from iogauge.paths import ROOT
+from reframe_tests.machine.memory import memory
 from site_configs import common
 from site_configs.local import CORES, mpich, need, openmpi, ram
 

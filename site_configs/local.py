@@ -15,9 +15,9 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from reframe_tests.memory import memory
-from reframe_tests.mounts import IN_MEMORY, mount_of
-from reframe_tests.paths import ROOT
+from iogauge.mounts import IN_MEMORY, mount_of
+from iogauge.paths import ROOT
+from reframe_tests.machine.memory import memory
 from site_configs import common
 
 CORES = common.cores()

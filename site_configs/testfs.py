@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""This machine with the file systems that `make test-fs` has mounted: tools/test_fs.py runs it.
+"""This machine with the file systems that `make test-fs` has mounted: tools/mounted_fs runs it.
 
 IOGAUGE_TESTFS names a JSON file, {"filesystems": {NAME: ENTRY}}, each ENTRY as
 `common.file_system()` makes it, with `path` and `mounted_as` at least. Without it there are none.

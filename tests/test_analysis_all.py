@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from analysis import rows
-from analysis.loader import load_session
+from analysis.session import rows
+from analysis.session.loader import load_session
 from tests.analysis_recorded import DATA, Recorded, run_analysis
 
 REPEATS = 6

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from analysis import claims, ingest, store
-from analysis.claim_tests import KINDS
+from analysis.commands import claims, ingest
+from analysis.judge.claim_tests import KINDS
+from analysis.store import database as store
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tests.reframe_session import reframe
@@ -212,7 +213,7 @@ def test_share(tmp_path: Path) -> None:
 
 def test_the_published_ratio_is_worked_out_from_the_published_numbers() -> None:
     """810 over 158 of the layout table; 6784.7 over 47.4 of the hint table."""
-    from analysis.claim_tests import _published
+    from analysis.judge.claim_tests import _published
 
     tests = {test["quantity"]: test for one in claims.load(wanted=["C5", "C6"])
              for test in reversed(one.tests)}  # fmt: skip
@@ -221,7 +222,7 @@ def test_the_published_ratio_is_worked_out_from_the_published_numbers() -> None:
 
 
 def test_every_published_number_of_a_claim_is_found() -> None:
-    from analysis.claim_tests import _published
+    from analysis.judge.claim_tests import _published
 
     named = [test for one in claims.load() for test in one.tests if "published" in test]
     assert len(named) > 8

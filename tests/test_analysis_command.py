@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis import progress
 from analysis.__main__ import COMMANDS
+from analysis.commands import progress
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 

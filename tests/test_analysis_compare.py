@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis import compare
-from analysis.sides import Group
+from analysis.commands import compare
+from analysis.judge.sides import Group
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -144,8 +144,8 @@ def test_a_small_loss_passes_the_gate(tmp_path: Path) -> None:
 def test_false_alarms_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of gates over 10 cases without any difference, at most one in 20 fails: 400 simulations,
     and a noise (20 %) with which medians often differ by more than the 5 % that are allowed."""
-    monkeypatch.setattr("analysis.interval.DRAWS", 1000)
-    monkeypatch.setattr("analysis.interval.MOST_DRAWS", 4000)
+    monkeypatch.setattr("analysis.judge.interval.DRAWS", 1000)
+    monkeypatch.setattr("analysis.judge.interval.MOST_DRAWS", 4000)
     generator = np.random.default_rng(5)
 
     def group(side: int) -> Group:

@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import interval
+from analysis.judge import interval
 
 SIMULATIONS = 2000
 TRUTH = 1.2

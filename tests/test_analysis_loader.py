@@ -21,8 +21,8 @@ from analysis.errors import (
     UnknownReportVersionError,
     UnknownSchemaError,
 )
-from analysis.loader import last_report, load_session
-from analysis.model import Run, Session
+from analysis.session.loader import last_report, load_session
+from analysis.session.model import Run, Session
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")

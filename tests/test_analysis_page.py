@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis import chart, page
-from analysis.loader import load_session
-from analysis.rows import Table, make_table
+from analysis.pages import chart, page
+from analysis.session.loader import load_session
+from analysis.session.rows import Table, make_table
 from tests.analysis_recorded import Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from analysis import ingest
+from analysis.commands import ingest
 from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
 from tests.test_analysis_page import CHROMIUM, Tags, chromium
 

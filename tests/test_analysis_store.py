@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from analysis import ingest, store
+from analysis.commands import ingest
+from analysis.store import database as store
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tools import bench_cases, bench_parse, bench_quiet, bench_stats
-from tools.bench_cases import Case, Choice
+from tools.bench import cases as bench_cases
+from tools.bench import parse as bench_parse
+from tools.bench import quiet as bench_quiet
+from tools.bench import stats as bench_stats
+from tools.bench.cases import Case, Choice
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
 IOR_SUMMARY = """{

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/bench_cgns.py: what both programs say, as the same phases."""
+"""tools/bench/cgns.py: what both programs say, as the same phases."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from tools import bench_cgns
-from tools.bench_parse import NotParsed
+from tools.bench import cgns as bench_cgns
+from tools.bench.parse import NotParsed
 
 # As benchmark_hdf5.c prints it: average, minimum and maximum of each of 15 times.
 TIMES = [(index + 0.2, index + 0.1, index + 0.3) for index in range(15)]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reframe_tests import memory_group
-from reframe_tests.changes import find_drop
+from reframe_tests.framework.changes import find_drop
+from reframe_tests.machine import memory_group
 
 MIB = 2**20
 SIZES = [24 * MIB * 2**k for k in range(7)]

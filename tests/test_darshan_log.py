@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import darshan_log
-from analysis.darshan_convert import write_log
-from analysis.darshan_log import Log, UnreadableLogError, read_log
-from analysis.darshan_raw import (
+from analysis.darshan import log as darshan_log
+from analysis.darshan.convert import write_log
+from analysis.darshan.log import Log, UnreadableLogError, read_log
+from analysis.darshan.raw import (
     COMPLETE,
     FORKED,
     MPI,
@@ -27,7 +27,7 @@ from analysis.darshan_raw import (
     RawRecord,
     read_folder,
 )
-from analysis.darshan_reduce import Record, commonest, reduce
+from analysis.darshan.reduce import Record, commonest, reduce
 
 DATA = Path(__file__).parent / "data" / "darshan"
 POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17

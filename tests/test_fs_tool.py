@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from site_configs import testfs
-from tools import fs_report, test_fs
-from tools.fs_kinds import Kind, Loop, Machine, Memory, Needs
-from tools.fs_processes import CannotMount, run
-from tools.fs_report import Case, Row
-from tools.fs_table import KINDS, Known
+from tools.mounted_fs import __main__ as test_fs
+from tools.mounted_fs import report as fs_report
+from tools.mounted_fs.kinds import Kind, Loop, Machine, Memory, Needs
+from tools.mounted_fs.processes import CannotMount, run
+from tools.mounted_fs.report import Case, Row
+from tools.mounted_fs.table import KINDS, Known
 
 ROOT = Path(__file__).parents[1]
 
@@ -246,7 +247,7 @@ def loops(folder: Path) -> list[str]:
 def started(folder: Path) -> subprocess.Popen[str]:
     """`test_fs ext4`, once it has mounted."""
     tool = subprocess.Popen(
-        [sys.executable, "-m", "tools.test_fs", "ext4"],
+        [sys.executable, "-m", "tools.mounted_fs", "ext4"],
         cwd=ROOT,
         env={**os.environ, "IOGAUGE_OUTPUT": str(folder)},
         stdout=subprocess.PIPE,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis.darshan_log import FileTrace, Log, Work
-from analysis.ledger import Ledger, make_ledger
-from analysis.ledger_verdict import (
+from analysis.darshan.log import FileTrace, Log, Work
+from analysis.ledger.ledger import Ledger, make_ledger
+from analysis.ledger.verdict import (
     HOLES,
     ONCE,
     OVERFLOW,

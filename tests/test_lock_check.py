@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reframe_tests import spack
+from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 from tools import lock_check
 

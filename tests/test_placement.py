@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from reframe_tests.memory import memory
-from reframe_tests.placement import CannotPlace, Placement, Shape, memory_shortage, place
+from reframe_tests.machine.memory import memory
+from reframe_tests.machine.placement import CannotPlace, Placement, Shape, memory_shortage, place
 
 BLUE_GENE = Shape(cores=16, nodes=4096, per_node=(1, 2, 4, 8, 16, 32, 64), blocks=(128, 256, 512))
 

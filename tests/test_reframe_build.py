@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reframe_tests.build import missing_methods, missing_modes, mpi_problem
+from reframe_tests.framework.build import missing_methods, missing_modes, mpi_problem
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)

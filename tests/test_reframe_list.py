@@ -272,7 +272,14 @@ def test_a_typo_in_a_site_file_is_named(tmp_path: Path, code: str, message: str)
 
 def test_an_error_in_a_sites_template_fails_a_dry_run(tmp_path: Path) -> None:
     root = tmp_path / "checkout"
-    for folder in ("analysis", "references", "reframe_tests", "site_configs", "templates"):
+    for folder in (
+        "analysis",
+        "iogauge",
+        "references",
+        "reframe_tests",
+        "site_configs",
+        "templates",
+    ):
         shutil.copytree(ROOT / folder, root / folder)
     own = root / "templates" / "sites" / "local" / "local.sh.j2"
     own.parent.mkdir(parents=True)

@@ -70,7 +70,7 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     """A recorder that sees only a part of the run: a folder of another name."""
     site = changed_site(
         tmp_path,
-        "import reframe_tests.tracing as tracing\n"
+        "import reframe_tests.framework.tracing as tracing\n"
         "whole = tracing.values\n"
         "def values(*given, **named):\n"
         "    found = whole(*given, **named)\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reframe_tests import calls
-from reframe_tests.grids import near_cubic
-from reframe_tests.mounts import UNKNOWN, mount_of
+from iogauge.mounts import UNKNOWN, mount_of
+from reframe_tests.framework.grids import near_cubic
+from reframe_tests.machine import calls
 
 
 def test_a_call_says_what_it_needs_and_how_it_is_asked_for() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reframe_tests.filesystems import published_peak, published_shares
+from reframe_tests.machine.filesystems import published_peak, published_shares
 from site_configs import check
 from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe
 
@@ -77,7 +77,7 @@ def test_the_launchers_that_are_checked_are_those_that_there_are() -> None:
     """ReFrame has no public list of its own; it finds each by its name, and loads them for that."""
     from reframe.core import backends
 
-    import reframe_tests.launchers  # noqa: F401 (registers ours)
+    import reframe_tests.jobs.launchers  # noqa: F401 (registers ours)
 
     for name in (*check.LAUNCHERS, *check.STOCK_LAUNCHERS):
         backends.getlauncher(name)

@@ -47,7 +47,7 @@ def scripts(session: Session) -> list[Path]:
 
 def test_no_site_is_forgotten() -> None:
     files = {path.stem for path in (ROOT / "site_configs").glob("[!_]*.py")}
-    # `testfs` is of file systems that tools/test_fs.py mounts first: that runs it for real.
+    # `testfs` is of file systems that tools/mounted_fs mounts first: that runs it for real.
     # `spack` has no scripts without installed environments: tests/test_spack_session.py.
     assert files - {"check", "common", "local", "testfs", "spack"} == set(SITES)
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.reframe_session import ROOT, Session, reframe
 from tools.kernels import build
-from tools.slurm_cluster import Cluster, lacking
-from tools.slurm_guard import members
+from tools.slurm.cluster import Cluster, lacking
+from tools.slurm.guard import members
 
 STACKS = ("mpich", "openmpi")
 SITE = ROOT / "tests" / "slurm_site.py"
@@ -232,7 +232,7 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
 OWNER = """
 import time
 from tools.kernels import build
-from tools.slurm_cluster import Cluster
+from tools.slurm.cluster import Cluster
 with Cluster(accounting=False) as cluster:
     job = "trap '' TERM; srun sleep 300 & sleep 300"
     cluster.run("sbatch", "-N2", "-o", "/dev/null", "--wrap", job)

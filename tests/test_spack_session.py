@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reframe_tests import spack
+from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 from tests.reframe_session import ROOT, Session, reframe
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reframe_tests.striping import UnknownKind, in_bytes, read_back
+from reframe_tests.machine.striping import UnknownKind, in_bytes, read_back
 from tests.reframe_session import ROOT, changed_site, reframe
 
 GETSTRIPE = """\

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from reframe_tests.hints import sort_hints
-from reframe_tests.render import TemplateProblem, render, template_for
+from iogauge.hints import sort_hints
+from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
 GOLDEN = Path(__file__).parent / "golden"
 

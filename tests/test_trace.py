@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from analysis import trace, trace_chart
 from analysis.__main__ import main
-from analysis.darshan_log import read_log
+from analysis.commands import trace
+from analysis.darshan.log import read_log
 from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
-from analysis.ledger_phases import OUTSIDE
-from analysis.ledger_verdict import (
+from analysis.ledger.phases import OUTSIDE
+from analysis.ledger.verdict import (
     HOLES,
     ONCE,
     PADDING,
@@ -26,6 +26,7 @@ from analysis.ledger_verdict import (
     REWRITING,
     SIEVING,
 )
+from analysis.pages import trace_chart
 
 DATA = Path(__file__).parent / "data" / "darshan"
 

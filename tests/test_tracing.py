@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis import darshan_library as native
-from reframe_tests import tracing
-from reframe_tests.render import render
+from analysis.darshan import library as native
+from reframe_tests.framework import tracing
+from reframe_tests.jobs.render import render
 from tests.test_templates import values as script_values
 
 RUN = "/fs/my runs/iogauge.aX+3"

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reframe_tests.paths import ROOT
+from iogauge import paths
+from iogauge.paths import ROOT
 
-OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute()
+OUTPUT = paths.output()
 
 
 def reframe(options: Sequence[str]) -> int:

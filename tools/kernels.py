@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reframe_tests.paths import KERNELS
+from iogauge.paths import KERNELS
 from site_configs import local
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from reframe_tests import spack
-from reframe_tests.paths import ENVIRONMENTS, ROOT
+from iogauge.paths import ENVIRONMENTS, ROOT
+from reframe_tests.machine import spack
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
 SECTIONS = {"packages", "config", "concretizer", "repos", "definitions", "develop"}

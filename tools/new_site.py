@@ -17,9 +17,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reframe_tests.memory import memory
-from reframe_tests.mounts import mount_of
-from reframe_tests.paths import ROOT
+from iogauge.mounts import mount_of
+from iogauge.paths import ROOT
+from reframe_tests.machine.memory import memory
 
 # Found by its submit command; PBS's and Cobalt's have the same name, so a second one decides.
 SCHEDULERS = (

@@ -36,9 +36,8 @@ static void defaults(void *state) {
     for (int i = 0; i < 3; i++) s->grid[i] = 100;
 }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     s3d *s = state;
-    (void)run;
     if (letter == 256) return io_parse_grid("--grid", value, s->grid, error);
     s->procs_given = true;
     return io_parse_grid("--procs-grid", value, s->procs, error);
@@ -70,9 +69,9 @@ static void build_schema(s3d *s) {
     }
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     s3d *s = state;
-    (void)run;
+    const uint64_t processes = setup->processes;
     if (!s->procs_given) io_process_grid(processes, s->procs);
     unsigned long long p[3] = {s->procs[0], s->procs[1], s->procs[2]};
     uint64_t product, points;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
- * MPI-IO modules count, and leaves one small trace per process. python -m analysis.darshan_convert
+ * MPI-IO modules count, and leaves one small trace per process. python -m analysis.darshan.convert
  * makes a Darshan log of them. See docs/darshan.md.
  *
  * A library between two others has no caller that could hand it a context, so this is the one place
@@ -25,7 +25,7 @@
 #define FIRST_BIN_SECONDS 0.01
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
-enum { IO_READ, IO_WRITE, DIRECTIONS };
+enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
 enum { NO_IO = -1 };
 
 typedef struct {

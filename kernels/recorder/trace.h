@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The trace that a process leaves: native byte order, read by analysis/darshan_raw.py, whose tables
+/* The trace that a process leaves: native byte order, read by analysis/darshan/raw.py, whose tables
  * must change with these. */
 #ifndef RECORDER_TRACE_H
 #define RECORDER_TRACE_H

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What stands in iokernel's files, worked out independently from the written definitions.
 
-Values: kernels/core/values.c says that an element's value is a function of (seed, data set, step,
+Values: kernels/driver/values.c says that an element's value is a function of (seed, data set, step,
 global index). Layout: kernels/patterns/*.c and /docs say who owns what, and each method's file
 says in which order. Nothing here asks the program.
 """

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from iokernel_stacks import SECONDS, Run, Stack
 
-from analysis.darshan_convert import short_names
-from analysis.darshan_raw import RawProcess, RawRecord, read_folder
-from reframe_tests.tracing import RECORDER
+from analysis.darshan.convert import short_names
+from analysis.darshan.raw import RawProcess, RawRecord, read_folder
+from reframe_tests.framework.tracing import RECORDER
 
 
 def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:

@@ -13,11 +13,11 @@ import pytest
 from iokernel_stacks import MOVING, How, Stack
 from recorder_runs import preload
 
-from analysis.darshan_log import FileTrace, Log, read_log
-from analysis.ledger import make_ledger
-from analysis.ledger_verdict import judge
-from reframe_tests import tracing
-from reframe_tests.build import mpi_problem
+from analysis.darshan.log import FileTrace, Log, read_log
+from analysis.ledger.ledger import make_ledger
+from analysis.ledger.verdict import judge
+from reframe_tests.framework import tracing
+from reframe_tests.framework.build import mpi_problem
 
 # What may differ, each with the reason.
 RESIDUALS = {

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`advise`: the fastest method, mode and hints that were seen for a pattern, ready to use."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import EXIT_OK, NothingFoundError, OutputError
+from ..judge.sides import CALL
+from ..store import database as store
+from . import formats
+
+EXAMPLES = """\
+examples:
+  python -m analysis advise --pattern s3d --system local
+  python -m analysis advise --pattern ramses-hydro --system dawn --for read --where fs=scratch
+  python -m analysis advise --pattern s3d --system dawn --default pnetcdf:collective --write hints
+
+The default that gains are measured over is mpiio:collective without hints on the same stack
+(--default). With --write DIR the fastest one's settings become files: romio-hints (ROMIO_HINTS),
+mca-params.conf (Open MPI), and environment.sh, which sets all and is to be sourced in a job.
+"""
+
+COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
+           "mib_s", "low", "high", "over_default", "gain_low", "gain_high", "verdict",
+           "samples")  # fmt: skip
+TOP = 5
+
+Row = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pattern", required=True, help="such as s3d")
+    parser.add_argument("--system", required=True, help="ReFrame's name of the system")
+    parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
+                        help="what should be fast (default: write)")  # fmt: skip
+    parser.add_argument("--default", default="mpiio:collective", metavar="METHOD[:MODE]",
+                        help="what you would use otherwise (mpiio:collective)")  # fmt: skip
+    parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
+    store.add_where(parser)
+    store.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the fastest of each file system, scale and number of processes."""
+    connection = store.connect(args.store)
+    where = store.Where.parse(args.where)
+    where = where.key("pattern", [args.pattern]).key("system", [args.system])
+    found = candidates(connection, where, f"{args.direction}_bw")
+    if not found:
+        what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
+        raise NothingFoundError(f"the store has no {what}")
+    rows: list[Row] = []
+    for group in found.values():
+        rows += rank(group, args.default)[: args.top]
+    formats.show(args, rows, COLUMNS, note=_in_words(rows, args))
+    if args.write:
+        best = max((row for row in rows if row["rank"] == 1), key=lambda row: row["mib_s"])
+        for path in write_files(args.write, best):
+            print(f"wrote {path}", file=sys.stderr)
+    return EXIT_OK
+
+
+def candidates(
+    connection: Any, where: store.Where, quantity: str
+) -> dict[tuple[Any, ...], list[Row]]:
+    """What was measured, by file system, scale and number of processes."""
+    where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
+    rows = store.rows(
+        connection,
+        f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
+            mpi_io, list(value) AS found, arg_max(document, started) AS document
+        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
+        where.values,
+    )
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["fs"], row["scale"], row["processes"], row["fsync"]].append(row)
+    return groups
+
+
+def rank(group: Sequence[Row], default: str) -> list[Row]:
+    """The fastest first, each with what it gains over the default."""
+    from ..judge import interval
+
+    ordered = sorted(group, key=lambda row: -statistics.median(row["found"]))
+    ranked = []
+    for number, row in enumerate(ordered, 1):
+        base = next((other for other in group if _is_default(other, row, default)), None)
+        gain = interval.ratio(base["found"], row["found"]) if base else None
+        ends = interval.median_interval(row["found"]) or (None, None)
+        verdict = gain.verdict if gain else "no run of the default"
+        ranked.append({
+            **{name: row[name] for name in row if name != "found"},
+            "rank": number, "mib_s": statistics.median(row["found"]),
+            "low": ends[0], "high": ends[1],
+            "over_default": gain.value if gain else None,
+            "gain_low": gain.low if gain else None, "gain_high": gain.high if gain else None,
+            "verdict": "is the default" if base is row else verdict, "samples": len(row["found"]),
+        })  # fmt: skip
+    return ranked
+
+
+def _is_default(other: Row, row: Row, default: str) -> bool:
+    """The default on the same stack: without hints, and with the same parameters or none."""
+    same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
+    named = other["call"] == default or (":" not in default and other["method"] == default)
+    return bool(same and named and not other["hints"])
+
+
+def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
+    lines = []
+    for row in (row for row in rows if row["rank"] == 1):
+        hints = f" with {row['hints']}" if row["hints"] else ", no hints"
+        variant = f" ({row['variant']})" if row["variant"] else ""
+        interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
+        gain = ""
+        if row["over_default"]:
+            ends = (f" ({row['gain_low']:.2f} to {row['gain_high']:.2f})"
+                    if row["gain_low"] else ", too few samples for an interval")  # fmt: skip
+            gain = f", {row['over_default']:.2f} times {args.default} on the same stack{ends}"
+        lines.append(
+            f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
+            f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
+        )
+    return "\n" + "\n".join(lines)
+
+
+def write_files(folder: Path, row: Row) -> list[Path]:
+    """The settings of one row as files that the libraries read. Raises OutputError."""
+    hints = dict(word.split("=", 1) for word in row["hints"].split())
+    files = settings(hints, row["mpi_io"] or "", folder.resolve())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            part = folder / f"{name}.{os.getpid()}"
+            part.write_text(text)
+            part.replace(folder / name)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    return [folder / name for name in files]
+
+
+def settings(hints: Mapping[str, str], mpi_io: str, folder: Path) -> dict[str, str]:
+    """The text of each file. PnetCDF's hints begin with `nc_` or `pnetcdf_`, Open MPI's parameters
+    with `io_ompio_`, `fcoll`, `fbtl_` or `fs_`; all others are ROMIO's."""
+    pnetcdf = {k: v for k, v in hints.items() if k.startswith(("nc_", "pnetcdf_"))}
+    ompi = {k: v for k, v in hints.items() if k.startswith(("io_ompio_", "fcoll", "fbtl_", "fs_"))}
+    romio = {k: v for k, v in hints.items() if k not in pnetcdf and k not in ompi}
+    if mpi_io in _OPEN_MPI:
+        ompi = {"io": _OPEN_MPI[mpi_io], **ompi}
+    files, exports = {}, []
+    if romio:
+        files["romio-hints"] = "".join(f"{key} {value}\n" for key, value in romio.items())
+        exports.append(f'export ROMIO_HINTS="{folder / "romio-hints"}"')
+    if ompi:
+        files["mca-params.conf"] = "".join(f"{key} = {value}\n" for key, value in ompi.items())
+        exports.append(f'export OMPI_MCA_mca_base_param_files="{folder / "mca-params.conf"}"')
+    if pnetcdf:
+        text = ";".join(f"{key}={value}" for key, value in pnetcdf.items())
+        exports.append(f'export PNETCDF_HINTS="{text}"')
+    if not exports:
+        exports.append("# the fastest run had no hints: the libraries' own choice is the best seen")
+    files["environment.sh"] = "\n".join(exports) + "\n"
+    return files
+
+
+_OPEN_MPI = {"OMPIO": "ompio"}  # what the result document says, and Open MPI's parameter `io`

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`summary`: the last session as a table, and as a page with one plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
+from ..pages.terminal import print_table
+from ..session.loader import last_report, load_session
+from ..session.peaks import Peak
+from ..session.rows import Table, make_table, to_csv
+from ..store import database as store
+
+EXAMPLES = """\
+examples:
+  python -m analysis summary                         the last session; writes output/report.html
+  python -m analysis summary --csv > results.csv     every row with full precision
+  python -m analysis summary --json | jq '.rows[] | select(.status == "failed")'
+  python -m analysis summary output/reports/run-report-3.json --html third.html --png third.png
+
+columns:
+  % peak     of the practical peak: a file per process, large aligned POSIX transfers, same job
+  % shared   of the second ceiling: one shared file, a contiguous range per process
+  *          this ceiling is from the session's peak test: the run itself measured none
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "report", nargs="?", type=Path, metavar="REPORT",
+        help="ReFrame's report of a session (default: the last one below the output folder)",
+    )  # fmt: skip
+    store.add_output(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON and write no page")
+    form.add_argument("--csv", action="store_true", help="print CSV and write no page")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the page to FILE only")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot to FILE as well")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the session. Returns EXIT_NOT_VERIFIED unless every row is verified."""
+    report = args.report or last_report(args.output)
+    table = make_table(load_session(report))
+    if args.json:
+        json.dump(as_json(table), sys.stdout, indent=1, allow_nan=False)
+        print()
+    elif args.csv:
+        sys.stdout.write(to_csv(table))
+    else:
+        print_table(table)
+    _write_pictures(table, args)
+    return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
+
+
+def _write_pictures(table: Table, args: argparse.Namespace) -> None:
+    pages = [args.html] if args.html else []
+    if not (args.html or args.json or args.csv or args.report):
+        # Only the last session may become the latest page; an older one is shown on request.
+        pages = [args.output / "report.html", table.session.output / "report.html"]
+    if not pages and not args.png:
+        return
+    from ..pages import page  # here, for the chart library takes longer to load than a table
+
+    written = page.write(table, pages, args.png)
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def as_json(table: Table) -> dict[str, object]:
+    """The session for programs: same columns as the CSV, and the footer's facts."""
+    session = table.session
+    return {
+        "session": {
+            "uuid": session.uuid,
+            "report": str(session.report),
+            "started": session.started.isoformat(),
+            "seconds": session.seconds,
+            "host": session.host,
+            "harness": session.harness,
+            "command": session.command,
+        },
+        "all_verified": table.all_verified(),
+        "counts": dict(table.counts()),
+        "rows": [row.cells() for row in table.all_rows],
+        "peaks": [_peak_json(peak) for peak in table.peaks],
+    }
+
+
+def _peak_json(peak: Peak) -> dict[str, object]:
+    what = peak.what
+    return {
+        "system": what.place.system,
+        "partition": what.place.partition,
+        "file_system": what.place.fs,
+        "stack": what.place.stack,
+        "fsync": what.place.fsync,
+        "ceiling": what.ceiling,
+        "direction": what.direction,
+        "processes": what.processes,
+        "source": what.source,
+        "median_mib_s": peak.bandwidth.median,
+        "min_mib_s": peak.bandwidth.low,
+        "max_mib_s": peak.bandwidth.high,
+    }

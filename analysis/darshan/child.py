@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a Darshan log in a process of its own: Darshan's library may crash or hang on a bad one.
+
+    python -m analysis.darshan.child LOG [--convert FOLDER] [--heat] [--segments]
+
+One JSON document on stdout; exit status 3 and one line on stderr where the log cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import AnalysisError
+from . import library as native
+from .convert import convert, short_names
+from .header import read_header
+from .reduce import Record, reduce
+
+# The newest version of each module's records that the wheel's library reads, or this (DXT).
+KNOWN = {
+    "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
+    "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
+}  # fmt: skip
+DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
+# From this version on a segment also has its thread, which the wheel's library does not know: so
+# these records are read here.
+THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
+# Of a whole log; more would be damage.
+MOST_BINS = 10**6
+
+
+class BrokenLogError(AnalysisError):
+    """The log is cut off, damaged, or of a version that the library does not read."""
+
+
+def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
+    """What the log says, as plain data (`analysis.darshan.log.Log`)."""
+    handle = native.library().darshan_log_open(str(log).encode())
+    if not handle:
+        raise BrokenLogError(f"{log}: no Darshan log, or a cut one")
+    job = native.Job()
+    if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
+        raise BrokenLogError(f"{log}: its job cannot be read")
+    if not 0 < job.processes < 2**31:
+        raise BrokenLogError(f"{log}: {job.processes} processes")
+    exe = ctypes.create_string_buffer(2 * native.EXE_ROOM)
+    if native.library().darshan_log_get_exe(handle, exe) < 0:
+        raise BrokenLogError(f"{log}: its command cannot be read")
+    modules = native.modules(handle)
+    header = read_header(log)
+    found: dict[str, Any] = {
+        "processes": job.processes,
+        "start": job.start_seconds + job.start_nanoseconds / 1e9,
+        "seconds": (job.end_seconds - job.start_seconds)
+        + (job.end_nanoseconds - job.start_nanoseconds) / 1e9,
+        "command": exe.value.decode(errors="replace"),
+        "metadata": _metadata(job.metadata),
+        "partial": list(header.partial),
+        "modules": {_name(module): module.version for module in modules},
+        "notes": [],
+        "files": [],
+        "heat": {},
+        "segments": [],
+    }
+    names = native.names(handle)
+    for module in modules:
+        name = _name(module)
+        if not _readable(name, module.version, found["notes"]):
+            continue
+        if name in native.COUNTED:
+            found["files"] += list(_files(log, handle, module, names, job.processes))
+        elif name == "HEATMAP" and heat:
+            found["heat"] = _heat(log, handle, module, names)
+        elif name in DXT and segments:
+            data = header.data(module.index)
+            found["segments"] += list(_segments(log, data, module, names))
+    return found
+
+
+def _name(module: native.ModuleInfo) -> str:
+    return (module.name or b"").decode(errors="replace")
+
+
+def _readable(name: str, version: int, notes: list[str]) -> bool:
+    """Records of a version that the library does not know make it crash or hang. Without segments
+    or a heat map the rest of the log is still good; without counters it is not."""
+    newest = KNOWN.get(name)
+    if newest is None:
+        return False
+    if 0 < version <= newest:
+        return True
+    what = f"{name} has version {version}, this reads up to {newest}"
+    if name in native.COUNTED:
+        raise BrokenLogError(what)
+    notes.append(what)
+    return False
+
+
+def _metadata(text: bytes) -> dict[str, str]:
+    lines = [line.partition("=") for line in text.decode(errors="replace").splitlines()]
+    return {key: value for key, equals, value in lines if equals}
+
+
+def _records(
+    log: Path, handle: int, module: native.ModuleInfo, size: int
+) -> Iterator[tuple[int, ctypes.c_void_p]]:
+    """Address of each record of a module, which is at least `size` bytes."""
+    lib = native.library()
+    while True:
+        pointer = ctypes.c_void_p()
+        result = lib.darshan_log_get_record(handle, module.index, ctypes.byref(pointer))
+        if result == 0:
+            return
+        if result < 0 or not pointer.value:
+            raise BrokenLogError(f"{log}: a record of {_name(module)} cannot be read")
+        yield pointer.value, pointer
+        lib.darshan_free(pointer)
+
+
+def _files(
+    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str], processes: int
+) -> Iterator[dict[str, Any]]:
+    name = _name(module)
+    prefix, skip = native.COUNTED[name]
+    kind = native.counted_type(prefix, skip)
+    columns = short_names(name)
+    by_file: dict[int, list[Record]] = {}
+    for address, _ in _records(log, handle, module, ctypes.sizeof(kind)):
+        entry: Any = kind.from_address(address)
+        if not -1 <= entry.rank < processes or entry.id not in names:
+            raise BrokenLogError(f"{log}: a record of {name} of rank {entry.rank}, without a name")
+        values = dict(zip(columns, [*entry.counters, *entry.times], strict=True))
+        by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
+    for identity, records in by_file.items():
+        whole = records[0] if len(records) == 1 else reduce(records)
+        yield {
+            "module": name,
+            "path": names[identity],
+            "values": whole.values,
+            "sizes": sorted(whole.table("ACCESS").items()) if "ACCESS1_ACCESS" in columns else [],
+            "ranks": [_work(record) for record in records if record.rank >= 0],
+        }
+
+
+def _work(record: Record) -> list[float]:
+    """Rank, bytes read, bytes written, seconds, time of closing."""
+    get = record.values.get
+    moved = [int(get(name, 0)) for name in ("BYTES_READ", "BYTES_WRITTEN")]
+    return [int(record.rank), *moved, record.seconds, get("F_CLOSE_END_TIMESTAMP", 0.0)]
+
+
+def _heat(
+    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for address, _ in _records(log, handle, module, ctypes.sizeof(native.HeatmapHead)):
+        head = native.HeatmapHead.from_address(address)
+        if not 0 < head.bins < MOST_BINS:
+            raise BrokenLogError(f"{log}: a heat map of {head.bins} bins")
+        values = (ctypes.c_int64 * (2 * head.bins)).from_address(address + ctypes.sizeof(head))
+        layer = found.setdefault(
+            names.get(head.id, "").removeprefix("heatmap:"),
+            {"bin_seconds": head.bin_seconds, "ranks": []},
+        )
+        written, read_bins = values[: head.bins], values[head.bins :]
+        layer["ranks"].append([head.rank, _trimmed(read_bins), _trimmed(written)])
+    return found
+
+
+def _trimmed(bins: Sequence[int]) -> list[int]:
+    last = max((i for i, value in enumerate(bins) if value), default=-1)
+    return list(bins[: last + 1])
+
+
+def _segments(
+    log: Path, data: bytes, module: native.ModuleInfo, names: dict[int, str]
+) -> Iterator[dict[str, Any]]:
+    name = _name(module)
+    kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
+    at, room = 0, ctypes.sizeof(native.DxtHead)
+    while at < len(data):
+        if len(data) - at < room:
+            raise BrokenLogError(f"{log}: {name} ends within a record")
+        head = native.DxtHead.from_buffer_copy(data, at)
+        count = head.writes + head.reads
+        end = at + room + count * ctypes.sizeof(kind)
+        if min(head.writes, head.reads) < 0 or end > len(data):
+            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments in {name}")
+        entries = (kind * count).from_buffer_copy(data, at + room)
+        at = end
+        rows = [[s.offset, s.length, s.start, s.end] for s in entries]
+        yield {
+            "module": DXT[name],
+            "path": names.get(head.id, ""),
+            "rank": head.rank,
+            "host": head.host.decode(errors="replace"),
+            "writes": rows[: head.writes],
+            "reads": rows[head.writes :],
+        }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m analysis.darshan.child")
+    parser.add_argument("log", type=Path)
+    parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")
+    parser.add_argument("--heat", action="store_true", help="with the heat map")
+    parser.add_argument("--segments", action="store_true", help="with each access (DXT)")
+    args = parser.parse_args(words)
+    try:
+        if args.convert:
+            convert(args.convert, args.log)
+        # dumps and not dump: that one is written in C.
+        sys.stdout.write(json.dumps(read(args.log, heat=args.heat, segments=args.segments)))
+    except AnalysisError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

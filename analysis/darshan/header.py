@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Darshan's library does not give of a log: which modules lost records, also those that have
+none, and the bytes of modules that are newer than it. Log format 3.41."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import AnalysisError
+
+FORMAT, MAGIC = b"3.41", 6567223
+MODULES = 64
+# Version, magic number, compression, flags of what is partial, the place of the names, then of
+# each module; versions of the modules.
+HEAD = struct.Struct(f"<8sqB7xQ2Q{2 * MODULES}Q{MODULES}I")
+ZLIB = 0
+NAMES = (
+    "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE",
+    "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
+)  # fmt: skip
+MOST_BYTES = 2**32  # of a module; more would be damage
+
+
+class HeaderError(AnalysisError):
+    """The log is of another format, or a module in it is damaged."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """`places`: offset and length of each module's bytes in the file. `partial`: modules that lost
+    something."""
+
+    log: Path
+    compression: int
+    partial: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+
+    def data(self, module: int) -> bytes:
+        """A module's bytes. Each process has compressed its own: one stream after the other."""
+        offset, length = self.places[module]
+        if self.compression != ZLIB:
+            raise HeaderError(f"{self.log}: compressed in way {self.compression}, not by zlib")
+        with self.log.open("rb") as file:
+            file.seek(offset)
+            rest = file.read(length)
+        found = bytearray()
+        while rest:
+            stream = zlib.decompressobj()
+            try:
+                found += stream.decompress(rest, MOST_BYTES - len(found))
+            except zlib.error as error:
+                raise HeaderError(f"{self.log}: {NAMES[module]} is damaged: {error}") from None
+            if not stream.eof:
+                raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
+            rest = stream.unused_data
+        return bytes(found)
+
+
+def read_header(log: Path) -> Header:
+    """`HeaderError` where the log is cut or of another format."""
+    with log.open("rb") as file:
+        head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        raise HeaderError(f"{log}: no Darshan log, or a cut one")
+    version, magic, compression, partial, _, _, *rest = HEAD.unpack(head)
+    if not version.startswith(FORMAT) or magic != MAGIC:
+        text = version.rstrip(b"\0").decode(errors="replace")
+        raise HeaderError(f"{log}: log format {text}, this reads {FORMAT.decode()}")
+    places = tuple(zip(rest[: 2 * MODULES : 2], rest[1 : 2 * MODULES : 2], strict=True))
+    lost = tuple(name for i, name in enumerate(NAMES) if partial >> i & 1)
+    return Header(log, compression, lost, places)

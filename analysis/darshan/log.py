@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Darshan log as plain data, read in a child process with a time limit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import AnalysisError
+
+ROOT = Path(__file__).resolve().parents[2]
+# A reader that takes longer hangs: so many seconds, and more where there is much to read (10^5
+# files are 150 MiB of traces, which take 45 s).
+SECONDS = 60.0
+BYTES_PER_SECOND = 2**20
+RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
+
+
+class UnreadableLogError(AnalysisError):
+    """The log is cut off, damaged, too new, or reading it took too long."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one process moved through one module, one file: bytes, and seconds in calls. `closed`:
+    when it last closed the file, in seconds of the log's time; 0 where the log does not say."""
+
+    rank: int
+    read: int
+    written: int
+    seconds: float
+    closed: float = 0.0
+
+
+@dataclass(frozen=True)
+class FileTrace:
+    """One file through one module. `values`: Darshan's counters of all processes together, without
+    the module's prefix. `sizes`: the commonest access sizes with their counts. `ranks`: empty where
+    the log holds one record of all processes."""
+
+    module: str
+    path: str
+    values: dict[str, float]
+    sizes: dict[int, int]
+    ranks: tuple[Work, ...]
+
+    def count(self, *names: str) -> int:
+        """The sum of counters; one that the module does not have or know counts nothing."""
+        return sum(max(0, int(self.values.get(name, 0))) for name in names)
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Bytes read and written in intervals of `bin_seconds`, for each rank."""
+
+    bin_seconds: float
+    ranks: dict[int, tuple[list[int], list[int]]]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Each access of one process to one file: (offset, bytes, start, end), in seconds."""
+
+    module: str
+    path: str
+    rank: int
+    writes: list[tuple[int, int, float, float]]
+    reads: list[tuple[int, int, float, float]]
+
+
+@dataclass(frozen=True)
+class Log:
+    """A whole log. `recorder`: what wrote it. `start`: Unix time with which its times begin.
+    `partial`: modules that lost something. `notes`: what could not be read of it, which no counter
+    needs."""
+
+    path: Path
+    recorder: str
+    processes: int
+    start: float
+    seconds: float
+    command: str
+    partial: tuple[str, ...]
+    notes: tuple[str, ...]
+    modules: dict[str, int]
+    files: tuple[FileTrace, ...]
+    heat: dict[str, Heat] = field(default_factory=dict)
+    segments: tuple[Segments, ...] = ()
+
+    @property
+    def by_runtime(self) -> bool:
+        return self.recorder.startswith(f"{RUNTIME} ")
+
+
+def read_log(
+    log: Path,
+    *,
+    convert: Path | None = None,
+    heat: bool = False,
+    segments: bool = False,
+    seconds: float | None = None,
+) -> Log:
+    """Read `log`; with `convert`, a folder of the embedded recorder's traces, write it first.
+
+    `UnreadableLogError`: it cannot be used, the reader crashed, or took longer than `seconds`
+    (without them: what its size allows).
+    """
+    if convert is None and not log.is_file():
+        raise UnreadableLogError(f"{log}: expected a Darshan log, found none")
+    sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]
+    size = sum(path.stat().st_size for path in sources if path.is_file())
+    seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
+    command = [sys.executable, "-m", "analysis.darshan.child", str(log.absolute())]
+    command += ["--convert", str(convert.absolute())] if convert else []
+    command += ["--heat"] * heat + ["--segments"] * segments
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT,
+            errors="replace",
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise UnreadableLogError(f"{log}: not read within {seconds:.4g} s: damaged?") from None
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        end = f"the reader ended with status {done.returncode}"
+        if done.returncode < 0:
+            end = f"the reader crashed (signal {-done.returncode})"
+        raise UnreadableLogError(f"{log}: {said[-1] if said else end}")
+    try:
+        return _log(log, json.loads(done.stdout))
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableLogError(f"{log}: the reader gave no usable answer: {error!r}") from None
+
+
+def _log(path: Path, data: dict[str, Any]) -> Log:
+    metadata = data["metadata"]
+    return Log(
+        path=path,
+        recorder=metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
+        processes=data["processes"],
+        start=data["start"],
+        seconds=data["seconds"],
+        command=data["command"],
+        partial=tuple(data["partial"]),
+        notes=tuple(data["notes"]),
+        modules=data["modules"],
+        files=tuple(
+            FileTrace(
+                module=entry["module"],
+                path=entry["path"],
+                values=entry["values"],
+                sizes=dict(entry["sizes"]),
+                ranks=tuple(Work(*work) for work in entry["ranks"]),
+            )
+            for entry in data["files"]
+        ),
+        heat={
+            layer: Heat(
+                entry["bin_seconds"],
+                {rank: (reads, writes) for rank, reads, writes in entry["ranks"]},
+            )
+            for layer, entry in data["heat"].items()
+        },
+        segments=tuple(
+            Segments(
+                entry["module"], entry["path"], entry["rank"],
+                [tuple(row) for row in entry["writes"]], [tuple(row) for row in entry["reads"]],
+            )
+            for entry in data["segments"]
+        ),
+    )  # fmt: skip

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The traces that the embedded recorder leaves, one per process (kernels/recorder/trace.h)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import AnalysisError
+
+MAGIC, END, VERSION = b"IOGTRACE", b"IOGT-END", 1
+COMPLETE, PARTIAL, FORKED, MPI = 1, 2, 4, 8
+READ, WRITE = 0, 1
+MODULES = ("POSIX", "MPI-IO")
+
+_HEADER = struct.Struct("=8sIIiiqqqqdIIIIII64s128s1024s")
+_RECORD = struct.Struct("=QQQIIII")
+SEGMENT = struct.Struct("=qqdd")
+
+
+class BrokenTraceError(AnalysisError):
+    """A trace is cut off, or is none."""
+
+
+@dataclass
+class RawHeat:
+    """Bytes moved in each interval of `bin_seconds`, by direction (READ, WRITE)."""
+
+    id: int
+    bin_seconds: float
+    bins: tuple[list[int], list[int]]
+
+
+@dataclass
+class RawRecord:
+    """One file through one module. `sizes`, `strides`: how often each was seen. `segments`: packed
+    SEGMENTs, by direction."""
+
+    id: int
+    module: str
+    path: str
+    counters: list[int]
+    times: list[float]
+    sizes: dict[int, int]
+    strides: dict[int, int]
+    segments: tuple[bytes, bytes] = (b"", b"")
+
+
+@dataclass
+class RawProcess:
+    """One process. `start`: Unix time in nanoseconds; all times in records are seconds after it."""
+
+    rank: int
+    processes: int
+    pid: int
+    uid: int
+    start: int
+    seconds: float
+    flags: int
+    host: str
+    recorder: str
+    command: str
+    heat: dict[str, RawHeat] = field(default_factory=dict)
+    records: list[RawRecord] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """It ended as it should, and nothing was left out."""
+        return bool(self.flags & COMPLETE) and not self.flags & PARTIAL
+
+
+class _Cursor:
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path, self.data, self.at = path, data, 0
+
+    def take(self, size: int) -> bytes:
+        part = self.data[self.at : self.at + size]
+        if len(part) < size:
+            raise BrokenTraceError(f"{self.path}: cut off at byte {len(self.data)}")
+        self.at += size
+        return part
+
+    def numbers(self, letter: str, count: int) -> tuple[int, ...]:
+        return struct.unpack(f"={count}{letter}", self.take(8 * count))
+
+    def pairs(self, count: int) -> dict[int, int]:
+        values = self.numbers("q", 2 * count)
+        return dict(zip(values[::2], values[1::2], strict=True))
+
+
+def read_trace(path: Path) -> RawProcess:
+    """One process's trace. `BrokenTraceError` where it is none, or not whole."""
+    cursor = _Cursor(path, path.read_bytes())
+    magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, duration, *rest = (
+        _HEADER.unpack(cursor.take(_HEADER.size))
+    )
+    if magic != MAGIC or version != VERSION:
+        raise BrokenTraceError(f"{path}: expected a trace of version {VERSION}")
+    records, posix, mpiio, times, bins, modules, host, recorder, command = rest
+    if modules != len(MODULES):
+        raise BrokenTraceError(f"{path}: expected {len(MODULES)} modules, found {modules}")
+    process = RawProcess(
+        rank, processes, pid, uid, seconds * 10**9 + nanoseconds, duration, flags,
+        _text(host), _text(recorder), _text(command),
+    )  # fmt: skip
+    for module in MODULES:
+        (heat_id,) = cursor.numbers("Q", 1)
+        (width,) = cursor.numbers("d", 1)
+        both = (list(cursor.numbers("q", bins)), list(cursor.numbers("q", bins)))
+        process.heat[module] = RawHeat(heat_id, width, both)
+    for _ in range(records):
+        process.records.append(_record(cursor, (posix, mpiio), times))
+    if cursor.take(len(END)) != END:
+        raise BrokenTraceError(f"{path}: its records do not add up")
+    return process
+
+
+def _text(padded: bytes) -> str:
+    return padded.split(b"\0", 1)[0].decode(errors="replace")
+
+
+def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
+    identity, reads, writes, module, length, sizes, strides = _RECORD.unpack(
+        cursor.take(_RECORD.size)
+    )
+    if module >= len(MODULES):
+        raise BrokenTraceError(f"{cursor.path}: a record of module {module}")
+    return RawRecord(
+        id=identity,
+        module=MODULES[module],
+        path=cursor.take(length).decode(errors="replace"),
+        counters=list(cursor.numbers("q", counters[module])),
+        times=list(cursor.numbers("d", times)),
+        sizes=cursor.pairs(sizes),
+        strides=cursor.pairs(strides),
+        segments=(cursor.take(SEGMENT.size * reads), cursor.take(SEGMENT.size * writes)),
+    )
+
+
+def read_folder(folder: Path) -> list[RawProcess]:
+    """All traces in a folder, by rank. `BrokenTraceError` where there is none, or one is broken."""
+    found = [read_trace(path) for path in sorted(folder.glob("process-*.trace"))]
+    if not found:
+        raise BrokenTraceError(f"{folder}: no process left a trace")
+    return sorted(found, key=lambda process: (process.rank, process.start))

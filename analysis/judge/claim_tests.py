@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kinds of tests that a claim can be put to (references/claims.yaml says what each asks)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..commands.compare import measured, pairs
+from ..store import database as store
+from ..store.database import Where
+from . import interval, references
+from .sides import Group, case_columns, groups, keys_condition
+
+Test = Mapping[str, Any]
+Found = tuple[list["Finding"], str]  # and what is missing, where there is none
+
+FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: how many sizes, from the smallest to the largest
+REDRAWS = 2000
+
+
+CROWDED = "a core for each process"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one case says: `holds` is None where its interval does not tell, or where processes
+    shared cores, which measures the kernel's scheduler (`crowded`)."""
+
+    holds: bool | None
+    text: str
+    published: str = ""
+    crowded: bool = False
+
+
+class Place(NamedTuple):
+    """Where a case ran; `cores` is None where the program does not say."""
+
+    text: str
+    processes: int
+    cores: int | None
+
+
+def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: str) -> Finding:
+    """Hold an interval, (value, low, high), against what the test expects."""
+    value, low, high = ends
+    above = test["expect"].get("above", -float("inf"))
+    below = test["expect"].get("below", float("inf"))
+    holds = True if low > above and high < below else None
+    if high < above or low > below:
+        holds = False
+    published = _published(test)
+    beside = f", published {published.split(' (')[0]}" if published else ""
+    text = f"{what} {value:.3g} ({low:.3g} to {high:.3g}){beside}, {place.text}"
+    if place.cores is not None and place.processes > place.cores:
+        text += f" on {place.cores} cores, which decides nothing"
+        return Finding(None, text, published, crowded=True)
+    return Finding(holds, text, published)
+
+
+def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
+    """The runs that the test is about, and that have what the claim needs."""
+    sql, values = keys_condition(test["where"])
+    where = where.also(sql, *values).also("verdict = 'verified'").also("NOT is_peak")
+    where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
+    for key in UNFIT:
+        where = _without(where, key, needs)
+    return where
+
+
+# What a claim's runs must not have, as `needs` names it: as SQL, and in words. The patterns are of
+# "cgns 3.4.0, hdf5 1.10.8, ...".
+UNFIT = {
+    "fs_type_not": ("fs_type <> ?", "on a file system that is not"),
+    "libraries_not": ("NOT regexp_matches(libraries, ?)", "with libraries that are not"),
+}
+
+
+def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
+    for unfit in needs.get(key, []):
+        where = where.also(UNFIT[key][0], unfit)
+    return where
+
+
+def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> str:
+    """The first thing that is missing, in words."""
+    sides = [test[name] for name in ("a", "b") if name in test] or [{}]
+    for side in sides:
+        keys = {**test["where"], **side}
+        sql, values = keys_condition(keys)
+        mine = where.also(sql, *values).also("verdict = 'verified'")
+        wanted = " ".join(f"{key}={value}" for key, value in keys.items())
+        found = connection.execute(
+            f"SELECT count(*), max(processes) FROM records WHERE {mine.sql}", mine.values
+        ).fetchone()
+        if not found[0]:
+            return f"runs of {wanted}"
+        if found[1] < needs["processes"]:
+            return f"{needs['processes']} processes of {wanted}, there are {found[1]}"
+        for key, (_, words) in UNFIT.items():
+            mine = _without(mine, key, needs)
+            count = connection.execute(
+                f"SELECT count(*) FROM records WHERE {mine.sql}", mine.values
+            ).fetchone()
+            if not count[0]:
+                return f"{wanted} {words} {' or '.join(needs[key])}"
+    return f"{needs['samples']} samples of each in the same case"
+
+
+def _place(some: Sequence[Group]) -> Place:
+    """Of groups that differ in nothing but their processes."""
+    most = max(some, key=lambda group: int(group.about["processes"]))
+    least = min(int(group.about["processes"]) for group in some)
+    system, _, fs, stack = most.case[:4]
+    processes, cores = most.about["processes"], most.about["cores"]
+    count = f"{least} to {processes}" if least < processes else f"{processes}"
+    where = f"{system} {fs} ({most.about['fs_type']}) {stack}"
+    return Place(f"{where}, {count} processes", processes, cores)
+
+
+def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group]]:
+    a, b = test["a"], test["b"]
+    with_mode = any(":" in side.get("method", "") for side in (a, b))
+    columns = case_columns(list(dict.fromkeys([*a, *b])), with_mode)
+    sides = [keys_condition(a), keys_condition(b)]
+    return pairs(groups(connection, where, [test["quantity"]], sides, columns))
+
+
+def judge_ratio(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+    """Speed of b over speed of a, in each case that has both."""
+    findings = []
+    for a, b in _sides(connection, _chosen(where, test, needs), test):
+        found, _ = measured(a, b)
+        if found.low is not None and found.high is not None:
+            what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
+            ends = (found.value, found.low, found.high)
+            findings.append(_judged(test, ends, _place([a, b]), what))
+    return findings, "" if findings else _lacks(connection, where, test, needs)
+
+
+def _name(side: Mapping[str, Any]) -> str:
+    return " ".join(str(value) for value in side.values())
+
+
+def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+    """One quantity as a part of another in the same repeat."""
+    chosen = _chosen(where, test, needs)
+    found = store.rows(
+        connection,
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
+        SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern, p.scale,
+            p.method, p.mode, p.variant, list(p.value / w.value) AS parts
+        FROM c p JOIN c w ON p.session = w.session AND p.run = w.run AND p.repeat = w.repeat
+        WHERE p.quantity = ? AND w.quantity = ? AND w.value > 0 AND p.value > 0
+        GROUP BY ALL ORDER BY ALL""",
+        [*chosen.values, test["part"], test["of"]],
+    )
+    findings = []
+    for row in found:
+        ends = interval.median_interval(row["parts"])
+        if ends:
+            there = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
+            call = ":".join(filter(None, (row["method"], row["mode"])))
+            about = ", ".join(filter(None, (row["pattern"], row["scale"], call, row["variant"])))
+            text = f"{there}, {about}, {row['processes']} processes"
+            what = f"{test['part']} of {test['of']}:"
+            three = (statistics.median(row["parts"]), *ends)
+            place = Place(text, row["processes"], row["cores"])
+            findings.append(_judged(test, three, place, what))
+    return findings, "" if findings else _lacks(connection, where, test, needs)
+
+
+def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+    """The exponent of a quantity (with a and b: of the speed ratio a/b) in a size."""
+    chosen = _chosen(where, test, needs)
+    along = test["along"]
+    size = (
+        f'"{along}"'
+        if along in store.SCHEMA
+        else f"regexp_extract(variant, '(?:^|, ){along}=([^,]*)', 1)"
+    )
+    columns = case_columns([along, *test.get("a", {})], ":" in str(test.get("a", {}).get("method")))
+    sides = [keys_condition(test[name]) for name in ("a", "b") if name in test] or [("true", [])]
+    points: dict[tuple[Any, ...], dict[float, dict[int, tuple[Group, list[float]]]]] = {}
+    sized = chosen.also(f"TRY_CAST({size} AS DOUBLE) > 0")
+    for value in connection.execute(
+        f"SELECT DISTINCT CAST({size} AS DOUBLE) FROM records WHERE {sized.sql} ORDER BY 1",
+        sized.values,
+    ).fetchall():
+        at = sized.also(f"CAST({size} AS DOUBLE) = ?", value[0])
+        for group in groups(connection, at, [test["quantity"]], sides, columns):
+            samples = [v for values in group.runs.values() for v in values]
+            if len(samples) >= needs["samples"]:
+                of = points.setdefault(group.case, {}).setdefault(value[0], {})
+                of[group.side] = (group, samples)
+    findings = []
+    for by_size in points.values():
+        full = {x: of for x, of in by_size.items() if len(of) == len(sides)}
+        if len(full) < FEWEST_POINTS or max(full) / min(full) < LEAST_SPAN:
+            continue
+        if along == "processes" and max(full) < needs["processes"]:
+            continue
+        slopes = _slopes([(x, [of[i][1] for i in range(len(sides))]) for x, of in full.items()])
+        low, high = np.quantile(slopes, [0.025, 0.975])
+        place = _place([group for of in full.values() for group, _ in of.values()])
+        what = f"exponent of {test['quantity']} in {along}:"
+        ends = (float(np.median(slopes)), float(low), float(high))
+        findings.append(_judged(test, ends, place, what))
+    lacks = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
+    first = _lacks(connection, where, test, needs)
+    return findings, "" if findings else (first if "runs of" in first else f"{lacks}; {first}")
+
+
+def _slopes(points: Sequence[tuple[float, list[list[float]]]]) -> Any:
+    """Bootstrap slopes of log(y) over log(x), by least squares; with two samples at each x, y is
+    their ratio."""
+    generator = np.random.default_rng(interval.SEED)
+    x = np.log([size for size, _ in points])
+    draws = []
+    for _, samples in points:
+        logs = [
+            np.log(interval.medians(np.sort(s), REDRAWS, generator, interval.ONE)) for s in samples
+        ]
+        draws.append(logs[0] - logs[1] if len(logs) == 2 else logs[0])
+    centred = x - x.mean()
+    return centred @ np.array(draws) / (centred @ centred)
+
+
+def _published(test: Test) -> str:
+    """The published ratio, or number, of a test that names one."""
+    if "published" not in test:
+        return ""
+    numbers = [n for n in references.published() if n.id == test["published"]]
+    if numbers[0].quantity == "speed_ratio" and "b" in test:  # printed as a ratio
+        numbers = [n for n in numbers if n.parameters.items() <= test["b"].items()] or numbers[:1]
+    if not ("a" in test and "b" in test) or len(numbers) < 2:
+        first = numbers[0]
+        high = f" to {first.high:g}" if first.high else ""
+        return f"{first.value:g}{high} ({first.system}; {first.conditions})"
+    values = []
+    for name in ("b", "a"):
+        keys = test[name]
+        fits = [n for n in numbers if all(_said(n, key) == keys[key] for key in keys)]
+        if not fits:
+            return ""
+        values.append(fits[0].value)
+    value = values[0] / values[1] if numbers[0].unit != "s" else values[1] / values[0]
+    return f"{value:.3g} ({numbers[0].system}; {numbers[0].conditions})"
+
+
+def _said(number: references.Published, key: str) -> Any:
+    return number.run.get(key, number.parameters.get(key))
+
+
+class Kind(NamedTuple):
+    needs: tuple[str, ...]
+    judge: Callable[[Any, Where, Test, Mapping[str, Any]], Found]
+
+
+KINDS = {
+    "ratio": Kind(("quantity", "a", "b"), judge_ratio),
+    "share": Kind(("part", "of"), judge_share),
+    "growth": Kind(("quantity", "along"), judge_growth),
+}

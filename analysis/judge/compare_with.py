@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons with what is no run: the practical peak, a site's reference, a publication
+(analysis/judge/published.py)."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from typing import Any
+
+from ..errors import NothingFoundError
+from ..store import database as store
+from ..store.database import Where
+from . import published as beside
+from . import references
+from .interval import median_interval, paired_ratio
+from .sides import CASE, condition
+
+Row = dict[str, Any]
+
+PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
+        "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
+REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
+             "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
+COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": beside.COLUMNS}
+
+
+def _chosen(connection: Any, where: Where, args: argparse.Namespace) -> Where:
+    """The runs that A names. Raises NothingFoundError where there are none."""
+    sql, values = condition(connection, args.by, args.a)
+    return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
+
+
+def _some(rows: list[Row], args: argparse.Namespace, what: str) -> list[Row]:
+    if not rows:
+        fits = store.fitting(getattr(args, "where", []))  # the report has no --where
+        raise NothingFoundError(f"no run of {args.a!r} (--by {args.by}){fits} has {what}")
+    return rows
+
+
+def with_peak(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Each case's part of what a file per process reached between its own repeats."""
+    chosen = _chosen(connection, where, args)
+    case = ", ".join(f'"{name}"' for name in CASE)
+    found = store.rows(
+        connection,
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
+        SELECT {", ".join(f'v."{name}"' for name in CASE)}, v.quantity,
+            list(v.value) AS found, list(p.value) AS peaks, any_value(v.document) AS document
+        FROM c v JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat
+            AND p.quantity = 'ceiling_fpp_' || replace(v.quantity, '_bw', '')
+        WHERE v.quantity IN ('write_bw', 'read_bw')
+        GROUP BY ALL ORDER BY {case}, quantity DESC""",
+        chosen.values,
+    )
+    rows = []
+    for row in found:
+        values, peaks, document = row.pop("found"), row.pop("peaks"), row.pop("document")
+        part = paired_ratio(list(zip(peaks, values, strict=True)))
+        rows.append({
+            **row, "value": statistics.median(values), "peak": statistics.median(peaks),
+            "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
+            "samples": part.new_count, "document": document,
+        })  # fmt: skip
+    return _some(rows, args, "measured its ceilings")
+
+
+def with_reference(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Each case beside what references/sites/SYSTEM.yaml expects of it."""
+    chosen = _chosen(connection, where, args)
+    found = store.rows(
+        connection,
+        f"""SELECT system, partition, stack, "case" AS test, processes, fsync, hints, quantity,
+            list(value) AS found, any_value(document) AS document
+        FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw')
+        GROUP BY ALL ORDER BY ALL""",
+        chosen.values,
+    )
+    rows = []
+    for row in found:
+        key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))
+        expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
+        if expected:
+            rows.append(_beside_reference(row, expected, args.fail_slower))
+    return _some(rows, args, "a reference in references/sites; see python -m analysis learn")
+
+
+def _beside_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
+    values = row["found"]
+    middle = statistics.median(values)
+    ends = median_interval(values)
+    verdict = "too few samples"
+    if ends:
+        verdict = "no difference seen"
+        if ends[1] < expected.low:
+            verdict = "slower"
+        elif ends[0] > expected.high:
+            verdict = "faster"
+    row = {name: value for name, value in row.items() if name != "found"} | {
+        "value": middle, "reference": expected.value, "bound_low": expected.low,
+        "bound_high": expected.high, "unit": expected.unit, "ratio": middle / expected.value,
+        "low": ends[0] / expected.value if ends else None,
+        "high": ends[1] / expected.value if ends else None,
+        "samples": len(values), "verdict": verdict,
+    }  # fmt: skip
+    if allowed is not None:
+        row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed
+    return row
+
+
+def with_published(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+    """Published numbers beside runs of the same pattern and method."""
+    rows = beside.published(connection, _chosen(connection, where, args))
+    return _some(rows, args, "a published number beside it")
+
+
+TABLES = {"peak": with_peak, "reference": with_reference, "published": with_published}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Published numbers beside runs: the conditions of both, and what is unlike in them.
+
+No machine here is theirs, so there is never a verdict. A ratio is given only where the run is of
+the published size (scale and processes): a laptop's seconds over those of 1.2 TB say nothing. What
+can be compared at any size is the shape of a table: each number as a part of the best in it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from ..store import database as store
+from ..store.database import Where
+from . import references
+from .references import Published
+
+Row = dict[str, Any]
+
+COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "unit", "ratio",
+           "ours_of_best", "published_of_best", "our_conditions", "published_conditions", "unlike",
+           "source", "verdict")  # fmt: skip
+
+UNLIKE = "unlike conditions"
+
+# Parameters of a published table that are parameters of a test too: they choose runs.
+_CHOOSING = ("layout", "hint_set")
+# How a run is a published number's in all but the machine. Those of its size must be stated.
+_SIZE = {"scale": "scale", "processes": "processes"}
+_LIKE = {**_SIZE, "fs_type": "file system"}
+
+
+def published(connection: Any, chosen: Where) -> list[Row]:
+    """Each run that `chosen` lets pass beside the numbers of its pattern and method: those of its
+    own size, or the one with the nearest number of processes."""
+    found: dict[tuple[Any, ...], list[tuple[Published, Row]]] = defaultdict(list)
+    for number in references.published():
+        if "pattern" in number.run and "method" in number.run:
+            for ours in _ours(connection, chosen, number):
+                case = tuple(ours[name] for name in _CASE)
+                which = tuple(str(number.parameters.get(name)) for name in _CHOOSING)
+                found[number.id, number.quantity, which, number.run["method"], case].append(
+                    (number, ours)
+                )
+    rows = [_row(number, ours) for of in found.values() for number, ours in _nearest(of)]
+    _add_parts(rows)
+    return rows
+
+
+_CASE = ("system", "fs", "fs_type", "stack", "mode", "processes", "scale", "variant",
+         "payload_bytes", "caches")  # fmt: skip
+
+
+def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
+    """Our runs that a published number can stand beside, by place and size."""
+    method, _, mode = number.run["method"].partition(":")
+    where = chosen.key("pattern", [number.run["pattern"]]).key("method", [method])
+    where = where.key("quantity", [number.quantity])
+    if mode:
+        where = where.key("mode", [mode])
+    if "test" in number.run:
+        where = where.key("test", [number.run["test"]])
+    for name in _CHOOSING:
+        if name in number.parameters:
+            where = where.key(name, [number.parameters[name]])
+    return store.rows(
+        connection,
+        f"""SELECT {", ".join(_CASE)}, list(value) AS found, any_value(unit) AS unit,
+            any_value(document) AS document
+        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
+        where.values,
+    )
+
+
+def _of_size(number: Published, ours: Row) -> bool:
+    return all(number.run.get(name) == ours[name] for name in _SIZE)
+
+
+def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published, Row]]:
+    """Of one run beside the rows of one table: those of its size, else the nearest one."""
+
+    def distance(pair: tuple[Published, Row]) -> float:
+        theirs = pair[0].run.get("processes")
+        return abs(math.log(theirs / pair[1]["processes"])) if theirs else math.inf
+
+    return [pair for pair in pairs if _of_size(*pair)] or [min(pairs, key=distance)]
+
+
+def _unlike(number: Published, ours: Row) -> str:
+    """What is not the same, in words: ours, and theirs in brackets."""
+    parts = ["the machine"]
+    for name, words in _LIKE.items():
+        theirs = number.run.get(name)
+        if theirs is None and name in _SIZE:
+            parts.append(f"{words} {ours[name]} (not stated)")
+        elif theirs is not None and theirs != ours[name]:
+            parts.append(f"{words} {ours[name]} ({theirs})")
+    return "; ".join(parts)
+
+
+def _row(number: Published, ours: Row) -> Row:
+    values = ours["found"]
+    middle = statistics.median(values)
+    theirs = number.mib_s if ours["unit"] == "MiB/s" and number.mib_s else number.value
+    faster = theirs / middle if ours["unit"] == "s" else middle / theirs
+    our_text = (
+        f"{ours['system']}, {ours['fs']} ({ours['fs_type']}), {ours['stack']}, "
+        f"{ours['processes']} processes, {ours['scale']}, {ours['payload_bytes'] / 2**30:.3g} GiB, "
+        f"n={len(values)}"
+    )
+    processes = number.run.get("processes")
+    their_text = f"{number.system}, {f'{processes} processes, ' if processes else ''}"
+    return {
+        "pattern": number.run["pattern"],
+        "method": number.run["method"],
+        "parameters": ", ".join(f"{k}={v}" for k, v in number.parameters.items()),
+        "quantity": number.quantity,
+        "ours": middle,
+        "published": theirs,
+        "unit": ours["unit"],
+        "ratio": faster if _of_size(number, ours) else None,
+        "ours_of_best": None,
+        "published_of_best": None,
+        "our_conditions": our_text,
+        "published_conditions": their_text + number.conditions,
+        "unlike": _unlike(number, ours),
+        "source": number.source,
+        "tag": number.tag,
+        "verdict": UNLIKE,
+        "samples": len(values),
+        "document": ours["document"],
+        "place": our_text.rpartition(", n=")[0],
+        "table": number.id,
+    }
+
+
+def _add_parts(rows: Sequence[Row]) -> None:
+    """Each number as a part of the best of its table, ours of ours and theirs of theirs: where runs
+    of ours stand beside two rows of it or more, each run beside a row of its own."""
+    tables: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["parameters"]:
+            tables[row["table"], row["quantity"], row["place"]].append(row)
+    for of in tables.values():
+        shown = {(row["method"], row["parameters"]) for row in of}
+        documents = {row["document"] for row in of}
+        if len(of) < 2 or not len(shown) == len(documents) == len(of):
+            continue
+        for who in ("ours", "published"):
+            speeds = [1 / r[who] if r["unit"] == "s" else r[who] for r in of]
+            for row, speed in zip(of, speeds, strict=True):
+                row[f"{who}_of_best"] = speed / max(speeds)

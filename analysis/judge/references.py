@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The reference data: published numbers, and what a site's own history expects."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge import paths
+
+# ReFrame tests import this module: where a site has no file, they shall not wait for the libraries.
+if TYPE_CHECKING:
+    from .yamlfile import YamlFile
+
+FOLDER = paths.data("references")
+# A centre may keep its own expectations outside of the checkout.
+SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
+
+# Columns of published numbers that describe a run of ours; all others are a test's parameters.
+_OF_RUN = ("fs_type", "test", "pattern", "method", "scale", "processes", "quantity")
+_NO_PARAMETER = ("value", "high", *_OF_RUN)
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published number. `value` in `unit`, to `high` where a range is printed; `run` says which
+    runs of ours it is about, `parameters` what else its table said."""
+
+    id: str
+    source: str
+    tag: str
+    system: str
+    conditions: str
+    quantity: str
+    unit: str
+    value: float
+    high: float | None
+    run: dict[str, Any]
+    parameters: dict[str, Any]
+    line: int
+
+    @property
+    def mib_s(self) -> float | None:
+        """As MiB/s, where it is a bandwidth."""
+        factor = _MIB.get(self.unit)
+        return self.value * factor if factor else None
+
+
+_MIB = {"MiB/s": 1.0, "MB/s": 1e6 / 2**20, "GB/s": 1e9 / 2**20, "Gbit/s": 1e9 / 8 / 2**20}
+
+
+@functools.cache
+def published(folder: Path = FOLDER) -> list[Published]:
+    """All published numbers. Raises ReferenceFileError, with the line, for a mistake."""
+    from .yamlfile import YamlFile
+
+    file = YamlFile(folder / "published.yaml", FOLDER / "published.schema.json")
+    numbers: list[Published] = []
+    seen: set[str] = set()
+    for index, group in enumerate(file.data["numbers"]):
+        where: list[str | int] = ["numbers", index]
+        if group["id"] in seen:
+            raise file.error([*where, "id"], f"{group['id']!r} stands twice")
+        seen.add(group["id"])
+        if group["source"] not in file.data["sources"]:
+            raise file.error([*where, "source"], f"{group['source']!r} is not among `sources`")
+        if ("quantity" in group) == ("quantity" in group["columns"]):
+            raise file.error(
+                [*where, "columns"], "expected `quantity` once, for all or as a column"
+            )
+        for number, row in enumerate(group["rows"]):
+            numbers.append(_number(file, [*where, "rows", number], group, row))
+    return numbers
+
+
+def _number(file: YamlFile, where: list[Any], group: dict[str, Any], row: list[Any]) -> Published:
+    columns = group["columns"]
+    if len(row) != len(columns):
+        raise file.error(
+            where, f"expected {len(columns)} values ({', '.join(columns)}), found {row}"
+        )
+    cells = dict(zip(columns, row, strict=True))
+    for name in ("value", "high"):
+        value = cells.get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise file.error(where, f"{name}: expected a number above zero, found {value!r}")
+    everything = {**group, **cells}
+    return Published(
+        id=group["id"],
+        source=file.data["sources"][group["source"]],
+        tag=group["tag"],
+        system=group["system"],
+        conditions=group["conditions"],
+        quantity=everything["quantity"],
+        unit=group["unit"],
+        value=float(cells["value"]),
+        high=float(cells["high"]) if "high" in cells else None,
+        run={name: everything[name] for name in _OF_RUN if name in everything},
+        parameters={name: v for name, v in cells.items() if name not in _NO_PARAMETER},
+        line=file.line(where),
+    )
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a site expects of one performance variable of one case."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    samples: int
+
+
+Key = tuple[str, str, str, int, bool, str]  # partition, stack, test, processes, fsync, hints
+
+
+def site_file(system: str, folder: Path = SITES) -> Path:
+    return folder / "sites" / f"{system}.yaml"
+
+
+@functools.cache
+def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expected]]:
+    """What a site expects, by case and performance variable; empty where it has no file.
+
+    Raises ReferenceFileError, with the line, for a file with a mistake.
+    """
+    path = site_file(system, folder)
+    if not path.exists():
+        return {}
+    from .yamlfile import YamlFile
+
+    file = YamlFile(path, FOLDER / "site.schema.json")
+    if file.data["system"] != system:
+        raise file.error(["system"], f"expected {system!r}, found {file.data['system']!r}")
+    expected: dict[Key, dict[str, Expected]] = {}
+    for index, entry in enumerate(file.data["references"]):
+        case = entry["case"]
+        key = (
+            case["partition"], case["stack"], case["test"], case["processes"],
+            case.get("fsync", True), case.get("hints", ""),
+        )  # fmt: skip
+        if key in expected:
+            raise file.error(["references", index], "this case stands twice")
+        values = {name: Expected(**value) for name, value in entry["values"].items()}
+        for name, value in values.items():
+            if not value.low <= value.value <= value.high:
+                where = ["references", index, "values", name]
+                raise file.error(where, f"{name}: expected low <= value <= high")
+        expected[key] = values
+    return expected
+
+
+def for_reframe(
+    system: str, partition: str, key: Key, folder: Path = SITES
+) -> dict[str, dict[str, tuple[float, float, float | None, str]]]:
+    """A test's `reference`, as ReFrame takes it; empty where the site expects nothing of it.
+
+    A bandwidth may be as high as it likes, and a time as low: only what is too slow fails.
+    """
+    values = site(system, folder).get(key, {})
+    entries: dict[str, tuple[float, float, float | None, str]] = {}
+    for name, expected in values.items():
+        low, high = (bound / expected.value - 1 for bound in (expected.low, expected.high))
+        entries[name] = (
+            (expected.value, -1.0, high, expected.unit)
+            if expected.unit == "s"
+            else (expected.value, low, None, expected.unit)
+        )
+    return {f"{system}:{partition}": entries} if entries else {}

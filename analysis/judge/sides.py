@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two sides of a comparison: which runs are A, which are B, and what must be equal in both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from ..store import database as store
+from ..store.database import SCHEMA, Where
+
+if TYPE_CHECKING:
+    import duckdb
+
+# What tells one case from another. A comparison leaves out what it compares by.
+CASE = (
+    "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
+    "processes", "fsync", "buffer",
+)  # fmt: skip
+
+CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The values of one case on one side: those of each run, by (session, ReFrame's repeat)."""
+
+    case: tuple[Any, ...]
+    side: int
+    quantity: str
+    unit: str
+    runs: dict[tuple[str, int], tuple[float, ...]]
+    about: dict[str, Any]
+
+
+def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
+    """`last`, `last~1` (the one before), or the first letters of a session's name."""
+    match = re.fullmatch(r"last(?:~(\d+))?", word)
+    if not match:
+        return "starts_with(session, ?)", [word]
+    known = connection.execute(
+        f"SELECT session FROM records WHERE {store.GOOD} GROUP BY session "
+        "ORDER BY max(started) DESC LIMIT 1 OFFSET ?",
+        [int(match[1] or 0)],
+    ).fetchone()
+    if not known:
+        raise UsageError(f"{word}: the store has not so many sessions")
+    return "session = ?", [known[0]]
+
+
+def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:
+    """A day, or `FIRST..LAST`, both included; as UTC."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?", word)
+    if not match:
+        raise UsageError(f"{word}: expected a date as 2026-11-20, or 2026-11-01..2026-11-20")
+    for text in filter(None, match.groups()):
+        try:
+            date.fromisoformat(text)
+        except ValueError as error:
+            raise UsageError(f"{word}: expected a date: {error}") from None
+    day = "CAST(started AS DATE)"
+    return f"{day} BETWEEN CAST(? AS DATE) AND CAST(? AS DATE)", [match[1], match[2] or match[1]]
+
+
+def method_condition(_: Any, word: str) -> tuple[str, list[Any]]:
+    """`mpiio:collective`, or `mpiio` in any mode."""
+    return (f"{CALL} = ?" if ":" in word else "method = ?"), [word]
+
+
+def hints_condition(_: Any, word: str) -> tuple[str, list[Any]]:
+    """`none`, or `K=V K=V` in any order."""
+    words = [] if word == "none" else word.split()
+    return "hints = ?", [" ".join(sorted(words))]
+
+
+def _column(name: str) -> Callable[[Any, str], tuple[str, list[Any]]]:
+    return lambda _, word: (f'CAST("{name}" AS VARCHAR) = ?', [word])
+
+
+_CONDITIONS: dict[str, Callable[[Any, str], tuple[str, list[Any]]]] = {
+    "session": session_condition,
+    "date": date_condition,
+    "method": method_condition,
+    "hints": hints_condition,
+}
+WAYS = ("session", "stack", "method", "hints", "fs", "date")
+
+
+Side = tuple[str, list[Any]]  # which runs, as SQL with its values
+
+
+def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
+    """Which runs `word` means when one compares by `by`."""
+    if by in _CONDITIONS:
+        return _CONDITIONS[by](connection, word)
+    if by in SCHEMA:
+        return _column(by)(connection, word)
+    if not re.fullmatch(r"\w+", by):
+        raise UsageError(f"--by {by}: expected {', '.join(WAYS)}, or the name of a parameter")
+    return keys_condition({by: word})
+
+
+def keys_condition(keys: Mapping[str, Any]) -> Side:
+    """Runs by several keys at once; `method` may hold the mode too."""
+    where = Where("true")
+    for key, value in keys.items():
+        if key == "method":
+            where = where.also(*_flat(method_condition(None, value)))
+        else:
+            where = where.key(key, [str(value)])
+    return where.sql, where.values
+
+
+def _flat(side: Side) -> tuple[Any, ...]:
+    return (side[0], *side[1])
+
+
+# Columns that a parameter changes besides the hints: reserved I/O processes are processes too, and
+# collective metadata is a mode.
+_IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",)}
+
+
+def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
+    """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
+    too."""
+    parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
+    left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
+    left_out |= {column for key in parameters for column in _IMPLIED.get(key, ())}
+    variant = "variant"
+    for key in parameters:
+        variant = f"regexp_replace({variant}, '(^|, ){key}=[^,]*', '')"
+    columns = {name: f'"{name}"' for name in CASE} | {"variant": f"ltrim({variant}, ', ')"}
+    return ["''" if name in left_out else columns[name] for name in CASE]
+
+
+def groups(
+    connection: duckdb.DuckDBPyConnection,
+    where: Where,
+    quantities: Sequence[str],
+    sides: Sequence[Side],
+    columns: Sequence[str],
+) -> list[Group]:
+    """The values of all cases that `where` lets pass, for each side that has them."""
+    tests: list[str] = []
+    values: list[Any] = []
+    for sql, given in sides:
+        tests.append(f"WHEN {sql} THEN '{len(tests)}'")
+        values += given
+    names = ", ".join(f"c{i}" for i in range(len(columns)))
+    case = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(columns))
+    marks = ", ".join("?" for _ in quantities)
+    sql = f"""
+        WITH chosen AS (
+            SELECT CASE {" ".join(tests)} END AS side, {case}, quantity, unit, value,
+                session, run, repeat_no, processes AS n, cores, fs_type, caches, document,
+                started
+            FROM records WHERE {where.sql} AND quantity IN ({marks}) AND NOT is_peak
+        )
+        SELECT side, {names}, quantity, any_value(unit) AS unit, session, repeat_no,
+            list(value) AS found, any_value(n) AS n, any_value(cores) AS cores,
+            any_value(fs_type) AS fs_type, any_value(caches) AS caches,
+            any_value(document) AS document, max(started) AS started
+        FROM chosen WHERE side IS NOT NULL
+        GROUP BY side, {names}, quantity, session, run, repeat_no
+        ORDER BY started, session, run
+    """
+    made: dict[tuple[Any, ...], Group] = {}
+    for row in connection.execute(sql, [*values, *where.values, *quantities]).fetchall():
+        side, *rest = row
+        fields, (quantity, unit, session, repeat, found, *about) = (
+            rest[: len(columns)],
+            rest[len(columns) :],
+        )
+        key = (side, *fields, quantity)
+        names_of = ("processes", "cores", "fs_type", "caches", "document", "started")
+        group = made.setdefault(
+            key,
+            Group(
+                tuple(fields), int(side), quantity, unit, {},
+                dict(zip(names_of, about, strict=True)),
+            ),
+        )  # fmt: skip
+        run = (session, repeat)
+        group.runs[run] = (*group.runs.get(run, ()), *found)
+    return list(made.values())

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The byte ledger of one run: what was to be moved, what each layer moved, and what the files hold.
+
+Pure: from a result document (docs/result-format.md) and a Darshan log. Bytes everywhere; sums over
+all repeats and processes of the run. The ceilings' files are no part of it.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ..darshan.log import FileTrace, Log
+from ..session.model import DIRECTIONS, Direction
+from .phases import BYTES, Phase, divide
+
+Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
+
+# The name that kernels/driver/ceilings.c gives its files.
+CEILINGS = "iogauge-ceiling"
+
+# Module -> the counters of its calls, by direction. In the order from the program down.
+CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
+    "H5D": {"write": ("WRITES",), "read": ("READS",)},
+    "PNETCDF_VAR": {
+        "write": ("INDEP_WRITES", "COLL_WRITES", "NB_WRITES"),
+        "read": ("INDEP_READS", "COLL_READS", "NB_READS"),
+    },
+    "MPI-IO": {
+        "write": ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
+        "read": ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
+    },
+    "STDIO": {"write": ("WRITES",), "read": ("READS",)},
+    "POSIX": {"write": ("WRITES",), "read": ("READS",)},
+}
+VARIABLES = ("H5D", "PNETCDF_VAR")
+# Modules whose name is not that of what they record.
+TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
+
+# A process that moved less than this part of an even share moved headers, not data.
+A_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One module in one direction. `sizes`: the commonest access sizes of the module with their
+    counts (Darshan counts reads and writes together). `processes`: how many moved data; None where
+    the log does not say."""
+
+    name: str
+    bytes: int
+    calls: int
+    collective: int
+    sizes: dict[int, int] = field(default_factory=dict)
+    histogram: dict[str, int] = field(default_factory=dict)
+    processes: int | None = None
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One direction of the run. `payload`: what the pattern hands over. `files`: what the files
+    held (for writing and reading alike: a file is written, then read, once in each repeat), of
+    which `otherwise` bytes are in files that no traced call wrote (text beside the data)."""
+
+    direction: Direction
+    repeats: int
+    payload: int
+    files: int | None
+    otherwise: int
+    layers: tuple[Layer, ...]
+
+    def layer(self, name: str) -> Layer | None:
+        return next((layer for layer in self.layers if layer.name == name), None)
+
+    @property
+    def posix(self) -> int:
+        found = self.layer("POSIX")
+        return found.bytes if found else 0
+
+    @property
+    def mpiio(self) -> int | None:
+        """None where the run made no MPI-IO calls in this direction."""
+        found = self.layer("MPI-IO")
+        return found.bytes if found and found.calls else None
+
+    @property
+    def amplification(self) -> float | None:
+        """Bytes at the POSIX layer for each byte of payload."""
+        return self.posix / self.payload if self.payload else None
+
+    @property
+    def format_overhead(self) -> int | None:
+        """What the files hold besides the payload."""
+        return None if self.files is None else self.files - self.payload
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """`hints`: of collective buffering, (asked, effective), each None where not given. `beside`:
+    bytes moved in files that are not the run's own. `all_read`: by POSIX calls, also by those that
+    prepare a write. `phases_from`: what of the trace told the phases, or why there are none."""
+
+    recorder: str
+    processes: int
+    sides: tuple[Side, ...]
+    partial: tuple[str, ...]
+    notes: tuple[str, ...]
+    hints: dict[str, tuple[str | None, str | None]]
+    all_read: int
+    beside: dict[str, int]
+    phases: tuple[Phase, ...] = ()
+    phases_from: str = ""
+
+    def side(self, direction: Direction) -> Side | None:
+        return next((side for side in self.sides if side.direction == direction), None)
+
+    def as_json(self) -> dict[str, Any]:
+        data = asdict(self)
+        for entry, side in zip(data["sides"], self.sides, strict=True):
+            entry["amplification"] = side.amplification
+            entry["format_overhead"] = side.format_overhead
+        return data
+
+
+def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
+    """The ledger of a run. `document`: a result document that says how the run ended well."""
+    own = _own(document)
+    payload_files = [file for file in log.files if own(_file_of(file))]
+    beside = [file for file in log.files if not own(_file_of(file))]
+    phases, phases_from = divide(document, log, own)
+    sides = [
+        side
+        for direction in DIRECTIONS
+        if (side := _side(document, log, payload_files, direction)) is not None
+    ]
+    return Ledger(
+        recorder=log.recorder,
+        processes=log.processes,
+        sides=tuple(sides),
+        partial=log.partial,
+        notes=log.notes,
+        hints=_hints(document),
+        all_read=sum(f.count("BYTES_READ") for f in payload_files if f.module == "POSIX"),
+        beside={f.path: f.count(*BYTES.values()) for f in beside if f.module == "POSIX"},
+        phases=phases,
+        phases_from=phases_from,
+    )
+
+
+def _plain(path: str) -> str:
+    """As the trace has it: without a file system's prefix (`ufs:`)."""
+    head, colon, tail = path.partition(":")
+    return os.path.normpath(tail if colon and "/" not in head and len(head) > 1 else path)
+
+
+def _file_of(file: FileTrace) -> str:
+    """Darshan's records of variables have `file:variable` as their name."""
+    return file.path.partition(":")[0] if file.module in VARIABLES else file.path
+
+
+def _own(document: dict[str, Any]) -> Callable[[str], bool]:
+    """Is a path one of the run's own files? All others are ceilings, and what libraries put beside.
+    The document lists at most some files; where it leaves any out, only the ceilings are told
+    apart."""
+    listed = {_plain(entry["path"]) for entry in document.get("files") or []}
+    if listed and document.get("file_count") == len(listed):
+        return listed.__contains__
+    return lambda path: not os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
+
+
+def _side(
+    document: dict[str, Any], log: Log, files: list[FileTrace], direction: Direction
+) -> Side | None:
+    repeats = sum(1 for sample in document["samples"] if sample.get(direction))
+    if not repeats:
+        return None
+    moved = document["verification"]["verdict"] != "nothing moved"
+    size = document.get("file_bytes")
+    return Side(
+        direction=direction,
+        repeats=repeats,
+        payload=document["payload"]["bytes"] * repeats if moved else 0,
+        files=None if size is None else (size * repeats if moved else 0),
+        otherwise=repeats * _otherwise(document, files) if moved else 0,
+        layers=tuple(
+            _layer(name, [file for file in files if file.module == name], direction)
+            for name in CALLS
+            if any(file.module == name for file in files)
+        ),
+    )
+
+
+def _otherwise(document: dict[str, Any], files: list[FileTrace]) -> int:
+    """Bytes in files that the POSIX layer did not write."""
+    written = {f.path for f in files if f.module == "POSIX" and f.count("BYTES_WRITTEN")}
+    listed = document.get("files") or []
+    if document.get("file_count") != len(listed):
+        # Of a cut list only those are known that are in it.
+        listed = [entry for entry in listed if _plain(entry["path"]) in {f.path for f in files}]
+    return sum(entry["bytes"] for entry in listed if _plain(entry["path"]) not in written)
+
+
+def _layer(name: str, files: list[FileTrace], direction: Direction) -> Layer:
+    sizes: Counter[int] = Counter()
+    histogram: Counter[str] = Counter()
+    word = f"SIZE_{direction.upper()}_"
+    for file in files:
+        sizes.update(file.sizes)
+        for counter, value in file.values.items():
+            if counter.startswith(word) and value > 0:
+                histogram[counter.removeprefix(word).removeprefix("AGG_")] += int(value)
+    calls = CALLS[name][direction]
+    return Layer(
+        name=name,
+        bytes=sum(file.count(BYTES[direction]) for file in files),
+        calls=sum(file.count(*calls) for file in files),
+        collective=sum(file.count(*(c for c in calls if c.startswith("COLL"))) for file in files),
+        sizes=dict(sizes.most_common(4)),
+        histogram=dict(histogram),
+        processes=_processes(files, direction),
+    )
+
+
+def _processes(files: list[FileTrace], direction: Direction) -> int | None:
+    """How many processes moved more than headers."""
+    by_rank: Counter[int] = Counter()
+    for file in files:
+        if not file.ranks and file.count(BYTES[direction]):
+            return None
+        for work in file.ranks:
+            by_rank[work.rank] += work.written if direction == "write" else work.read
+    total = by_rank.total()
+    least = A_SHARE * total / len(by_rank) if by_rank else 0
+    return sum(1 for moved in by_rank.values() if moved > least)
+
+
+def _hints(document: dict[str, Any]) -> dict[str, tuple[str | None, str | None]]:
+    """All hints that were asked for, and those of collective buffering that are in force."""
+    asked, used = document["asked"].get("hints") or {}, document["used"].get("hints") or {}
+    wanted = [*asked, *(k for k in used if k.startswith(("cb_", "romio_cb_", "romio_ds_")))]
+    return {key: (asked.get(key), used.get(key)) for key in dict.fromkeys(wanted)}

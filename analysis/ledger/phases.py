@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which phase of a run moved what at each layer: a trace's accesses held against the result
+document's spans. Pure.
+
+With each access (DXT) this is exact; a heat map tells only phases that are longer than its bins.
+Clocks: spans and traces are in Unix time. An access belongs to the last phase that had begun.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..darshan.log import Log
+from ..session.model import DIRECTIONS, Direction
+
+OUTSIDE = "between phases"
+MIXED = "not told apart"
+LAYERS = ("MPI-IO", "POSIX")
+# Heat maps have other names for them.
+HEAT = {"MPI-IO": "MPIIO", "POSIX": "POSIX"}
+HEAT_ORDER: tuple[Direction, ...] = ("read", "write")
+SLACK = 0.05  # seconds: how well the times of Darshan's runtime are known
+NEEDS = "needs -S dxt=true"
+BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
+
+Access = tuple[str, Direction, int, float]  # layer, direction, bytes, Unix time of its beginning
+
+
+@dataclass
+class Moved:
+    """Bytes in each direction, and the calls that moved them: None where the trace has no calls."""
+
+    bytes: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, 0))
+    calls: dict[Direction, int] | None = None
+
+    def add(self, direction: Direction, size: int, *, a_call: bool) -> None:
+        self.bytes[direction] += size
+        if a_call:
+            self.calls = self.calls or dict.fromkeys(DIRECTIONS, 0)
+            self.calls[direction] += 1
+
+
+@dataclass
+class Phase:
+    """A phase of all repeats and steps. `direction`: empty for what is in no phase. `seconds`: from
+    the first process's beginning to the last one's end."""
+
+    direction: str
+    name: str
+    seconds: float = 0.0
+    layers: dict[str, Moved] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return f"{self.direction}: {self.name}" if self.direction else self.name
+
+
+@dataclass(frozen=True)
+class Span:
+    begin: float
+    end: float
+    phase: Phase
+
+
+def divide(
+    document: dict[str, Any], log: Log, own: Callable[[str], bool]
+) -> tuple[tuple[Phase, ...], str]:
+    """The phases with what each moved, and what that was taken from; without phases, why there are
+    none. `own`: is this path a file of the run's own?"""
+    phases, spans = _spans(document)
+    if not spans:
+        return (), "no phases: the result document has no spans"
+    others = {name: Phase("", name) for name in (OUTSIDE, MIXED)}
+    start = {rank: log.start - lag for rank, lag in _lags(log, spans, own).items()}
+    if log.segments:
+        source = _accesses(log, spans, own, start, others[OUTSIDE])
+    elif log.heat:
+        source = _bins(log, spans, min(start.values(), default=log.start), others)
+    else:
+        return (), f"no phases: the trace has no times of accesses: {NEEDS}"
+    if not any(phase.layers for phase in phases):
+        return (), f"no phases: {source}: {NEEDS}"
+    if others[MIXED].layers:
+        source += f"; the rest {NEEDS}"
+    return (*phases, *(phase for phase in others.values() if phase.layers)), source
+
+
+def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
+    """In the order of time. Documents of before 2026-11-21, and the real ior's, have none."""
+    phases: dict[tuple[str, str], Phase] = {}
+    spans: list[Span] = []
+    for sample in document["samples"]:
+        for direction in DIRECTIONS:
+            for entry in (sample.get(direction) or {}).get("spans") or []:
+                name = entry["phase"]
+                phase = phases.setdefault((direction, name), Phase(direction, name))
+                phase.seconds += entry["end"] - entry["begin"]
+                spans.append(Span(entry["begin"], entry["end"], phase))
+    return list(phases.values()), sorted(spans, key=lambda span: span.begin)
+
+
+def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, float]:
+    """How much the start that Darshan's runtime writes down is later than the zero of a process's
+    times: each clears all of its memory between the two. Every process closes its last file in a
+    phase, so the least lag is taken with which it does."""
+    end = max(span.end for span in spans)
+    found: dict[int, float] = {}
+    for file in log.files if log.by_runtime else ():
+        if file.module == "POSIX" and own(file.path):
+            for work in file.ranks:
+                lag = log.start + work.closed - end
+                found[work.rank] = max(found.get(work.rank, 0.0), lag)
+    return found
+
+
+def _accesses(
+    log: Log, spans: list[Span], own: Callable[[str], bool], start: dict[int, float], outside: Phase
+) -> str:
+    """Each access goes to the phase in which it began."""
+    begins = [span.begin for span in spans]
+    slack = SLACK if log.by_runtime else 0.0
+    kept = dict.fromkeys(DIRECTIONS, 0)
+    for layer, direction, size, when in _all_accesses(log, own, start):
+        at = bisect_right(begins, when) - 1
+        phase = spans[at].phase if at >= 0 and when <= spans[at].end + slack else outside
+        phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=True)
+        kept[direction] += size if layer == "POSIX" else 0
+    counted = {
+        direction: sum(
+            f.count(BYTES[direction]) for f in log.files if f.module == "POSIX" and own(f.path)
+        )
+        for direction in DIRECTIONS
+    }
+    lost = [f"{kept[d]} of {counted[d]} bytes of {d}" for d in DIRECTIONS if kept[d] != counted[d]]
+    known = f", whose times Darshan gives within {SLACK:g} s" if log.by_runtime else ""
+    return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
+
+
+def _all_accesses(
+    log: Log, own: Callable[[str], bool], start: dict[int, float]
+) -> Iterator[Access]:
+    for one in log.segments:
+        if own(one.path):
+            zero = start.get(one.rank, log.start)
+            for _, size, when, _ in one.writes:
+                yield one.module, "write", size, zero + when
+            for _, size, when, _ in one.reads:
+                yield one.module, "read", size, zero + when
+
+
+def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
+    """Bins that lie within one phase, with a bin to each side of them, are that phase's: processes
+    begin counting when they start, so one's bins may lie by some of a bin beside another's. A heat
+    map does not say of which file."""
+    width = 0.0
+    for layer in LAYERS:
+        heat = log.heat.get(HEAT[layer])
+        if heat is None:
+            continue
+        width = heat.bin_seconds
+        bins = max((len(one) for both in heat.ranks.values() for one in both), default=0)
+        for i in range(bins):
+            begin = start + i * width
+            phase = _phase_of_bin(spans, begin - width, begin + 2 * width, others)
+            for d, direction in enumerate(HEAT_ORDER):
+                size = sum(both[d][i] for both in heat.ranks.values() if i < len(both[d]))
+                if size:
+                    phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=False)
+    return f"the heat map, in bins of {width:g} s; bytes of all files"
+
+
+def _phase_of_bin(spans: list[Span], begin: float, end: float, others: dict[str, Phase]) -> Phase:
+    touched = [span for span in spans if span.begin < end and span.end > begin]
+    if not touched:
+        return others[OUTSIDE]
+    if len(touched) != 1 or touched[0].begin > begin or end > touched[0].end:
+        return others[MIXED]
+    return touched[0].phase

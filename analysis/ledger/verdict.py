@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does the ledger add up? Pure.
+
+Every byte that one layer moved and another did not must have a cause that the trace shows. The
+bounds are those of the cause itself, not a tolerance: sieving and collective buffering read or
+write at most all of the file for each process, and a header is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .ledger import VARIABLES, Ledger, Side, Verdict
+
+HEADER = 2**20  # bytes: no header of a file is larger
+PROBE = 64  # bytes: a library looks at the first few to learn a file's format
+HEADER_SHARE = 0.1  # of the payload, where there are very many small ones
+INT_LIMIT = 2**31  # Darshan's runtime has the size of one MPI-IO call in an int
+
+HOLES = "collective buffering holes"
+SIEVING = "data sieving read-modify-write"
+READ_SIEVING = "data sieving of reads"
+REWRITING = "header rewriting"
+REREADING = "header reading"
+PAST_END = "reads past the end of the file"
+ONCE = "metadata that several processes gave, written once"
+PADDING = "alignment padding"
+OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`wrong`: bytes without a cause."""
+
+    text: str
+    wrong: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {'; '.join(self.reasons)}" if self.reasons else self.verdict
+
+
+def judge(ledger: Ledger) -> Judgement:
+    """`unbalanced` first: no cause makes up for bytes that are missing. A log that lost something
+    can neither prove nor disprove, so it is `inconclusive`, whatever it says."""
+    if ledger.partial:
+        return Judgement("inconclusive", (f"the log is partial: {', '.join(ledger.partial)}",))
+    findings = [finding for side in ledger.sides for finding in _findings(ledger, side)]
+    wrong = tuple(finding.text for finding in findings if finding.wrong)
+    if wrong:
+        return Judgement("unbalanced", wrong)
+    causes = tuple(dict.fromkeys(finding.text for finding in findings))
+    return Judgement("explained" if causes else "balanced", causes)
+
+
+def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
+    yield from _missing(ledger, side)
+    yield from _format(ledger, side)
+    yield from _between(ledger, side)
+    if side.direction == "write":
+        yield from _holes(side)
+
+
+def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
+    """Payload that a layer did not see."""
+    verb = "written" if side.direction == "write" else "read"
+    if side.posix < side.payload:
+        text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
+        yield Finding(text, wrong=True)
+    for layer in side.layers:
+        if layer.name in VARIABLES and layer.calls and layer.bytes < side.payload:
+            text = f"{side.payload - layer.bytes} bytes of payload were not {verb} by {layer.title}"
+            yield Finding(f"{text} calls", wrong=True)
+    if side.mpiio is not None and side.mpiio < side.payload:
+        of_each = side.payload // (ledger.processes * side.repeats)
+        if of_each >= INT_LIMIT and side.posix >= side.payload:
+            yield Finding(OVERFLOW)
+        else:
+            text = f"{side.payload - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
+            yield Finding(text, wrong=True)
+
+
+def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
+    """What the program's side moved more than the files hold: headers more than once."""
+    top = side.posix if side.mpiio is None else side.mpiio
+    extra = top - (side.payload if side.files is None else max(side.files, side.payload))
+    if extra <= 0:
+        return
+    cause = REWRITING if side.direction == "write" else REREADING
+    readers = 1 if side.direction == "write" else ledger.processes
+    # Of very many small files, each header may be moved once more: it is most of the file.
+    headers = side.format_overhead or 0
+    most = max(HEADER_SHARE * side.payload, HEADER * side.repeats * readers, headers)
+    if side.payload and extra <= most:
+        yield Finding(f"{cause} ({extra} bytes)")
+    else:
+        text = f"{extra} bytes {side.direction} beyond what the files hold, too many for headers"
+        yield Finding(text, wrong=True)
+
+
+def _given_by_several(ledger: Ledger, side: Side) -> int:
+    """Most bytes that collective writes may have merged: what is no payload, from all processes but
+    one. (HDF5 without collective metadata: each process writes the same attributes.)"""
+    mpiio = side.layer("MPI-IO")
+    if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.payload:
+        return 0
+    return max(0, mpiio.bytes - side.payload) * (ledger.processes - 1) // ledger.processes
+
+
+def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
+    """From MPI-IO to POSIX."""
+    if side.mpiio is None:
+        return
+    extra = side.posix - side.mpiio
+    whole = (side.files or side.payload) * ledger.processes
+    if extra < 0:
+        text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
+        if side.posix >= side.payload and side.direction == "read":
+            # A library asks for a whole buffer of header; POSIX gives what the file has.
+            yield Finding(f"{PAST_END} ({-extra} bytes)")
+        elif -extra <= _given_by_several(ledger, side):
+            yield Finding(f"{ONCE} ({-extra} bytes)")
+        else:
+            yield Finding(text, wrong=True)
+    if extra <= 0:
+        return
+    if extra > whole + _rewritten(ledger):
+        text = f"{extra} bytes {side.direction} by POSIX beyond MPI-IO's: more than all of the file"
+        yield Finding(f"{text} for each process", wrong=True)
+    elif side.direction == "write":
+        yield _modified(ledger, side, extra)
+    else:
+        own = extra - _rewritten(ledger)
+        if 0 < own <= PROBE * ledger.processes * side.repeats:
+            yield Finding(f"{REREADING} ({own} bytes)")
+        elif own > 0:
+            yield Finding(f"{READ_SIEVING} ({own} bytes)")
+
+
+def _rewritten(ledger: Ledger) -> int:
+    """Bytes that were written back only because they lay between others: each was read before."""
+    side = ledger.side("write")
+    return 0 if side is None or side.mpiio is None else max(0, side.posix - side.mpiio)
+
+
+def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
+    """What MPI-IO writes beyond what it was given, it must have read before."""
+    read = ledger.side("read")
+    expected = (read.payload if read.mpiio is None else read.mpiio) if read else 0
+    before = ledger.all_read - expected
+    if 2 * before < extra:
+        text = f"{extra} bytes written by POSIX beyond MPI-IO's, without being read before"
+        return Finding(text, wrong=True)
+    layer = side.layer("MPI-IO")
+    asked, used = ledger.hints.get("romio_cb_write", (None, None))
+    collective = bool(layer and layer.collective) and (used or asked) != "disable"
+    return Finding(f"{HOLES if collective else SIEVING} ({extra} bytes)")
+
+
+def _holes(side: Side) -> Iterator[Finding]:
+    if side.files is None:
+        return
+    holes = side.files - side.otherwise - side.posix
+    if holes > 0 and side.posix >= side.payload:
+        yield Finding(f"{PADDING} ({holes} bytes)")

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands below the table: counts, reasons, peaks, caches, machine and versions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..session.model import CEILINGS, DIRECTIONS, Ceiling, Direction
+from ..session.peaks import Peak, Place, Source
+from ..session.rows import Row, Table
+from .words import NOTHING, bandwidth_text
+
+CACHES = {
+    "dropped": "cold: the page cache was emptied before reading",
+    "cached": "cached: some of the files' pages were in memory, so reads are not the disk's speed",
+    "memory": "memory: the file system is memory itself",
+}
+
+NAMED = 3  # cases that failed for the same reason and are named one by one
+
+
+@dataclass(frozen=True)
+class PeakGroup:
+    """The peaks of one place from one source, by ceiling and direction."""
+
+    place: Place
+    source: Source
+    peaks: dict[tuple[Ceiling, Direction], Peak]
+
+    @property
+    def name(self) -> str:
+        fsync = ", fsync" if self.place.fsync else ""
+        return f"{self.place.fs}, {self.place.stack}{fsync}"
+
+    @property
+    def origin(self) -> str:
+        """Which measurements, with how many processes."""
+        counts = sorted({peak.what.processes for peak in self.peaks.values()})
+        processes = " and ".join(str(n) for n in counts)
+        return f"{self.source}, {processes} process{'es' if counts[-1] > 1 else ''}"
+
+
+def counts_text(table: Table) -> str:
+    """The counts by outcome in one line; outcomes that did not occur are left out."""
+    counts = table.counts()
+    parts = [f"{counts['verified']} verified", f"{counts['failed']} failed"]
+    for name in ("not asked", "nothing moved", "skipped"):
+        if counts[name]:
+            shown = "not asked to verify" if name == "not asked" else name
+            shown = "moved nothing (null)" if name == "nothing moved" else shown
+            parts.append(f"{counts[name]} {shown}")
+    return ", ".join(parts)
+
+
+def failures(table: Table) -> list[tuple[str, str]]:
+    """(reason, the cases that failed for it), the most frequent first."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for row in table.ran:
+        if row.outcome == "failed":
+            cases[row.run.reason].append(f"{row.run.case} on {row.run.stack}")
+    found = []
+    for reason, names in sorted(cases.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        found.append((reason, "; ".join(names[:NAMED]) + more))
+    return found
+
+
+def skip_reasons(table: Table) -> list[tuple[str, int]]:
+    """Each reason for skipping with its number of tests, the most frequent first."""
+    return Counter(row.run.reason for row in table.skipped).most_common()
+
+
+def repeats_text(rows: Iterable[Row]) -> str:
+    """What the numbers are medians of."""
+    counts = sorted({len(row.samples) for row in rows if row.samples})
+    if not counts:
+        return "nothing was measured"
+    if counts == [1]:
+        return "one sample per row: no spread is known"
+    shown = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"medians of {shown} repeats, min-max over them"
+
+
+def scale_text(table: Table) -> str:
+    """The scale of the session; empty where the table's rows name theirs."""
+    scales = {row.run.scale for row in table.ran}
+    return f"scale {scales.pop()}" if len(scales) == 1 and "" not in scales else ""
+
+
+def caches_lines(table: Table) -> list[str]:
+    """For each file system what the reads were served from."""
+    words: dict[str, set[str]] = defaultdict(set)
+    for row in table.ran:
+        if row.run.result and row.run.result.caches:
+            words[f"{row.run.fs} ({row.run.result.fs_type})"].add(row.run.result.caches)
+    return [
+        f"{fs}: {'; '.join(CACHES.get(word, word) for word in sorted(found))}"
+        for fs, found in sorted(words.items())
+    ]
+
+
+def peak_groups(table: Table) -> list[PeakGroup]:
+    """The headline peaks, those of one place and source together."""
+    groups: dict[tuple[Place, Source], PeakGroup] = {}
+    for peak in table.peaks:
+        what = peak.what
+        group = groups.setdefault((what.place, what.source), PeakGroup(what.place, what.source, {}))
+        group.peaks[what.ceiling, what.direction] = peak
+    return list(groups.values())
+
+
+def peak_lines(table: Table) -> list[str]:
+    """One line per file system, stack and fsync: the two ceilings, write and read, MiB/s."""
+    lines = []
+    for group in peak_groups(table):
+        parts = []
+        for ceiling, name in zip(CEILINGS, ("file per process", "shared file"), strict=True):
+            values = [group.peaks.get((ceiling, direction)) for direction in DIRECTIONS]
+            if any(values):
+                shown = [bandwidth_text(p.bandwidth.median) if p else NOTHING for p in values]
+                parts.append(f"{name} {' / '.join(shown)}")
+        lines.append(f"{group.name}: {', '.join(parts)} ({group.origin})")
+    return lines
+
+
+def published_lines(table: Table) -> list[str]:
+    """What was published of a file system, from the site file: MB/s, with the source."""
+    found = {(row.run.fs, row.run.published_peak) for row in table.ran if row.run.published_peak}
+    return [f"published peak of {fs}: {text}" for fs, text in sorted(found)]
+
+
+def rate_lines(table: Table) -> list[str]:
+    """For each row with many small files: files a second, by operation."""
+    lines = []
+    for row in table.ran:
+        run = row.run
+        if row.rates:
+            rates = ", ".join(f"{name} {rate:.0f}" for name, rate in row.rates.items())
+            what = " ".join(word for word in (run.pattern, run.method, row.label) if word)
+            lines.append(f"{run.fs}, {run.stack}, {what}, {run.processes} processes: {rates}")
+    return lines
+
+
+def version_lines(table: Table) -> list[str]:
+    """The libraries of each stack, and the programs that measured."""
+    stacks: dict[str, set[str]] = defaultdict(set)
+    programs: set[str] = set()
+    for row in table.ran:
+        result = row.run.result
+        if result:
+            libraries = ", ".join(_library(k, v) for k, v in sorted(result.libraries.items()))
+            if libraries:  # the real `ior` does not know its own
+                stacks[row.run.stack].add(libraries)
+            programs.add(result.program)
+        if row.run.packages:
+            stacks[row.run.stack].add(f"{len(row.run.packages)} packages of Spack's (spack.lock)")
+    lines = [f"{stack}: {' | '.join(sorted(found))}" for stack, found in sorted(stacks.items())]
+    return [*lines, f"measured by {', '.join(sorted(programs))}"] if programs else lines
+
+
+def _library(name: str, version: str) -> str:
+    known = {"hdf5": "HDF5", "pnetcdf": "PnetCDF", "cgns": "CGNS", "mpi": "MPI"}
+    # MPICH calls itself "MPICH Version: 4.0".
+    return (
+        version.replace(" Version:", "") if name == "mpi" else f"{known.get(name, name)} {version}"
+    )
+
+
+def machine_text(table: Table) -> str:
+    """Where the session ran."""
+    session = table.session
+    results = [row.run.result for row in table.ran if row.run.result]
+    nodes = max((result.nodes for result in results), default=0)
+    kernels = sorted({result.kernel for result in results})
+    places = sorted({f"{row.run.system}:{row.run.partition}" for row in table.all_rows})
+    parts = [f"{', '.join(places)} on {session.host}"]
+    if nodes:
+        parts.append(f"{nodes} node{'s' if nodes > 1 else ''}")
+    return ", ".join([*parts, *kernels])
+
+
+def session_text(table: Table) -> str:
+    """When the session ran, how long, and by which harness."""
+    session = table.session
+    started = session.started.strftime("%Y-%m-%d %H:%M UTC")
+    return f"{started}, {session.seconds:.0f} s, {session.harness}"
+
+
+def footer_lines(table: Table) -> list[str]:
+    """The whole footer, for the terminal."""
+    scale = f"; {scale_text(table)}" if scale_text(table) else ""
+    lines = ["", f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
+    lines += [f"  failed: {names}: {reason}" for reason, names in failures(table)]
+    lines += [f"  skipped {count}: {reason}" for reason, count in skip_reasons(table)]
+    peaks = peak_lines(table)
+    if peaks:
+        lines += ["peaks, write / read MiB/s:", *(f"  {line}" for line in peaks)]
+    lines += published_lines(table)
+    rates = rate_lines(table)
+    if rates:
+        lines += ["files/s:", *(f"  {line}" for line in rates)]
+    lines += [f"reads from {line}" for line in caches_lines(table)]
+    lines += version_lines(table)
+    return [*lines, f"{machine_text(table)}; {session_text(table)}"]

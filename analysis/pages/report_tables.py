@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's tables: what the store says around one session."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..commands import claims
+from ..commands.learn import MIN_RUNS, bounds
+from ..errors import NothingFoundError
+from ..judge import compare_with
+from ..judge import published as beside
+from ..store import database as store
+from ..store.database import Where
+
+Row = dict[str, Any]
+
+MOST_SESSIONS = 30  # of the history
+MARGIN = 0.05  # as `learn` has it
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of the report. `links`: for a column, the column that holds the path of the file
+    behind its numbers. Without rows, `note` says what would bring some."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+    intro: str = ""
+    note: str = ""
+    links: dict[str, str] = field(default_factory=dict)
+    filters: tuple[str, ...] = ()
+
+
+CASE = '"system", "fs", "pattern", "scale", "method", "mode", "variant", "hints", "stack"'
+_CALLS = ("pattern", "fs", "stack", "method")
+
+
+def _current(session: str) -> Where:
+    """The good runs of the session that the report is about."""
+    return Where().also("session = ?", session).also("NOT is_peak AND verdict <> 'nothing moved'")
+
+
+def scaling(connection: Any, session: str) -> Section:
+    """Cases that the store has with two process counts or more, on the session's system."""
+    rows = store.rows(
+        connection,
+        f"""WITH s AS (SELECT DISTINCT system FROM records WHERE session = ?),
+        one AS (
+            SELECT {CASE}, processes, quantity, median(value) AS mib_s, min(value) AS low,
+                max(value) AS high, count(*) AS samples, arg_max(document, started) AS document
+            FROM records WHERE {store.GOOD} AND verdict = 'verified' AND NOT is_peak
+                AND quantity IN ('write_bw', 'read_bw') AND system IN (SELECT system FROM s)
+            GROUP BY {CASE}, processes, quantity)
+        SELECT *, mib_s / first_value(mib_s) OVER w AS speed_up,
+            processes / first_value(processes) OVER w AS ideal
+        FROM one WINDOW w AS (PARTITION BY {CASE}, quantity ORDER BY processes)
+        QUALIFY count(*) OVER (PARTITION BY {CASE}, quantity) > 1
+        ORDER BY {CASE}, quantity DESC, processes""",
+        [session],
+    )
+    return Section(
+        "scaling", "Scaling",
+        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity", "processes",
+         "mib_s", "low", "high", "speed_up", "ideal", "samples"),
+        rows,
+        "Medians over all runs of the store; low and high are its slowest and fastest repeat. "
+        "Speed-up is over the smallest number of processes.",
+        "needs one case at two or more numbers of processes: -S num_tasks=1, then 2, 4, ...",
+        {"mib_s": "document"}, _CALLS,
+    )  # fmt: skip
+
+
+def published(connection: Any, session: str) -> Section:
+    """The system's runs beside published numbers: layout x call, hints, and the rest."""
+    system = connection.execute(
+        "SELECT any_value(system) FROM records WHERE session = ?", [session]
+    ).fetchone()[0]
+    args = argparse.Namespace(a=system, by="system", fail_slower=None)
+    try:
+        rows = compare_with.with_published(connection, Where(), args)
+    except NothingFoundError:
+        rows = []
+    return Section(
+        "published", "Beside published numbers",
+        tuple(name for name in beside.COLUMNS if name != "verdict"), rows,
+        "Layout x call and hints of the 2011 tables, and what else was published for these "
+        "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
+        "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "
+        "published size. Of best: a number as a part of the best in its table, which can be "
+        "compared at any size.",
+        "needs runs of a pattern and method with published numbers, such as "
+        "-n 'RamsesShared.*hydro' -n RamsesHints",
+        {"ours": "document"}, ("pattern", "method", "quantity"),
+    )  # fmt: skip
+
+
+def efficiency(connection: Any, session: str) -> Section:
+    """Each case's part of the practical peak, with its interval."""
+    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    try:
+        rows = compare_with.with_peak(connection, Where(), args)
+    except NothingFoundError:
+        rows = []
+    return Section(
+        "efficiency", "Efficiency", compare_with.PEAK, rows,
+        "The part of what a file per process with large aligned POSIX transfers reached between "
+        "the repeats of the same job, with its 95 % interval where there are 6 repeats or more.",
+        "needs runs with --ceilings",
+        {"value": "document"}, _CALLS,
+    )  # fmt: skip
+
+
+SCORES = (
+    "apparent_bw", "direct_bw", "apparent_speedup", "durable_bw", "overlap", "queue_blocked",
+    "queue_peak", "queue_limit", "compute_seconds", "write_phase_drain",
+)  # fmt: skip
+
+
+def score_card(connection: Any, session: str) -> Section:
+    """What reserved I/O processes gave (PAIO): medians of all that they measured."""
+    rows = store.rows(
+        connection,
+        f"""SELECT pattern, scale, mode, variant, stack, fs, processes, quantity,
+            median(value) AS value, min(value) AS low, max(value) AS high, any_value(unit) AS unit,
+            count(*) AS samples, any_value(document) AS document
+        FROM records WHERE {_current(session).sql} AND method = 'ioserver'
+            AND list_contains(?, quantity)
+        GROUP BY ALL ORDER BY ALL""",
+        [session, list(SCORES)],
+    )
+    return Section(
+        "score_card", "I/O processes: score card",
+        ("pattern", "scale", "mode", "variant", "stack", "fs", "processes", "quantity", "value",
+         "low", "high", "unit", "samples"),
+        rows, "What the compute processes see, and what reaches the file system (PAIO).",
+        "needs runs of method ioserver", {"value": "document"}, ("pattern", "fs", "stack"),
+    )  # fmt: skip
+
+
+def ledger(connection: Any, session: str) -> Section:
+    """What the traces say that was moved."""
+    amounts = {
+        f"{way}_{name}": f"ledger_{way}_{quantity}"
+        for way in ("write", "read")
+        for name, quantity in (("amplification", "amplification"), ("payload_bytes", "payload"),
+                               ("posix_bytes", "posix_bytes"), ("posix_calls", "posix_calls"),
+                               ("processes", "posix_processes"))
+    }  # fmt: skip
+    columns = ", ".join(
+        f"max(value) FILTER (quantity = '{quantity}') AS {name}"
+        for name, quantity in amounts.items()
+    )
+    rows = store.rows(
+        connection,
+        f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
+            document, trace
+        FROM records WHERE session = ? AND ledger <> ''
+        GROUP BY ALL ORDER BY pattern, scale, method, mode, variant, stack, fs, processes""",
+        [session],
+    )
+    rows = [{**row, "behind": row["trace"] or row["document"]} for row in rows]
+    return Section(
+        "ledger", "Ledger of the traces",
+        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "ledger",
+         *amounts),
+        rows,
+        "Bytes of all repeats; amplification is bytes at POSIX over the payload; processes are "
+        "those that moved data.",
+        "needs traced runs (Darshan)",
+        {"ledger": "behind"} | dict.fromkeys(amounts, "behind"), _CALLS,
+    )  # fmt: skip
+
+
+def claim_table(connection: Any, session: str) -> Section:
+    """The claims of publications, judged by all runs of the session's system."""
+    system = Where().also("system IN (SELECT system FROM records WHERE session = ?)", session)
+    rows = claims.judge_all(connection, system, claims.load())
+    return Section(
+        "claims", "Claims of publications",
+        ("claim", "verdict", "says", "cases", "measured", "missing", "command"),
+        rows, "By all runs of this system in the store.", filters=("verdict",),
+    )  # fmt: skip
+
+
+def expected(connection: Any, session: str) -> Section:
+    """The session beside what references/sites expects."""
+    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    try:
+        rows = compare_with.with_reference(connection, Where(), args)
+    except NothingFoundError:
+        rows = []
+    return Section(
+        "expected", "Beside this system's references", compare_with.REFERENCE, rows, "",
+        "needs references/sites/SYSTEM.yaml, which python -m analysis learn SYSTEM writes from "
+        f"{MIN_RUNS} runs or more",
+        {"value": "document"}, ("stack", "verdict"),
+    )  # fmt: skip
+
+
+def history(connection: Any, session: str) -> Section:
+    """The run medians of each case, session by session; what fell below its own past is marked."""
+    rows = store.rows(
+        connection,
+        f"""WITH here AS (
+            SELECT DISTINCT system, "case", stack, processes, hints FROM records
+            WHERE {_current(session).sql}),
+        recent AS (
+            SELECT session FROM records WHERE started <=
+                (SELECT max(started) FROM records WHERE session = ?)
+            GROUP BY session ORDER BY max(started) DESC LIMIT {MOST_SESSIONS})
+        SELECT r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
+            r.variant, r.stack, r.processes, r.quantity, r."case" AS test,
+            median(r.value) AS mib_s, any_value(r.document) AS document
+        FROM records r JOIN here USING (system, "case", stack, processes, hints)
+        WHERE {store.GOOD} AND r.verdict = 'verified'
+            AND r.quantity IN ('write_bw', 'read_bw') AND r.session IN (FROM recent)
+        GROUP BY r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
+            r.variant, r.stack, r.processes, r.quantity, r."case", r.run
+        ORDER BY r.started""",
+        [session, session],
+    )
+    cases: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        cases[row["test"], row["stack"], row["processes"], row["quantity"]].append(row)
+    kept = [_marked(of) for of in cases.values() if len({row["session"] for row in of}) > 1]
+    return Section(
+        "history", "History",
+        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "quantity",
+         "started", "mib_s", "of_median", "verdict"),
+        [row for of in kept for row in of],
+        f"A run is marked as a regression where it is below the bound that {MIN_RUNS} or more runs "
+        "before it give (docs/analysis.md).",
+        "needs the same case in two or more sessions", {"mib_s": "document"},
+        (*_CALLS, "verdict"),
+    )  # fmt: skip
+
+
+def _marked(runs: list[Row]) -> list[Row]:
+    middle = statistics.median(row["mib_s"] for row in runs)
+    for index, row in enumerate(runs):
+        before = [earlier["mib_s"] for earlier in runs[:index]]
+        row["of_median"] = row["mib_s"] / middle
+        row["verdict"] = ""
+        if len(before) >= MIN_RUNS and row["mib_s"] < bounds(before, MARGIN)["low"]:
+            row["verdict"] = "regression"
+    return runs
+
+
+TABLES: tuple[Callable[[Any, str], Section], ...] = (
+    scaling, published, efficiency, score_card, ledger, claim_table, expected, history,
+)  # fmt: skip

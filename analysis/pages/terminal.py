@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The session as a table on the terminal; plain text when the output is not a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from ..session.model import DIRECTIONS, Direction
+from ..session.rows import Row, Table
+from .footer import footer_lines
+from .words import bandwidth_text, outcome_text, percent_text, range_text
+
+PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
+FULL_WIDTH = 132  # narrower terminals lose the ranges before anything else
+SHARE_WIDTH = 104  # and then the second ceiling
+
+_STYLES = {"verified": "green", "failed": "bold red", "not asked": "yellow"}
+
+
+def print_table(table: Table) -> None:
+    """Print all rows and the footer to stdout."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    if table.rows:
+        console.print(_grid(table.rows, console.width))
+    if table.peak_rows:
+        console.print("\n[bold]Peak tests[/bold] (large aligned POSIX transfers, nothing else)")
+        console.print(_grid(table.peak_rows, console.width))
+    for line in footer_lines(table):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _grid(rows: tuple[Row, ...], width: int) -> Grid:
+    grid = Grid(box=None, header_style="bold", pad_edge=False, collapse_padding=True)
+    scales = len({row.run.scale for row in rows}) > 1
+    labels = any(row.label for row in rows)
+    texts = ["pattern", *(["scale"] if scales else []), "method", "mode"]
+    texts += [*(["variant"] if labels else []), "stack", "file system"]
+    for name in texts:
+        grid.add_column(name, no_wrap=True)
+    grid.add_column("procs", justify="right")
+    for direction in DIRECTIONS:
+        for name in _columns(direction, width):
+            grid.add_column(name, justify="right", no_wrap=True)
+    grid.add_column("verified", no_wrap=True)
+    before: tuple[str, ...] | None = None
+    for row in rows:
+        run = row.run
+        group = (run.pattern, run.scale, run.fs)
+        if before is not None and group != before:
+            grid.add_row()
+        before = group
+        cells = [run.pattern, *([run.scale] if scales else []), run.method or run.test, run.mode]
+        cells += [*([row.label] if labels else []), run.stack, run.fs]
+        cells.append(str(run.processes or ""))
+        for direction in DIRECTIONS:
+            cells += _numbers(row, direction, width)
+        verdict = outcome_text(row)
+        grid.add_row(*cells, Text(verdict, style=_STYLES.get(row.outcome, "")))
+    return grid
+
+
+def _columns(direction: Direction, width: int) -> list[str]:
+    names = [f"{direction} MiB/s"]
+    if width >= FULL_WIDTH:
+        names.append("min-max")
+    names.append("% peak")
+    if width >= SHARE_WIDTH:
+        names.append("% shared")
+    return names
+
+
+def _numbers(row: Row, direction: Direction, width: int) -> list[str]:
+    spread = row.bandwidth(direction)
+    cells = [bandwidth_text(spread.median) if spread else "-"]
+    if width >= FULL_WIDTH:
+        cells.append(range_text(spread))
+    cells.append(percent_text(row.share("fpp", direction)))
+    if width >= SHARE_WIDTH:
+        cells.append(percent_text(row.share("shared", direction)))
+    return cells

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers and verdicts as people read them: the same on the terminal, the page and the chart."""
+
+from __future__ import annotations
+
+from ..session.rows import Row, Share
+from ..session.stats import Spread
+
+NOTHING = "-"
+
+
+def bandwidth_text(value: float) -> str:
+    """MiB/s with at least three significant digits and no false precision."""
+    if value >= 1e5:  # `null`, which moves nothing: its digits would only widen the column
+        digits, exponent = f"{value:.2e}".split("e+")
+        return f"{digits}e{int(exponent)}"
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{decimals}f}"
+
+
+def range_text(spread: Spread | None) -> str:
+    """The slowest and the fastest repeat; a dash where there was only one."""
+    if spread is None or spread.count < 2:
+        return NOTHING
+    return f"{bandwidth_text(spread.low)}-{bandwidth_text(spread.high)}"
+
+
+def percent_text(share: Share | None) -> str:
+    """A percentage; `*` marks one whose ceiling comes from a peak test, not from the same job."""
+    if share is None:
+        return NOTHING
+    percent = 100 * share.value
+    digits = 0 if percent >= 1 else 1
+    return f"{percent:.{digits}f}" + ("*" if share.source == "peak test" else "")
+
+
+def outcome_text(row: Row) -> str:
+    """`yes` where every byte was, else why not in a word or two."""
+    mismatch = row.run.verdict == "mismatch"
+    return {"verified": "yes", "failed": "MISMATCH" if mismatch else "FAILED"}.get(
+        row.outcome, row.outcome
+    )

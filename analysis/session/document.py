@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read one result document. The only place that knows docs/result-format.md.
+
+The full schema (docs/result.schema.json) is for the tests: a reader takes what it needs, and
+refuses a schema version that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
+from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
+
+SCHEMA = "iogauge.result/1"
+
+T = TypeVar("T")
+
+
+class _Reader:
+    """Typed access to a document's keys; an error names the file, the key and what was there."""
+
+    def __init__(self, path: Path, data: Any) -> None:
+        self.path = path
+        self.data = data
+
+    def fail(self, where: str, expected: str, found: object) -> MalformedDocumentError:
+        shown = "nothing" if found is None else repr(found)
+        return MalformedDocumentError(f"{self.path}: {where}: expected {expected}, found {shown}")
+
+    def get(self, where: str, kind: type[T], data: Any = None) -> T:
+        """The value at the dotted path `where`, which must be a `kind`."""
+        value = self.data if data is None else data
+        for key in where.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.fail(where, f"a value of type {kind.__name__}", value)
+        return value
+
+    def optional(self, where: str, kind: type[T]) -> T | None:
+        parent, _, key = where.rpartition(".")
+        holder = self.get(parent, dict) if parent else self.data
+        if isinstance(holder, dict) and holder.get(key) is None:
+            return None
+        return self.get(where, kind)
+
+    def positive(self, where: str, value: object, unit: str = "MiB/s") -> float:
+        """A bandwidth or a rate. Zero would turn every ratio into nonsense, so it is refused."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.fail(where, f"a number of {unit}", value)
+        if not (math.isfinite(value) and value > 0):
+            raise self.fail(where, "a finite number above zero", value)
+        return float(value)
+
+
+def read_document(path: Path) -> Result:
+    """Read the result document `path`.
+
+    Raises UnknownSchemaError for a version that this reader does not know, StoppedRunError for
+    the document of a run that stopped early, and MalformedDocumentError for a document that is
+    missing, cut off or breaks the contract.
+    """
+    reader = _Reader(path, _parse(path))
+    schema = reader.data.get("schema") if isinstance(reader.data, dict) else None
+    if schema is None:
+        raise reader.fail("schema", f"'{SCHEMA}'", schema)
+    if schema != SCHEMA:
+        raise UnknownSchemaError(f"{path}: schema {schema!r} is unknown, this reads '{SCHEMA}'")
+    get = reader.get
+    error = reader.optional("error", str)
+    if get("status", str) == "error":
+        # Such a run may have stopped before it knew most of what a document holds.
+        raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
+    return Result(
+        error=error,
+        pattern=get("asked.pattern", str),
+        method=get("asked.method", str),
+        mode=reader.optional("asked.mode", str),
+        fsync=get("asked.fsync", bool),
+        processes=get("system.processes", int),
+        nodes=get("system.nodes", int),
+        cores=_cores(reader),
+        hosts=tuple(str(host) for host in get("system.hosts", list)),
+        kernel=get("system.kernel", str),
+        fs_type=get("system.filesystem.type", str),
+        fs_mount=get("system.filesystem.mount", str),
+        caches=reader.optional("used.caches", str) or "",
+        payload_bytes=get("payload.bytes", int),
+        verdict=get("verification.verdict", str),
+        mismatch=_first_mismatch(reader),
+        program=f"{get('program.name', str)} {get('program.version', str)}",
+        libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
+        samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
+        hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
+        mpi_io=reader.optional("used.mpi_io", str) or "",
+        time=reader.optional("system.time", str) or "",
+        inner=str((reader.optional("asked.method_options", dict) or {}).get("inner") or ""),
+        buffer=reader.optional("asked.buffer", str) or "whole",
+        rates={
+            operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
+            for operation in OPERATIONS
+            if (value := get("summary", dict).get(f"{operation}_rate")) is not None
+        },
+    )
+
+
+def _cores(reader: _Reader) -> int | None:
+    each = reader.optional("system.cores_per_node", int)
+    return each * reader.get("system.nodes", int) if each else None
+
+
+def _parse(path: Path) -> Any:
+    try:
+        # Python reads NaN and Infinity, JSON has neither: a document with one is broken.
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_json)
+    except FileNotFoundError:
+        raise MalformedDocumentError(f"{path}: expected a result document, found none") from None
+    except json.JSONDecodeError as error:
+        what = f"expected a complete JSON document, found {error.msg} at line {error.lineno}"
+        raise MalformedDocumentError(f"{path}: {what}") from None
+    except (OSError, ValueError) as error:
+        raise MalformedDocumentError(f"{path}: expected a JSON document: {error}") from None
+
+
+def _not_json(word: str) -> float:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _sample(reader: _Reader, index: int, entry: object) -> Sample:
+    where = f"samples[{index}]"
+    if not isinstance(entry, dict):
+        raise reader.fail(where, "an object", entry)
+    bandwidths: dict[Direction, float | None] = {}
+    for direction in DIRECTIONS:
+        part = entry.get(direction)
+        name = f"{where}.{direction}"
+        if part is None:
+            bandwidths[direction] = None
+        elif isinstance(part, dict):
+            bandwidths[direction] = reader.positive(f"{name}.bandwidth", part.get("bandwidth"))
+        else:
+            raise reader.fail(name, "an object or null", part)
+    ceilings: dict[tuple[Ceiling, Direction], float] = {}
+    for ceiling in CEILINGS:
+        measured = (entry.get("ceilings") or {}).get(ceiling) or {}
+        for direction in DIRECTIONS:
+            # Where a direction was not asked for, its ceiling says nothing.
+            if bandwidths[direction] is not None and measured.get(direction) is not None:
+                name = f"{where}.ceilings.{ceiling}.{direction}"
+                ceilings[ceiling, direction] = reader.positive(name, measured[direction])
+    repeat = reader.get("repeat", int, entry)
+    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings, _values(entry))
+
+
+def _values(entry: dict[str, Any]) -> dict[str, float]:
+    """All other numbers of a sample, named after their place. A method may measure what no other
+    does (an I/O server's queue): this asks for no list of them."""
+    values: dict[str, float] = {}
+
+    def walk(name: str, part: object) -> None:
+        for stretch in part if isinstance(part, list) else []:
+            if isinstance(stretch, dict) and "name" in stretch:
+                of = f"{name.removesuffix('es')}_{stretch['name']}"
+                walk(of, stretch.get("max"))
+                walk(f"{of}_bw", stretch.get("bandwidth"))
+        if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
+            part = part["max"]  # the others have waited for the slowest process
+        if isinstance(part, dict):
+            for key, inner in part.items():
+                if name or key not in ("repeat", "ceilings"):
+                    walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
+        elif isinstance(part, int | float) and not isinstance(part, bool):
+            values[name] = float(part)
+
+    walk("", entry)
+    return values | _of_servers(values)
+
+
+def _of_servers(values: dict[str, float]) -> dict[str, float]:
+    """What reserved I/O processes hide: the compute processes do not wait for the drain."""
+    seconds, drain = values.get("write_seconds"), values.get("write_phase_drain")
+    if seconds is None or drain is None or not 0 <= drain < seconds:
+        return {}
+    mib, seen = values["write_bw"] * seconds, seconds - drain
+    found = {"apparent_seconds": seen, "apparent_bw": mib / seen}
+    if values.get("direct_bw"):
+        found["apparent_speedup"] = found["apparent_bw"] / values["direct_bw"]
+    if values.get("direct_seconds"):
+        found["overlap"] = 1 - seconds / values["direct_seconds"]
+    if values.get("queue_busy"):
+        found["durable_bw"] = mib / values["queue_busy"]
+    return found
+
+
+_SHORT = {"phases": "phase", "bandwidth": "bw"}
+
+
+def _first_mismatch(reader: _Reader) -> str | None:
+    """The first wrong element in words, or None."""
+    first = reader.optional("verification.first", dict)
+    if first is None:
+        return None
+    index = ",".join(str(i) for i in first.get("index") or [])
+    return (
+        f"{first.get('dataset')}[{index}]: expected {first.get('expected')}, "
+        f"found {first.get('found')} at byte {first.get('offset')} of {first.get('file')}"
+    )

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read one session: ReFrame's report and each test's result document.
+
+The only place that knows ReFrame's report format (data version 4, ReFrame 4.x) and where ReFrame
+keeps a test's files. Everything else works with the rows of `model`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import reprlib
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path, PurePath
+from types import NoneType
+from typing import Any
+
+from ..errors import (
+    AnalysisError,
+    EmptySessionError,
+    MalformedReportError,
+    MissingReportError,
+    UnknownReportVersionError,
+    UnknownSchemaError,
+)
+from .document import read_document
+from .model import DIRECTIONS, Result, Run, Session, Status
+from .stats import Spread
+
+DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
+REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
+DOCUMENT = "result.json"
+JOB_SCRIPT = "rfm_job.sh"
+UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
+
+# Parameters that other columns show (`call` is method and mode), and ReFrame's counter of --repeat.
+_COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
+_TEXT, _NUMBER, _MAYBE = (str,), (int, float), (str, NoneType)
+_SESSION_KEYS: dict[str, tuple[type, ...]] = {
+    "uuid": _TEXT,
+    "hostname": _TEXT,
+    "time_start_unix": _NUMBER,
+    "time_elapsed": _NUMBER,
+    **dict.fromkeys(("version", "cmdline", "workdir", "prefix_output"), _MAYBE),
+}
+_CASE_KEYS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "unique_name", "system", "partition", "environ", "result"), _TEXT),
+    **dict.fromkeys(("display_name", "filename", "outputdir", "stagedir"), _MAYBE),
+    **dict.fromkeys(("fail_reason", "skip_reason"), _MAYBE),
+    "fixture": (bool, NoneType),
+    "num_tasks": (int, NoneType),
+    "perfvalues": (dict, NoneType),
+    "spack_packages": (dict, NoneType),
+    "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
+}
+_SUCCESS = {"pass", "xpass"}
+_NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
+
+
+def last_report(output: Path) -> Path:
+    """The report of the newest session below `output` that ran something.
+
+    Raises MissingReportError where there is none, and MalformedReportError for a newest report that
+    cannot be read: an older session must not be taken for the last one.
+    """
+    for path in _reports(output):
+        if measured(read_report(path)):
+            return path
+    raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
+
+
+def all_reports(output: Path) -> list[Path]:
+    """The reports below `output`, the oldest first, those of dry runs too.
+
+    Raises MissingReportError where there is none.
+    """
+    found = _reports(output)
+    if not found:
+        raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
+    return found[::-1]
+
+
+def _reports(output: Path) -> list[Path]:
+    """The newest first."""
+    found = [path for path in (output / REPORTS).glob("*.json") if not path.is_symlink()]
+    return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
+
+
+def measured(data: dict[str, Any]) -> bool:
+    """A dry run writes a report too, but measures nothing."""
+    return "--dry-run" not in (data["session_info"].get("cmdline") or "").split()
+
+
+def load_session(
+    report: Path, *, strict: bool = False, data: dict[str, Any] | None = None
+) -> Session:
+    """Read the session of `report`, with one row for each test case.
+
+    Raises an AnalysisError where the report cannot be used, and UnknownSchemaError where one of
+    its result documents has an unknown schema. A document that is missing or broken makes a row
+    with status `failed`; with `strict`, one that ReFrame took for good and that is broken raises.
+    `data`: the report itself where it was read before, or is in `report`, a database.
+    """
+    data = read_report(report) if data is None else _checked(report, data)
+    info = data["session_info"]
+    cases = _last_tries(data["runs"])
+    place = _Place(report, info)
+    causes = {_key(case): _why(case) for case in cases if case["result"] not in _SUCCESS}
+    runs = [
+        _run(case, place, causes, order, strict)
+        for order, case in enumerate(cases)
+        if _is_row(case)
+    ]
+    if not runs:
+        raise EmptySessionError(f"{report}: expected test cases, found an empty session")
+    return Session(
+        uuid=info["uuid"],
+        report=report,
+        output=place.session_folder(),
+        started=_time(report, info["time_start_unix"]),
+        seconds=info["time_elapsed"],
+        host=info["hostname"],
+        harness=f"ReFrame {info.get('version') or '(unknown version)'}",
+        command=info.get("cmdline") or "",
+        runs=tuple(runs),
+    )
+
+
+def _time(report: Path, seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        what = f"expected a time as 'time_start_unix', found {seconds!r}"
+        raise MalformedReportError(f"{report}: {what}") from None
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """ReFrame's report `path`, its form checked. Raises an AnalysisError that says why not."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingReportError(f"{path}: expected ReFrame's report, found no file") from None
+    except json.JSONDecodeError as error:
+        what = f"expected a complete JSON report, found {error.msg} at line {error.lineno}"
+        raise MalformedReportError(f"{path}: {what}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MalformedReportError(f"{path}: expected a JSON report: {error}") from None
+    return _checked(path, data)
+
+
+def _checked(path: Path, data: Any) -> dict[str, Any]:
+    info = data.get("session_info") if isinstance(data, dict) else None
+    version = str(info.get("data_version", "")) if isinstance(info, dict) else ""
+    if not version:
+        raise MalformedReportError(f"{path}: expected ReFrame's report, found no data_version")
+    if version.split(".")[0] != DATA_VERSION:
+        what = f"report data version {version!r} is unknown, this reads {DATA_VERSION}.x"
+        raise UnknownReportVersionError(f"{path}: {what}")
+    _check(f"{path}: session_info", data["session_info"], _SESSION_KEYS)
+    _check(str(path), data, {"runs": (list,)})
+    for run in data["runs"]:
+        _check(f"{path}: a run", run, {"testcases": (list,)})
+        for case in run["testcases"]:
+            _check(f"{path}: a test case", case, _CASE_KEYS)
+            for names in case.get("dependencies_actual") or []:
+                _check(f"{path}: a test case", {"dependency": names}, {"dependency": (list,)})
+    return dict(data)
+
+
+def _check(where: str, entry: object, keys: dict[str, tuple[type, ...]]) -> None:
+    """Raises MalformedReportError unless `entry` is an object with `keys` of these types.
+
+    A key whose types include NoneType may be null or left out.
+    """
+    if not isinstance(entry, dict):
+        raise MalformedReportError(f"{where}: expected an object, found {reprlib.repr(entry)}")
+    for name, kinds in keys.items():
+        value = entry.get(name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            expected = " or ".join("null" if k is NoneType else k.__name__ for k in kinds)
+            what = f"expected {name!r} of type {expected}, found {reprlib.repr(value)}"
+            raise MalformedReportError(f"{where}: {what}")
+
+
+def _key(case: dict[str, Any]) -> str:
+    """One test case, as the triples of `dependencies_actual` name it."""
+    return f"{case['unique_name']} {case['system']}:{case['partition']} {case['environ']}"
+
+
+def _last_tries(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each test case once: --max-retries runs failed ones again, and the last try counts."""
+    last: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for case in run["testcases"]:
+            last[_key(case)] = case
+    return list(last.values())
+
+
+def _is_row(case: dict[str, Any]) -> bool:
+    """A fixture (the build) measures nothing; it is a row only where it is what went wrong."""
+    return not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Finds a test's files, also after the output folder was moved or copied."""
+
+    report: Path
+    info: dict[str, Any]
+
+    def find(self, recorded: str) -> Path | None:
+        """The folder that the report calls `recorded`; None where it is gone.
+
+        Beside the report comes first: in a copy of the results, the recorded path may be another
+        session's by now.
+        """
+        base = self.info.get("workdir") or ""
+        relative = PurePath(recorded)
+        if base and relative.is_relative_to(base):
+            relative = relative.relative_to(base)
+            for above in self.report.resolve().parents:
+                if (above / relative).is_dir():
+                    return above / relative
+        return Path(recorded) if Path(recorded).is_dir() else None
+
+    def session_folder(self) -> Path:
+        """Where the session's own files go: ReFrame's output prefix, else beside the report."""
+        folder = self.find(self.info.get("prefix_output") or "")
+        return folder if folder else self.report.parent
+
+    def test_folder(self, case: dict[str, Any]) -> Path | None:
+        """Where the case's files are: kept in `outputdir`, or after a failure in `stagedir`."""
+        for key in ("outputdir", "stagedir"):
+            folder = self.find(str(case.get(key) or ""))
+            if folder and any((folder / name).exists() for name in (DOCUMENT, JOB_SCRIPT)):
+                return folder
+        return None
+
+
+def _run(
+    case: dict[str, Any], place: _Place, causes: dict[str, str], order: int, strict: bool
+) -> Run:
+    name = str(case.get("display_name") or case["name"])
+    parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
+    folder = place.test_folder(case)
+    status = _status(case)
+    reason = "" if status == "ok" else _why(case, causes)
+    result: Result | None = None
+    if status != "skipped":
+        result, problem = _result(case, folder, strict=strict and status == "ok")
+        if result and result.verdict == "mismatch":
+            problem = result.mismatch or result.error or "some byte read back was wrong"
+        if problem and status == "ok":  # the document has the last word
+            status, reason = "failed", problem
+
+    def word(key: str) -> str:
+        value = str(case.get(key, parameters.get(key, "")))
+        return "" if value in _NO_VALUE else value
+
+    others = {k: v for k, v in parameters.items() if k not in _COLUMNS and "." not in k}
+    if result and result.inner:  # a part of the parameter `call` that is no mode
+        others = {"inner": result.inner, **others}
+    script = folder / JOB_SCRIPT if folder else None
+    document = folder / DOCUMENT if folder else None
+    return Run(
+        session=place.info["uuid"],
+        test=name.split(" %")[0],
+        case=re.sub(r" %\.repeat_no=\S*", "", name),
+        variant=", ".join(f"{k}={v}" for k, v in others.items()),
+        system=case["system"],
+        partition=case["partition"],
+        stack=case["environ"],
+        fs=word("fs"),
+        pattern=result.pattern if result else word("pattern"),
+        method=result.method if result else word("method"),
+        mode=(result.mode or "") if result else word("mode"),
+        scale=word("scale"),
+        processes=result.processes if result else case.get("num_tasks"),
+        status=status,
+        reason=reason,
+        is_peak=PurePath(str(case.get("filename"))).name == "peak.py",
+        result=result,
+        document=document if document and document.exists() else None,
+        job_script=script if script and script.exists() else None,
+        published_peak=word("published_peak"),
+        order=order,
+        packages={k: str(v) for k, v in (case.get("spack_packages") or {}).items()},
+        repeat=int(number) if (number := parameters.get(".repeat_no", "0")).isdigit() else 0,
+    )
+
+
+def _status(case: dict[str, Any]) -> Status:
+    """The status in the harness's eyes."""
+    if case["result"] in _SUCCESS:
+        return "ok"
+    return "skipped" if case["result"] == "skip" else "failed"
+
+
+def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
+    """Why a case is not `ok`; `causes` are the reasons of the cases that it may depend on."""
+    if case["result"] in ("skip", "fail_deps"):
+        # ReFrame's report does not say why a test was skipped: the tests log it in a variable,
+        # which one whose build went wrong (`fail_deps`) never came to set.
+        needed = [" ".join(map(str, names)) for names in case.get("dependencies_actual") or []]
+        found = [causes[key] for key in needed if causes and key in causes]
+        reason = case.get("skip_reason") or next(iter(found), "no reason recorded")
+    else:
+        reason = case.get("fail_reason") or f"ended as {case['result']!r}, no reason recorded"
+    return " ".join(reason.split()).removeprefix("sanity error: ")
+
+
+def _result(
+    case: dict[str, Any], folder: Path | None, *, strict: bool
+) -> tuple[Result | None, str]:
+    """The result document of a case, and what is wrong with it in words."""
+    if folder is None or not (folder / DOCUMENT).exists():
+        return None, f"no result document {DOCUMENT}: the run crashed or was killed"
+    try:
+        result = read_document(folder / DOCUMENT)
+    except UnknownSchemaError:
+        raise
+    except AnalysisError as error:
+        if strict:
+            raise
+        return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
+    stale = _stale(case, result)
+    return (None, stale) if stale else (result, "")
+
+
+def _stale(case: dict[str, Any], result: Result) -> str:
+    """Says so where the document is not of this session: a later one may have replaced it.
+
+    The report holds the medians too, so that they tell without trusting clocks.
+    """
+    logged = {name.split(":")[-1]: entry for name, entry in (case.get("perfvalues") or {}).items()}
+    for direction in DIRECTIONS:
+        entry = logged.get(f"{direction}_bw")
+        if isinstance(entry, list) and len(entry) > _UNIT and entry[_UNIT] != UNIT:
+            what = f"expected {direction}_bw in {UNIT}, found {entry[_UNIT]!r}"
+            raise MalformedReportError(f"{case['unique_name']}: {what}")
+        value = entry[0] if isinstance(entry, list) and entry else None
+        spread = Spread.of(b for s in result.samples if (b := s.bandwidth(direction)))
+        if spread is None or not isinstance(value, int | float):
+            continue
+        if abs(spread.median - value) > 1e-3 * abs(value):
+            said = f"{direction} {value:.1f} MiB/s"
+            return f"{DOCUMENT} holds {spread.median:.1f} where the report says {said}"
+    return ""

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The store: every measured value of every session, in Parquet files that DuckDB queries.
+
+    STORE/store.json                                      the version
+    STORE/records/system=NAME/month=YYYY-MM/UUID.parquet  one session each
+
+One file holds a whole session and appears by one rename, and no two sessions share a file: so
+ingests at the same time lose nothing, and a reader never sees half a session. The files can lie on
+a file system that a whole centre shares. A row is one value of one repeat (SCHEMA); a run without
+any, because it failed or was skipped, has one row whose `quantity` is null.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NothingFoundError, StoreError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+VERSION = "iogauge.store/1"
+MARK = "store.json"
+OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or "output")  # where ReFrame puts its sessions
+RECORDS = "records"
+
+# Column and DuckDB's type of it. Times are UTC.
+SCHEMA = {
+    "session": "VARCHAR", "started": "TIMESTAMP", "host": "VARCHAR", "harness": "VARCHAR",
+    "program": "VARCHAR", "libraries": "VARCHAR", "kernel": "VARCHAR",
+    "system": "VARCHAR", "partition": "VARCHAR", "stack": "VARCHAR",
+    "fs": "VARCHAR", "fs_type": "VARCHAR",
+    "test": "VARCHAR", "case": "VARCHAR", "variant": "VARCHAR", "is_peak": "BOOLEAN",
+    "pattern": "VARCHAR", "method": "VARCHAR", "mode": "VARCHAR", "scale": "VARCHAR",
+    "hints": "VARCHAR", "mpi_io": "VARCHAR", "processes": "BIGINT", "nodes": "BIGINT",
+    "cores": "BIGINT",
+    "fsync": "BOOLEAN", "buffer": "VARCHAR", "caches": "VARCHAR", "payload_bytes": "BIGINT",
+    "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
+    "run": "BIGINT", "repeat_no": "BIGINT", "time": "VARCHAR",
+    "document": "VARCHAR", "job_script": "VARCHAR", "trace": "VARCHAR",
+    "ledger": "VARCHAR",
+    "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
+}  # fmt: skip
+
+# Columns that a session's file may lack, stored by an earlier version, and what they are then.
+LATER = {"cores": "NULL", "buffer": "'whole'"}
+
+MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
+
+# Only good numbers. ReFrame calls a run failed that missed a reference, but its bytes were right,
+# and a history without its slow runs would learn to expect too much.
+GOOD = (
+    "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
+    "AND quantity IS NOT NULL"
+)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option --output."""
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, metavar="DIR",
+        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
+    )  # fmt: skip
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option --store."""
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR",
+        default=Path(os.environ.get("IOGAUGE_STORE") or OUTPUT / "store"),
+        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
+    )  # fmt: skip
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """The option --where."""
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
+        help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
+        "system, session, ...) or a test's parameter (layout, hint_set, ...); may be repeated",
+    )  # fmt: skip
+
+
+def create(store: Path) -> None:
+    """Make an empty store where there is none; check the version of one that is there."""
+    mark = store / MARK
+    try:
+        (store / RECORDS).mkdir(parents=True, exist_ok=True)
+        if not mark.exists():
+            part = mark.with_name(f"{MARK}.{os.getpid()}")
+            part.write_text(json.dumps({"schema": VERSION}) + "\n")
+            part.replace(mark)
+    except OSError as error:
+        raise StoreError(f"{store}: cannot be written: {error.strerror}") from None
+    check(store)
+
+
+def check(store: Path) -> None:
+    """Raises StoreError unless `store` is a store of the version that this code knows."""
+    mark = store / MARK
+    try:
+        found = json.loads(mark.read_text()).get("schema")
+    except FileNotFoundError:
+        how = "make one with: python -m analysis ingest"
+        raise StoreError(f"{store}: expected a store, found no {MARK}; {how}") from None
+    except (OSError, ValueError, AttributeError) as error:
+        raise StoreError(f"{mark}: expected the store's version: {error}") from None
+    if found != VERSION:
+        raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
+
+
+def connect(store: Path) -> duckdb.DuckDBPyConnection:
+    """A connection with the view `records`.
+
+    Raises StoreError where there is no store, and NothingFoundError where it is empty.
+    """
+    import duckdb
+
+    check(store)
+    if next((store / RECORDS).glob("*/*/*.parquet"), None) is None:
+        raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
+    connection = duckdb.connect(config={"memory_limit": MEMORY})
+    pattern = str(store / RECORDS / "*" / "*" / "*.parquet").replace("'", "''")
+    files = f"read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
+    try:
+        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {files}").fetchall()}
+        columns = ", ".join(
+            f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
+        )
+        connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {files}")
+    except duckdb.Error as error:  # a file that is no Parquet, or lacks a column
+        raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
+    return connection
+
+
+def _column(name: str, there: bool) -> str:
+    """As SQL. Of files of which only some have it, the others give NULL."""
+    if name not in LATER:
+        return f'"{name}"'
+    return f'coalesce("{name}", {LATER[name]})' if there else LATER[name]
+
+
+def fitting(words: Sequence[str]) -> str:
+    """The words of --where, as the end of a message that says that nothing was found."""
+    return f" that fits {' and '.join(words)}" if words else ""
+
+
+class Where:
+    """A condition on runs as SQL text with its values."""
+
+    def __init__(self, sql: str = GOOD, values: Sequence[Any] = ()) -> None:
+        self.sql = sql
+        self.values = list(values)
+
+    def also(self, sql: str, *values: Any) -> Where:
+        return Where(f"{self.sql} AND ({sql})", [*self.values, *values])
+
+    def key(self, key: str, values: Iterable[str]) -> Where:
+        """One KEY=VALUE of --where."""
+        wanted = list(values)
+        if key in SCHEMA:
+            marks = ", ".join("?" for _ in wanted)
+            return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
+        one = "|".join(re.escape(value) for value in wanted)
+        return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
+
+    @classmethod
+    def parse(cls, words: Iterable[str], start: Where | None = None) -> Where:
+        """The words of --where. Raises UsageError for one that is not KEY=VALUE."""
+        where = start or cls()
+        for word in words:
+            key, equals, value = word.partition("=")
+            if not (equals and re.fullmatch(r"\w+", key)):
+                columns = ", ".join(SCHEMA)
+                raise UsageError(f"--where {word}: expected KEY=VALUE; columns are {columns}")
+            where = where.key(key, [value] if key in ("hints", "case") else value.split(","))
+        return where
+
+
+def rows(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
+) -> list[dict[str, Any]]:
+    """The answer to a query, by column name."""
+    answer = connection.execute(sql, list(values))
+    names = [column[0] for column in answer.description or []]
+    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def latest_session(connection: duckdb.DuckDBPyConnection, where: Where | None = None) -> str:
+    """The session that was started last. Raises NothingFoundError where there is none."""
+    condition = where or Where()
+    found = connection.execute(
+        f"SELECT session FROM records WHERE {condition.sql} ORDER BY started DESC LIMIT 1",
+        condition.values,
+    ).fetchone()
+    if not found:
+        raise NothingFoundError("no session in the store fits")
+    return str(found[0])
+
+
+def hints_text(hints: Mapping[str, str]) -> str:
+    """Hints as one text in a fixed order: `cb_nodes=2 romio_cb_write=enable`."""
+    return " ".join(f"{key}={hints[key]}" for key in sorted(hints))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where things are. In a checkout all is below its root, whatever folder a command is started in;
+an installed package brings its data along, and reads and writes below the folder one stands in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = ROOT / "kernels"
+TEMPLATES = ROOT / "templates"
+BUILDS = ROOT / ".local" / "build"
+# IOGAUGE_ENVIRONMENTS: Spack environments that a site keeps elsewhere.
+ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environments").absolute()
+SPACK_STATE = ROOT / ".local" / "spack"
+
+
+def is_checkout() -> bool:
+    """Does this package stand in a checkout, and not among installed ones?"""
+    return (ROOT / "reframe_tests").is_dir() and KERNELS.is_dir()
+
+
+def data(name: str) -> Path:
+    """A file or folder that the package reads (`references`, `kernels/methods/methods.def`): in the
+    checkout, or where it was installed."""
+    return (ROOT if is_checkout() else Path(__file__).resolve().parent) / name
+
+
+def output() -> Path:
+    """All results: IOGAUGE_OUTPUT, else `output` in the checkout; installed, `output` here."""
+    given = os.environ.get("IOGAUGE_OUTPUT")
+    if given:
+        return Path(given).absolute()
+    return ROOT / "output" if is_checkout() else Path.cwd() / "output"

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parallel CGNS: the 2005 paper's structured grids, The HDF Group's unstructured mesh, and what
+collective metadata changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.machine import calls
+
+COORDINATES = 3
+
+# What CGNS costs is seen against the libraries below and beside it, and against a file per process.
+WITHOUT = ["null", "posix-shared", "master", "mpiio:nonblocking", "mpiio:ordered"]
+WITHOUT += ["pnetcdf:independent", "pnetcdf:nonblocking"]
+CALLS = calls.names(without=WITHOUT, mesh=True)
+# What CgnsMetadata runs on the structured zones, at more numbers of processes.
+WITH_METADATA = ["hdf5:collective-metadata", "cgns:collective-metadata"]
+ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number."""
+
+    edge: tuple[int, int, int]
+    processes: int | None = None
+
+    @property
+    def vertices(self) -> int:
+        return prod(self.edge)
+
+    @property
+    def word(self) -> str:
+        return "x".join(map(str, self.edge))
+
+
+# The paper's writing, 16 processes with a zone each (23 MB, 618 MB, 2.8 GB).
+ZONES = {
+    "smoke": Grid((9, 8, 7)),
+    # 48 MiB on 2 processes.
+    "laptop": Grid((128, 128, 128)),
+    "node": Grid((150, 150, 150)),
+    "paper": Grid((250, 250, 250), processes=16),
+    "paper-50": Grid((50, 50, 50), processes=16),
+    "paper-150": Grid((150, 150, 150), processes=16),
+}
+
+# The paper's reading: files of 8.2, 57 and 417 MB; 24 (n + 7)^3 fits, for its n of 64, 128, 256.
+BLOCKS = {
+    "smoke": Grid((9, 8, 7)),
+    "laptop": Grid((135, 135, 135)),
+    "node": Grid((263, 263, 263)),
+    "paper": Grid((263, 263, 263), processes=50),
+    "paper-64": Grid((71, 71, 71), processes=50),
+    "paper-128": Grid((135, 135, 135), processes=50),
+}
+
+
+@dataclass(frozen=True)
+class Mesh:
+    elements: int
+    per_process: bool = False
+    processes: int | None = None
+
+
+MESHES = {
+    "smoke": Mesh(1001),
+    # 82 MiB.
+    "laptop": Mesh(200_000),
+    "node": Mesh(65_536, per_process=True),
+    # "~33.5 million elements with ~201 million nodes": 13.5 GiB.
+    "paper": Mesh(33_554_432),
+    # The benchmark's own header, Cetus: 3.375 TiB and 431 GiB.
+    "paper-cetus": Mesh(8_589_934_592, processes=4096),
+    "paper-cetus-256": Mesh(1_073_741_824, processes=256),
+}
+
+NODES_PER_ELEMENT = 6
+# Three coordinates, three fields and two arrays at each node, and an element's node numbers.
+VALUES_PER_ELEMENT = NODES_PER_ELEMENT * (3 + 3 + 2) + NODES_PER_ELEMENT
+BYTES_PER_VALUE = 8
+
+
+@rfm.simple_test
+class CgnsStructured(IoBenchmark):
+    """A zone of each process; creating the data sets (define) and writing them are timed apart
+    (2005: creating is 20 % of the total and grows with processes)."""
+
+    descr = "CGNS, a structured zone for each process"
+    pattern = "cgns-structured"
+    call = parameter(ZONE_CALLS, type=str, loggable=True)
+    grids = ZONES
+    scale = parameter(ZONES, type=str, loggable=True)
+
+    @property
+    def grid(self) -> Grid:
+        return self.grids[self.scale]
+
+    def scale_processes(self) -> int | None:
+        return self.grid.processes
+
+    def pattern_options(self) -> list[str]:
+        return [f"--zone {self.grid.word}"]
+
+    def payload_bytes(self) -> int:
+        return self.grid.vertices * COORDINATES * 4 * self.clients * self.dumps
+
+    def is_quick(self) -> bool:
+        return bool(self.call == "cgns:independent")
+
+
+@rfm.simple_test
+class CgnsBlock(CgnsStructured):
+    """One block split over the processes (2005: what was read)."""
+
+    descr = "CGNS, one structured block"
+    grids = BLOCKS
+    scale = parameter(BLOCKS, type=str, loggable=True)
+
+    def pattern_options(self) -> list[str]:
+        return [f"--one-block {self.grid.word} --real float64"]
+
+    def payload_bytes(self) -> int:
+        return self.grid.vertices * COORDINATES * 8 * self.dumps
+
+    def is_quick(self) -> bool:
+        return False
+
+
+@rfm.simple_test
+class CgnsUnstructured(IoBenchmark):
+    """The HDF Group's mesh: coordinates, elements, fields and arrays are timed one by one."""
+
+    descr = "CGNS, an unstructured mesh"
+    pattern = "cgns-unstructured"
+    call = parameter(CALLS, type=str, loggable=True)
+    scale = parameter(MESHES, type=str, loggable=True)
+
+    def scale_processes(self) -> int | None:
+        scale: Mesh = MESHES[self.scale]
+        return scale.processes
+
+    def elements(self) -> int:
+        mesh = MESHES[self.scale]
+        return mesh.elements * (self.clients if mesh.per_process else 1)
+
+    def pattern_options(self) -> list[str]:
+        return [f"--elements {self.elements()}"]
+
+    def payload_bytes(self) -> int:
+        return self.elements() * VALUES_PER_ELEMENT * BYTES_PER_VALUE * self.dumps
+
+    def is_quick(self) -> bool:
+        return bool(self.call == "cgns:collective")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    mode: str
+    hints: dict[str, str] = field(default_factory=dict)
+
+
+# What is asked of HDF5 for its metadata; `library`: nothing, so what the method's library sets.
+COLLECTIVE_METADATA = {
+    "library": Metadata("collective"),
+    "on": Metadata("collective-metadata"),
+    "off": Metadata("collective", {"hdf5_coll_metadata": "false"}),
+}
+
+
+@rfm.simple_test
+class CgnsMetadata(CgnsStructured):
+    """Opening and closing with and without collective metadata, at growing numbers of processes
+    (The HDF Group: opening 100 to 1000 times faster with it): small zones, so that metadata is most
+    of the file. `call` is a method alone: `metadata` says the mode."""
+
+    descr = "CGNS, collective metadata"
+    call = parameter(["cgns", "hdf5"], type=str, loggable=True)
+    scale = parameter(["smoke"], type=str, loggable=True)
+    metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
+    processes = parameter([1, 2, 4, 8], type=int, loggable=True)
+
+    @property
+    def the_call(self) -> calls.Call:
+        return calls.BY_NAME[f"{self.call}:{COLLECTIVE_METADATA[self.metadata].mode}"]
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def all_hints(self) -> dict[str, str]:
+        return {**COLLECTIVE_METADATA[self.metadata].hints, **super().all_hints()}

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cache cliff (PAIO's test of PVFS-1): throughput of small arrays against the data written in
+all, sizes doubling past the memory that buffers it. There 72 MB/s fell to 55 past 67.5 % of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function
+from reframe.core.exceptions import SanityError
+
+from iogauge.mounts import IN_MEMORY, mount_of
+from reframe_tests.benchmarks.ior import MIB
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.changes import Drop, find_drop
+from reframe_tests.framework.verdict import Wrong, check, exit_status, load
+from reframe_tests.machine import memory_group
+from reframe_tests.machine.memory import memory
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`memory`: bytes, of a control group; 0: the node's own. `smallest`: the smallest size, which
+    is the piece that all others are written in, as a fraction of it."""
+
+    memory: int
+    smallest: float = 1 / 16
+    doublings: int = 6
+
+
+SCALES = {
+    "laptop": Scale(384 * MIB),
+    "node": Scale(0),
+}
+
+
+@rfm.simple_test
+class CacheCliff(IoBenchmark):
+    """One process writes a file for each array, without flushing, and checks them all."""
+
+    descr = "cache cliff"
+    pattern = "ior"
+    call = parameter(["posix"], type=str, loggable=True)
+    scale = parameter(SCALES, type=str, loggable=True)
+    num_tasks = 1
+    fsync = False
+    ceilings = False
+    drop_caches = False
+    keep_files = [*IoBenchmark.keep_files, "result-*.json"]
+
+    @run_after("init")
+    def use_one_stack(self) -> None:
+        self.valid_prog_environs = ["+mpi +peak"]
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {"cliff", self.method, self.scale, self.fs}
+
+    @property
+    def memory(self) -> int:
+        """Bytes that can buffer."""
+        return SCALES[self.scale].memory or memory() * MIB
+
+    @property
+    def array(self) -> int:
+        return max(MIB, int(self.memory * SCALES[self.scale].smallest) // MIB * MIB)
+
+    def sizes(self) -> list[int]:
+        """In arrays."""
+        return [2**k for k in range(SCALES[self.scale].doublings + 1)]
+
+    def pattern_options(self) -> list[str]:
+        return [f"-b {self.array}", f"-t {MIB}", "-C"]
+
+    def payload_bytes(self) -> int:
+        """Of the largest run."""
+        return self.array * self.sizes()[-1]
+
+    def memory_shortage(self) -> str | None:
+        return None  # what a process holds is one array
+
+    def shortage(self) -> str | None:
+        path = Path(self.file_system["path"])
+        kind = mount_of(path)["type"]
+        if kind in IN_MEMORY:
+            return f"file system {self.fs}: its files are memory ({kind}), and no page cache falls"
+        if SCALES[self.scale].memory:
+            groups = memory_group.find_groups()
+            if isinstance(groups, str):
+                return groups
+        return super().shortage()
+
+    def document(self, arrays: int) -> str:
+        """The largest run's is the one that the analysis shows."""
+        return "result.json" if arrays == self.sizes()[-1] else f"result-{arrays}.json"
+
+    def programs(self) -> list[dict[str, Any]]:
+        """A run for each size."""
+        fixed = self.executable_opts[:3]
+        return [
+            {
+                "path": self.executable,
+                "options": [
+                    *fixed,
+                    f"--steps {n} --repeat {self.repeats} --json {self.document(n)}",
+                ],
+            }
+            for n in self.sizes()
+        ]
+
+    def script_values(self) -> dict[str, Any]:
+        values = super().script_values()
+        groups = memory_group.find_groups()
+        if SCALES[self.scale].memory and isinstance(groups, memory_group.Groups):
+            values["before"] += memory_group.enter(groups, self.memory)
+        return values
+
+    # ---------------------------------------------------------------- what came of it
+
+    @run_before("sanity")
+    def record_the_striping(self) -> None:
+        """There are many documents, and none of them has a place for it."""
+
+    @sanity_function
+    def every_byte_is_right(self) -> bool:
+        stage = Path(self.stagedir)
+        try:
+            for n in self.sizes():
+                expected = self.expected()
+                right = {**vars(expected), "payload_bytes": self.array * n}
+                check(load(stage / self.document(n)), type(expected)(**right))
+        except Wrong as wrong:
+            raise SanityError(str(wrong)) from None
+        if exit_status(stage) != "0":
+            raise SanityError(f"the job ended with exit status {exit_status(stage)}")
+        return True
+
+    def speeds(self) -> list[float]:
+        """MiB/s of writing, by size."""
+        documents = (load(Path(self.stagedir) / self.document(n)) for n in self.sizes())
+        return [document["summary"]["write_bw"] for document in documents]
+
+    @run_before("performance")
+    def set_performance_variables(self) -> None:
+        """Each size's throughput; where it drops, and the fraction of memory (0..) that this is.
+        A series without a drop has no such variable."""
+        if self.is_dry_run():
+            return
+        speeds = self.speeds()
+        bytes_of = [n * self.array for n in self.sizes()]
+        found = {
+            f"write_bw_{size // MIB}_MiB": (speed, "MiB/s")
+            for size, speed in zip(bytes_of, speeds, strict=True)
+        }
+        drop = find_drop(bytes_of, speeds)
+        found |= self.drop_figures(drop) if drop else {}
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit)
+            for name, (value, unit) in found.items()
+        }
+
+    def drop_figures(self, drop: Drop) -> dict[str, tuple[float, str]]:
+        return {
+            "cliff_last": (drop.last / MIB, "MiB"),
+            "cliff_first": (drop.first / MIB, "MiB"),
+            "cliff_last_of_memory": (drop.last / self.memory, "1"),
+            "cliff_first_of_memory": (drop.first / self.memory, "1"),
+            "cliff_before": (drop.before, "MiB/s"),
+            "cliff_after": (drop.after, "MiB/s"),
+        }

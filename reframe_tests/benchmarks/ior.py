@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""IOR: every process moves blocks of one size in transfers of one size."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, run_before, variable
+
+from iogauge.mounts import mount_of
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.build import mpi_problem
+from reframe_tests.framework.ior_document import Asked, convert_files
+from reframe_tests.framework.verdict import Wrong, load
+from reframe_tests.machine import calls, stacks
+
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`block`: bytes that a process has in one piece in a segment; `transfer`: bytes per call;
+    `segments`: how often that repeats in the file; `processes`: where defined for a number."""
+
+    block: int
+    transfer: int
+    segments: int = 1
+    processes: int | None = None
+
+
+SCALES = {
+    "smoke": Scale(block=256 * KIB, transfer=64 * KIB, segments=2),
+    # 32 MiB per process: 64 to 128 MiB in all on 2 to 4 processes.
+    "laptop": Scale(block=8 * MIB, transfer=1 * MIB, segments=4),
+    "node": Scale(block=64 * MIB, transfer=1 * MIB, segments=2),
+    # IDRIS 2011: 256 GiB in all, transfers of 2 MiB, from 256 processes on.
+    "paper": Scale(block=1 * GIB, transfer=2 * MIB, processes=256),
+}
+
+
+# How the real ior is asked for a call; the others it does not have.
+REAL_IOR = {
+    "posix": ("POSIX", "-a POSIX -F"),
+    "posix-shared": ("POSIX", "-a POSIX"),
+    "mpiio:collective": ("MPIIO", "-a MPIIO -c"),
+    "mpiio:independent": ("MPIIO", "-a MPIIO"),
+    "hdf5:collective": ("HDF5", "-a HDF5 -c"),
+    "hdf5:independent": ("HDF5", "-a HDF5"),
+    "pnetcdf:collective": ("NCMPI", "-a NCMPI -c"),
+    "pnetcdf:independent": ("NCMPI", "-a NCMPI"),
+}
+
+APIS = re.compile(r"API for I/O \[([^\]]*)\]")
+
+
+def output_of(*command: str) -> str:
+    """What a command prints on stdout; nothing where it cannot be run or takes half a minute."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+@functools.cache
+def apis_of(ior: str, mpi_library: str) -> frozenset[str]:
+    """The APIs of the `ior` in a path; none where it is not linked to the stack's MPI alone."""
+    if mpi_problem(output_of("ldd", ior), mpi_library):
+        return frozenset()
+    match = APIS.search(output_of(ior, "-h"))
+    return frozenset(match[1].split("|")) if match else frozenset()
+
+
+def find_ior(wanted: str, environ: Any, api: str) -> str | None:
+    """The `ior` for an API: the one asked for, the stack's (`extras['ior']`), the one on PATH."""
+    stack = stacks.extras(environ)
+    for candidate in (wanted, stack.get("ior"), shutil.which("ior")):
+        if candidate and api in apis_of(candidate, stack["mpi_library"]):
+            return str(candidate)
+    return None
+
+
+@rfm.simple_test
+class Ior(IoBenchmark):
+    """IOR's pattern, by the stack's own `ior` where it has one, else by `iokernel`.
+
+    `-S Ior.ior_program=PATH` names an `ior`; `none` asks for `iokernel` always.
+    """
+
+    descr = "IOR"
+    pattern = "ior"
+    call = parameter(calls.names(), type=str, loggable=True)
+    scale = parameter(SCALES, type=str, loggable=True)
+    ior_program = variable(str, value="", loggable=True)
+    keep_files = [*IoBenchmark.keep_files, "ior.json"]
+
+    def scale_processes(self) -> int | None:
+        return SCALES[self.scale].processes
+
+    def pattern_options(self) -> list[str]:
+        scale = SCALES[self.scale]
+        return [f"-b {scale.block}", f"-t {scale.transfer}", f"-s {scale.segments}", "-C"]
+
+    def payload_bytes(self) -> int:
+        scale = SCALES[self.scale]
+        return scale.block * scale.segments * self.clients * self.dumps
+
+    # ---------------------------------------------------------------- the real ior
+
+    @run_after("setup")
+    def choose_program(self) -> None:
+        """IOR has no dumps: a run with several is `iokernel`'s."""
+        wanted, self.ior_program = self.ior_program, ""
+        if self.call in REAL_IOR and wanted != "none" and self.dumps == 1:
+            api, _ = REAL_IOR[self.call]
+            self.ior_program = find_ior(wanted, self.current_environ, api) or ""
+        if self.ior_program:
+            self.hints_form = "ior"
+
+    def programs(self) -> list[dict[str, Any]]:
+        """With the real ior, `iokernel` runs before it for the ceilings: with `null` it moves
+        nothing else."""
+        if not self.ior_program:
+            return super().programs()
+        ceilings = {
+            "path": str(self.kernels.program),
+            "traced": False,
+            "options": [
+                " ".join(["ior", *self.pattern_options()]),
+                '--method null --dir "$run_dir"',
+                " ".join(self.run_options()),
+                "--json ceilings.json",
+            ],
+        }
+        ior = {"path": self.ior_program, "options": self.ior_options()}
+        return [ceilings, ior] if self.ceilings else [ior]
+
+    def ior_options(self) -> list[str]:
+        prefix = self.file_prefix if self.the_call.needs else ""
+        flags = " -e" if self.fsync else ""
+        return [
+            f"{REAL_IOR[self.call][1]} {' '.join(self.pattern_options())}",
+            f"-w -r -R -i {self.repeats}{flags}",
+            "-O summaryFormat=JSON -O summaryFile=ior.json",
+            f'-o {shlex.quote(prefix)}"$run_dir/ior.data"' if prefix else '-o "$run_dir/ior.data"',
+        ]
+
+    @run_before("sanity")
+    def make_the_document(self) -> None:
+        if not self.ior_program or self.is_dry_run():
+            return
+        stage = Path(self.stagedir)
+        asked = Asked(
+            method=self.the_call.method,
+            mode=self.the_call.mode,
+            directory=self.file_system["path"],
+            mount=mount_of(Path(self.file_system["path"])),
+            hints=self.all_hints(),
+            prefix=self.file_prefix or None,
+            hosts=tuple(self.job.nodelist),
+            ceilings=self.measured_ceilings(stage / "ceilings.json"),
+            ceilings_uncached=self.drop_caches,
+        )
+        convert_files(stage, stage / self.job.stdout, asked)
+
+    @staticmethod
+    def measured_ceilings(path: Path) -> tuple[dict[str, Any], ...]:
+        """The samples of the run for the ceilings; none where it failed (the job did too)."""
+        try:
+            return tuple(load(path)["samples"])
+        except (Wrong, KeyError):
+            return ()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PAIO (NASA-GSFC): fields of a weather model go through reserved I/O processes, which queue them
+and write them with another method while the application goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import reframe as rfm
+from reframe.core.builtins import parameter, variable
+
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.machine import calls
+
+BYTES_PER_VALUE = 4
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`grid`: longitudes, latitudes, levels; `arrays`: of that size in a dump; `processes`: those
+    that compute, where it is defined for a number."""
+
+    grid: tuple[int, int, int]
+    arrays: int
+    steps: int = 1
+    processes: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Of a dump."""
+        return prod(self.grid) * self.arrays * BYTES_PER_VALUE
+
+
+SCALES = {
+    "smoke": Scale((37, 29, 5), arrays=3, steps=2),
+    # 69 MiB.
+    "laptop": Scale((360, 180, 35), arrays=8),
+    "node": Scale((1440, 720, 70), arrays=4),
+    # The document's runs: one process computes on the Altix and on the SC45.
+    "paper": Scale((1440, 720, 70), arrays=10, processes=1),
+    "paper-sc45": Scale((1024, 1024, 41), arrays=8, processes=1),
+    "paper-gsfc": Scale((1024, 1024, 41), arrays=23, steps=6, processes=256),
+}
+
+# A queue's limit, as a multiple of what a server is sent in a dump.
+QUEUES = {"below": 0.25, "above": 2.0}
+
+
+class PaioBenchmark(IoBenchmark):
+    """What the three have in common. `-S Paio.compute_seconds=T`: as long after each dump."""
+
+    pattern = "weather"
+    family = ("paio",)
+    scale = parameter(SCALES, type=str, loggable=True)
+    call = parameter(["ioserver:posix"], type=str, loggable=True)
+    io_processes = parameter([1], type=int, loggable=True)
+    queue = parameter(["above"], type=str, loggable=True)
+    send = parameter(["zero-copy"], type=str, loggable=True)
+    compute_seconds = variable(float, value=0.0, loggable=True)
+
+    def scale_processes(self) -> int | None:
+        return SCALES[self.scale].processes
+
+    def scale_steps(self) -> int:
+        return SCALES[self.scale].steps
+
+    def servers(self) -> int:
+        return int(self.io_processes)
+
+    def is_quick(self) -> bool:
+        """Part of the suite that `make run` runs."""
+        return False
+
+    def queue_limit(self) -> int:
+        """Bytes; the least that the kernel takes is 4 KiB."""
+        share = SCALES[self.scale].bytes / self.servers()
+        return max(4096, int(share * QUEUES[self.queue]))
+
+    def pattern_options(self) -> list[str]:
+        scale = SCALES[self.scale]
+        return [f"--grid {'x'.join(map(str, scale.grid))}", f"--arrays {scale.arrays}"]
+
+    def run_options(self) -> list[str]:
+        compute = [f"--compute-seconds {self.compute_seconds}"] if self.compute_seconds else []
+        return [
+            *super().run_options(),
+            f"--io-processes {self.io_processes}",
+            f"--queue-limit {self.queue_limit()}",
+            f"--send {self.send}",
+            *compute,
+        ]
+
+    def payload_bytes(self) -> int:
+        return SCALES[self.scale].bytes * self.dumps
+
+
+@rfm.simple_test
+class Paio(PaioBenchmark):
+    """Queue limits below and above the data, each inner method."""
+
+    descr = "PAIO, reserved I/O processes"
+    call = parameter(calls.SERVED, type=str, loggable=True)
+    queue = parameter(QUEUES, type=str, loggable=True)
+
+    def is_quick(self) -> bool:
+        return (self.call, self.queue) == (calls.SERVED[0], "above")
+
+
+@rfm.simple_test
+class PaioSend(PaioBenchmark):
+    """What a copy at the senders costs (590 against 735 MB/s in the document)."""
+
+    descr = "PAIO, copy and zero-copy"
+    send = parameter(["copy", "zero-copy"], type=str, loggable=True)
+
+
+@rfm.simple_test
+class PaioServers(PaioBenchmark):
+    """More I/O processes (1.7 and 2.3 times the speed of one in the document)."""
+
+    descr = "PAIO, number of I/O processes"
+    call = parameter(["ioserver:mpiio"], type=str, loggable=True)
+    io_processes = parameter([1, 2, 3], type=int, loggable=True)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The two ceilings of a file system, by large aligned POSIX transfers: a file per process (the
+practical peak), and one shared file with a range per process (what the inode lock leaves)."""
+
+from __future__ import annotations
+
+import reframe as rfm
+import reframe.core.runtime as rt
+from reframe.core.builtins import parameter, run_after
+
+from reframe_tests.benchmarks.ior import MIB, Scale
+from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, QUICK_SCALE, IoBenchmark
+
+SCALES = {
+    "smoke": Scale(block=1 * MIB, transfer=256 * 2**10),
+    "laptop": Scale(block=64 * MIB, transfer=4 * MIB),
+    "node": Scale(block=512 * MIB, transfer=16 * MIB),
+}
+
+
+def cores_of(partition: object) -> int:
+    """Of one node; 1 where ReFrame does not know."""
+    return partition.processor.num_cpus or 1  # type: ignore[attr-defined]
+
+
+def powers_of_two(most: int) -> list[int]:
+    """1, 2, 4 ... up to `most`."""
+    return [2**n for n in range(most.bit_length()) if 2**n <= most]
+
+
+@rfm.simple_test
+class Peak(IoBenchmark):
+    """What large aligned transfers reach, from 1 to as many processes as a node has cores, with and
+    without flushing to stable storage."""
+
+    descr = "ceilings of a file system"
+    pattern = "ior"
+    call = parameter(["posix", "posix-shared"], type=str, loggable=True)
+    scale = parameter(SCALES, type=str, loggable=True)
+    processes = parameter(
+        powers_of_two(max(cores_of(partition) for partition in rt.runtime().system.partitions)),
+        type=int,
+        loggable=True,
+    )
+    flush = parameter(["fsync", "no-fsync"], type=str, loggable=True)
+    ceilings = False  # it measures them itself
+
+    @run_after("init")
+    def set_flush(self) -> None:
+        self.fsync = self.flush == "fsync"
+
+    @run_after("init")
+    def use_one_stack(self) -> None:
+        """POSIX calls are no library's: the stack that offers `peak` starts the processes."""
+        self.valid_prog_environs = ["+mpi +peak"]
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {"peak", self.method, self.scale, self.fs}
+        cores = max(cores_of(p) for p in rt.runtime().system.partitions)
+        if self.scale == QUICK_SCALE:
+            usual = powers_of_two(min(MAX_DEFAULT_PROCESSES, cores))[-1]
+            self.tags |= {"quick"} if self.processes == usual else set()
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def shortage(self) -> str | None:
+        cores = cores_of(self.current_partition)
+        if self.processes > cores:
+            return f"{self.processes} processes asked for, a node has {cores} cores"
+        return super().shortage()
+
+    def pattern_options(self) -> list[str]:
+        scale = SCALES[self.scale]
+        return [f"-b {scale.block}", f"-t {scale.transfer}", "-C"]
+
+    def payload_bytes(self) -> int:
+        return SCALES[self.scale].block * self.num_tasks * self.dumps

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""RAMSES dumps as IDRIS measured them in 2011: mesh (amr) and gas (hydro), shared or own files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.machine import calls
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`size`: cells along each edge of the box. `processes`: where it is defined for a number."""
+
+    size: int
+    processes: int | None = None
+
+
+SCALES = {
+    "smoke": Scale(16),
+    # 47 MiB of mesh and 93 MiB of gas on 2 processes.
+    "laptop": Scale(128),
+    "node": Scale(256),
+    # The 2011 tables' run: 54.9 GiB of gas.
+    "paper": Scale(1024, processes=2048),
+}
+
+# romio_cb_* and romio_ds_* of the 2011 tables of hints; the first is Blue Gene's default.
+HINT_SETS = {
+    "cb-enable": ("enable", "automatic"),
+    "cb-disable": ("disable", "automatic"),
+    "cb-automatic": ("automatic", "automatic"),
+    "cb-enable-ds-enable": ("enable", "enable"),
+    "cb-enable-ds-disable": ("enable", "disable"),
+}
+
+OWN_FILES = ["posix", "ioserver:posix"]
+
+# The 2011 tables of sizes and of methods: 128^3 to 2048^3 cells. Their sizes are printed for 1024
+# processes; `-S RamsesSizes.num_tasks=N` for the others.
+PAPER_SIZES = [128, 256, 512, 1024, 2048]
+PAPER_PROCESSES = 1024
+PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collective"]
+
+# ---------------------------------------------------------------- how large a dump is
+
+
+def process_edges(processes: int) -> list[int]:
+    """Each prime factor, the largest first, to the shortest edge."""
+    factors, rest = [], processes
+    for factor in range(2, processes + 1):
+        while rest % factor == 0:
+            factors.append(factor)
+            rest //= factor
+    edges = [1, 1, 1]
+    for factor in reversed(factors):
+        edges[edges.index(min(edges))] *= factor
+    return edges
+
+
+def grids(size: int, processes: int) -> int:
+    """Owned and ghost grids of all processes: each has its own part of a level and one more layer
+    on each side, as far as the level has so many; and 26 besides."""
+    each = 26
+    for level in range(size.bit_length() - 1):
+        edge = 2**level
+        each += prod(min(edge, -(-edge // p) + 2) for p in process_edges(processes))
+    return each * processes
+
+
+def shared_bytes(kind: str, size: int, p: int) -> int:
+    """Headers, tables with a row for each process, grids."""
+    n = size.bit_length() - 1
+    if kind == "amr":
+        header = 4 * 14 + 8 * 22 + 4 * 10 * n + 128
+        return header + p * (4 * 8 + 3 * 4 * p * n) + 156 * grids(size, p)
+    return 4 * 5 + 8 + p * (4 * p * n + 4 * 100 * n) + 320 * grids(size, p)
+
+
+def own_bytes(kind: str, size: int, p: int) -> int:
+    """RAMSES's own files without their record marks: each has the header, the grids' indices too,
+    and in a hydro file level and number of grids before each process's block."""
+    n = size.bit_length() - 1
+    if kind == "amr":
+        ints, floats = 14 + 8 + 3 * p * n + 10 * n, 20 + 2 * n + p + 1
+        return p * (4 * ints + 8 * floats + 128) + 160 * grids(size, p)
+    return p * (4 * 5 + 8 + 8 * p * n) + 320 * grids(size, p)
+
+
+# ---------------------------------------------------------------- tests
+
+
+class RamsesBenchmark(IoBenchmark):
+    """What all have in common; `contents`: which of a dump's files."""
+
+    contents = parameter(["amr", "hydro"], type=str, loggable=True)
+    family = ("ramses",)
+    scale = parameter(SCALES, type=str, loggable=True)
+
+    @run_after("init")
+    def set_where_it_runs(self) -> None:
+        super().set_where_it_runs()
+        self.pattern = f"ramses-{self.contents}"
+
+    def scale_processes(self) -> int | None:
+        return SCALES[self.scale].processes
+
+    def cells(self) -> int:
+        """Along each edge of the box."""
+        return SCALES[self.scale].size
+
+    def pattern_options(self) -> list[str]:
+        return [f"--size {self.cells()}"]
+
+    def payload_bytes(self) -> int:
+        of = own_bytes if self.call in OWN_FILES else shared_bytes
+        return of(self.contents, self.cells(), self.clients) * self.dumps
+
+    def is_quick(self) -> bool:
+        """Part of the suite that `make run` runs."""
+        return False
+
+
+@rfm.simple_test
+class RamsesOwnFiles(RamsesBenchmark):
+    """RAMSES as it is: a file for each process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
+    process of N writes at a time."""
+
+    descr = "RAMSES, a file for each process"
+    call = parameter(OWN_FILES, type=str, loggable=True)
+    io_group = variable(int, value=0, loggable=True)
+
+    def run_options(self) -> list[str]:
+        return super().run_options() + ([f"--io-group {self.io_group}"] if self.io_group else [])
+
+    def is_quick(self) -> bool:
+        return (self.contents, self.call) == ("hydro", "posix")
+
+
+@rfm.simple_test
+class RamsesShared(RamsesBenchmark):
+    """One shared file: the order of its bytes x the call that moves them (2011: 810 MiB/s for
+    level-major:write_at_all, 106 for process-major:write_at_all)."""
+
+    descr = "RAMSES, one shared file"
+    layout = parameter(["level-major", "process-major"], type=str, loggable=True)
+    call = parameter(calls.names(without=OWN_FILES), type=str, loggable=True)
+    merge_levels = variable(bool, value=False, loggable=True)
+
+    def pattern_options(self) -> list[str]:
+        merge = ["--merge-levels"] if self.merge_levels else []
+        return [*super().pattern_options(), f"--layout {self.layout}", *merge]
+
+    def is_quick(self) -> bool:
+        asked = (self.contents, self.layout, self.call)
+        return asked == ("hydro", "level-major", "mpiio:collective")
+
+
+@rfm.simple_test
+class RamsesSizes(RamsesBenchmark):
+    """The 2011 tables of methods: each problem size through each of the four."""
+
+    descr = "RAMSES, the sizes of 2011"
+    scale = parameter(["paper"], type=str, loggable=True)
+    size = parameter(map(str, PAPER_SIZES), type=str, loggable=True)
+    call = parameter(PAPER_CALLS, type=str, loggable=True)
+
+    def scale_processes(self) -> int | None:
+        return PAPER_PROCESSES
+
+    def cells(self) -> int:
+        return int(self.size)
+
+
+@rfm.simple_test
+class RamsesHints(RamsesBenchmark):
+    """The 2011 tables of ROMIO hints: a mesh file through HDF5, level after level, write and read
+    (47 s with collective buffering, 6785 s without)."""
+
+    descr = "RAMSES through HDF5, ROMIO hints"
+    contents = parameter(["amr"], type=str, loggable=True)
+    call = parameter(["hdf5:collective"], type=str, loggable=True)
+    hint_set = parameter(HINT_SETS, type=str, loggable=True)
+
+    @run_after("init")
+    def set_where_it_runs(self) -> None:
+        super().set_where_it_runs()
+        self.valid_prog_environs = [f"{environ} +romio" for environ in self.the_call.environs]
+
+    def all_hints(self) -> dict[str, str]:
+        buffering, sieving = HINT_SETS[self.hint_set]
+        ours = {f"romio_cb_{way}": buffering for way in ("write", "read")}
+        ours |= {f"romio_ds_{way}": sieving for way in ("write", "read")}
+        return {**ours, **super().all_hints()}

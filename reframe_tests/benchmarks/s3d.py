@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""S3D-IO: four arrays of a combustion code, block-block-block, one shared file per dump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import reframe as rfm
+from reframe.core.builtins import parameter
+
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.grids import near_cubic
+from reframe_tests.machine import calls
+
+# yspecies(11), u(3), pressure and temp: float64 values in each grid point.
+VALUES_PER_POINT = 11 + 3 + 1 + 1
+BYTES_PER_VALUE = 8
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`grid`: points of the whole grid in x, y, z, or of each process with `per_process`.
+    `processes`: the process grid in x, y, z, where the scale is defined for one."""
+
+    grid: tuple[int, int, int]
+    per_process: bool = False
+    processes: tuple[int, int, int] | None = None
+    steps: int = 1
+
+
+SCALES = {
+    # Odd sizes: the remainders of an uneven division are the point.
+    "smoke": Scale((23, 19, 17), steps=2),
+    # 62.5 MiB per dump.
+    "laptop": Scale((80, 80, 80)),
+    # 15 MiB per process and dump, the load that the S3D-IO document gives each process.
+    "node": Scale((50, 50, 50), per_process=True),
+    # The S3D-IO document's published run: 305.18 GiB.
+    "paper": Scale((800, 800, 800), processes=(16, 16, 16), steps=5),
+}
+
+
+@rfm.simple_test
+class S3d(IoBenchmark):
+    """Checkpoint of S3D (S3D-IO document; facts: x-fastest process order, CDF-5)."""
+
+    descr = "S3D checkpoint"
+    pattern = "s3d"
+    call = parameter(calls.names(), type=str, loggable=True)
+    scale = parameter(SCALES, type=str, loggable=True)
+
+    def scale_processes(self) -> int | None:
+        grid = SCALES[self.scale].processes
+        return grid and grid[0] * grid[1] * grid[2]
+
+    def scale_steps(self) -> int:
+        return SCALES[self.scale].steps
+
+    def process_grid(self) -> tuple[int, int, int]:
+        """The scale's own, unless another number of processes was asked for."""
+        fixed = SCALES[self.scale].processes
+        if fixed and self.clients == self.scale_processes():
+            return fixed
+        return near_cubic(self.clients)
+
+    def grid(self) -> tuple[int, int, int]:
+        """Points of the whole grid."""
+        scale = SCALES[self.scale]
+        factor = self.process_grid() if scale.per_process else (1, 1, 1)
+        x, y, z = (points * times for points, times in zip(scale.grid, factor, strict=True))
+        return x, y, z
+
+    def pattern_options(self) -> list[str]:
+        points = "x".join(str(n) for n in self.grid())
+        processes = "x".join(str(n) for n in self.process_grid())
+        return [f"--grid {points}", f"--procs-grid {processes}"]
+
+    def payload_bytes(self) -> int:
+        x, y, z = self.grid()
+        return x * y * z * VALUES_PER_POINT * BYTES_PER_VALUE * self.dumps

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every I/O test shares: axes, launch, job script, sanity and performance."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    run_after,
+    run_before,
+    sanity_function,
+    variable,
+)
+from reframe.core.exceptions import SanityError
+
+from analysis.judge import references
+from iogauge.hints import Hints, parse_hints, sort_hints
+from reframe_tests.framework.build import BuildKernels
+from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.trace import KEPT, Traced
+from reframe_tests.framework.verdict import Expected, Wrong, check_run, load
+from reframe_tests.jobs import launchers
+from reframe_tests.machine import filesystems, placement, spack, stacks, striping
+from reframe_tests.machine.calls import BY_NAME, Call
+from reframe_tests.machine.room import Roomy
+
+# The suite that `make run` runs is the quick calls at this scale.
+QUICK_SCALE = "laptop"
+
+MAX_DEFAULT_PROCESSES = 4
+
+
+class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
+    """A pattern, run by `iokernel` (or by a program whose results are made the same document).
+
+    A child must define
+
+    - `pattern`: its name, as `iokernel` takes it;
+    - `call`: a parameter over names in `reframe_tests.machine.calls`, by default
+      `parameter(calls.names(without=[...]))`;
+    - `scale`: a parameter over the keys of a table of its own with the entry `QUICK_SCALE`;
+    - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
+    - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed
+      from its own parameters and never from what the program says.
+
+    A child may define
+
+    - `scale_processes()`: the number of processes that its scale is defined for (None: any),
+      without those that a method keeps for itself: the data is that of `clients` processes;
+    - `servers()`: how many a method keeps;
+    - `scale_steps()`: the number of dumps of its scale;
+    - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
+    - `expected()`: where another program than `iokernel` leaves out a part of the document.
+
+    It gets all the rest: file systems as the parameter `fs`, the built kernels, skipping with a
+    reason, the launch line of the stack, the job script from templates/, sanity by the verification
+    verdict and the byte count, and the performance variables. A child never asks for a system, a
+    stack or a method by name: it asks for features, and looks in tables.
+    """
+
+    pattern = variable(str, loggable=True)
+    fs = parameter(filesystems.names(), type=str, loggable=True)
+
+    # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one for each core
+    # of that many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
+    num_tasks = 0
+    nodes = variable(int, value=0, loggable=True)
+    # Instead of the site's striping; where the file system has any.
+    stripe_count = variable(int, value=0, loggable=True)
+    stripe_size = variable(str, value="", loggable=True)
+    repeats = variable(int, value=3, loggable=True)
+    steps = variable(int, value=0, loggable=True)
+    fsync = variable(typ.Bool, value=True, loggable=True)
+    ceilings = variable(typ.Bool, value=True, loggable=True)
+    drop_caches = variable(typ.Bool, value=True, loggable=True)
+    # `whole` or `reused`; empty: as the pattern's own code has it.
+    buffer = variable(str, value="", loggable=True)
+    hints = variable(str, value="", loggable=True)
+    kernel_path = variable(str, value="", loggable=True)
+
+    # Set while a test runs; logged.
+    method = variable(str, value="", loggable=True)
+    mode = variable(str, value="", loggable=True)
+    caches = variable(str, value="", loggable=True)
+    skip_reason = variable(str, value="", loggable=True)
+    # The site file's, with its source; MB/s. The fractions of it are performance variables.
+    published_peak = variable(str, value="", loggable=True)
+    spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
+
+    kernels = fixture(BuildKernels, scope="environment")
+    # How the program takes hints: a file of templates/hints/.
+    hints_form = "options"
+    # Tags that several patterns' tests share.
+    family: tuple[str, ...] = ()
+    sourcesdir = None
+    keep_files = ["result.json", "exit_status", *KEPT]
+    time_limit = "10m"
+
+    # ---------------------------------------------------------------- for children to define
+
+    def pattern_options(self) -> list[str]:
+        raise NotImplementedError
+
+    def payload_bytes(self) -> int:
+        raise NotImplementedError
+
+    def scale_processes(self) -> int | None:
+        return None
+
+    def scale_steps(self) -> int:
+        return 1
+
+    def is_quick(self) -> bool:
+        """Part of the suite that `make run` runs, at QUICK_SCALE."""
+        return self.the_call.quick
+
+    def servers(self) -> int:
+        return self.the_call.servers
+
+    @property
+    def clients(self) -> int:
+        """The processes that have data."""
+        return self.num_tasks - self.servers()
+
+    def expected(self) -> Expected:
+        """What the document must say."""
+        return Expected(
+            pattern=self.pattern,
+            method=self.the_call.method,
+            mode=self.the_call.mode,
+            processes=self.num_tasks,
+            repeats=self.repeats,
+            payload_bytes=self.payload_bytes(),
+            verdict=self.the_call.verdict,
+            fs_type=self.file_system.get("mounted_as"),
+        )
+
+    # ---------------------------------------------------------------- axes
+
+    @property
+    def the_call(self) -> Call:
+        return BY_NAME[self.call]
+
+    @property
+    def file_system(self) -> dict[str, Any]:
+        """The entry of the site file."""
+        return filesystems.of(self.current_partition)[self.fs]
+
+    @property
+    def dumps(self) -> int:
+        """Files per repeat."""
+        return self.steps or self.scale_steps()
+
+    @run_after("init")
+    def set_where_it_runs(self) -> None:
+        self.valid_systems = filesystems.partitions_with(self.fs)
+        self.valid_prog_environs = self.the_call.environs
+        self.method = self.the_call.method
+        self.mode = self.the_call.mode or ""
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {self.pattern, self.method, self.scale, self.fs, *self.family}
+        if self.scale == QUICK_SCALE:
+            self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
+
+    # ---------------------------------------------------------------- set-up
+
+    @run_after("setup")
+    def set_processes(self) -> None:
+        """How many processes on how many nodes; what cannot be placed is skipped last of all."""
+        shape = placement.shape_of(self.current_partition)
+        fixed = self.scale_processes()
+        alone = self.the_call.processes
+        wanted = alone or self.num_tasks or (fixed + self.servers() if fixed else 0)
+        per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
+        if not wanted and not self.nodes:
+            wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, shape.cores), 1 + self.servers())
+        local = self.current_partition.scheduler.is_local
+        if local and not self.nodes:
+            per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
+        self.unplaceable = ""
+        if alone and self.num_tasks not in (0, alone):
+            self.unplaceable = (
+                f"{self.the_call.name} runs with {alone} process, not {self.num_tasks}"
+            )
+            return
+        try:
+            where = placement.place(wanted, per_node, self.nodes, shape)
+        except placement.CannotPlace as problem:
+            self.unplaceable = str(problem)
+            self.num_tasks = wanted or self.nodes * shape.cores
+            return
+        self.num_tasks = where.processes
+        self.where = where
+        if self.clients < 1:
+            self.unplaceable = (
+                f"of {self.num_tasks} processes the method keeps {self.servers()}: none is left"
+            )
+        if not local:
+            self.num_tasks_per_node = where.per_node
+            self.nodes = where.nodes
+
+    @run_after("setup", always_last=True)
+    def skip_what_cannot_run(self) -> None:
+        """Last of all: the reasons depend on what the hooks before have set."""
+        reasons = (
+            self.unplaceable,
+            stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
+            stacks.too_many(self.current_environ, self.num_tasks),
+            self.shortage(),
+            self.memory_shortage(),
+        )
+        self.skip_reason = next((reason for reason in reasons if reason), "")
+        self.skip_if(bool(self.skip_reason), self.skip_reason)
+
+    @run_after("setup")
+    def note_the_published_peak(self) -> None:
+        self.published_peak = filesystems.published_peak(self.file_system)
+
+    @run_after("setup")
+    def use_the_stack(self) -> None:
+        launchers.use_stack(self.job.launcher, self.current_environ)
+        launchers.pass_on(self.job.launcher, self.sorted_hints.environment)
+
+    @run_before("run")
+    def keep_the_stacks_lock(self) -> None:
+        """A Spack stack's versions and hashes, and the lock file that makes the same again."""
+        environment = stacks.spack_environment(self.current_environ)
+        if isinstance(environment, spack.Environment):
+            self.spack_packages = environment.provenance
+            shutil.copy(environment.lock, self.stagedir)
+            self.keep_files += [environment.lock.name]
+
+    # ---------------------------------------------------------------- the job
+
+    @run_before("run")
+    def set_program(self) -> None:
+        self.executable = str(self.kernels.program)
+        self.executable_opts = [
+            " ".join([self.pattern, *self.pattern_options()]),
+            " ".join(self.the_call.options),
+            " ".join(['--dir "$run_dir"', *self.file_system_options()]),
+            " ".join(self.run_options()),
+            "--json result.json",
+        ]
+
+    def all_hints(self) -> dict[str, str]:
+        """The site's for this file system, then the user's."""
+        return {**self.file_system.get("hints", {}), **parse_hints(self.hints)}
+
+    @property
+    def sorted_hints(self) -> Hints:
+        return sort_hints(self.all_hints())
+
+    @property
+    def file_prefix(self) -> str:
+        """The file system's, for a stack with ROMIO: OMPIO takes it for a part of the name."""
+        has_romio = "romio" in self.current_environ.features
+        return self.file_system.get("prefix", "") if has_romio else ""
+
+    def file_system_options(self) -> list[str]:
+        """The hints are the array that the script's `hints` block makes."""
+        options = [f"--prefix {shlex.quote(self.file_prefix)}"] if self.file_prefix else []
+        return [*options, '"${hints[@]}"'] if self.sorted_hints.mpi else options
+
+    def run_options(self) -> list[str]:
+        flags = {
+            "--fsync": self.fsync,
+            "--ceilings": self.ceilings,
+            "--drop-caches": self.drop_caches,
+        }
+        return [
+            f"--steps {self.dumps}",
+            f"--repeat {self.repeats}",
+            *(flag for flag, wanted in flags.items() if wanted),
+            *([f"--buffer {self.buffer}"] if self.buffer else []),
+        ]
+
+    def programs(self) -> list[dict[str, Any]]:
+        """What the job launches, one after the other."""
+        return [{"path": self.executable, "options": self.executable_opts}]
+
+    def script_values(self) -> dict[str, Any]:
+        """The variables of the job script's template (docs/add-a-site.md)."""
+        return {
+            "test": {
+                "name": self.display_name,
+                "pattern": self.pattern,
+                "call": self.the_call.name,
+            },
+            "system": self.current_system.name,
+            "partition": self.current_partition.name,
+            "environ": self.current_environ.name,
+            "fs": {
+                "name": self.fs,
+                "note": "",
+                "create": False,
+                **self.file_system,
+                "published_peak": self.published_peak,
+                "striping": self.striping(),
+            },
+            "hints": {"form": self.hints_form, **asdict(self.sorted_hints)},
+            "before": list(self.prerun_cmds),
+            "programs": self.programs(),
+            "after": list(self.postrun_cmds),
+            "trace": self.trace_values(),
+        }
+
+    def striping(self) -> dict[str, Any] | None:
+        """The site's for this file system, then the user's; None where it has none."""
+        site: dict[str, Any] | None = self.file_system.get("striping")
+        mine = {"count": self.stripe_count, "size": self.stripe_size}
+        return site and {**site, **{key: value for key, value in mine.items() if value}}
+
+    @run_before("run", always_last=True)
+    def hand_values_to_the_template(self) -> None:
+        self.job.script_values = self.script_values()
+        self.job.placement = {
+            "block": self.where.block,
+            "job_type": self.current_partition.extras.get("job_type", "parallel"),
+        }
+
+    @run_before("sanity")
+    def record_the_striping(self) -> None:
+        """What the job read back from the file system goes into the document."""
+        if not self.is_dry_run():
+            striping.record(Path(self.stagedir), self.striping())
+
+    # ---------------------------------------------------------------- is it right, and how fast
+
+    @sanity_function
+    def every_byte_is_right(self) -> bool:
+        try:
+            check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+        except Wrong as wrong:
+            raise SanityError(str(wrong)) from None
+        self.check_the_ledger()
+        return True
+
+    @run_before("performance")
+    def set_performance_variables(self) -> None:
+        """Those that the run measured; none in a dry run, which a failed run ends with too."""
+        if self.is_dry_run():
+            return
+        document = load(Path(self.stagedir) / "result.json")
+        self.caches = document["used"]["caches"] or ""
+        figures = figures_of(document)
+        shares = filesystems.published_shares(self.file_system, document["summary"])
+        figures |= {name: (share, "1") for name, share in shares.items()}
+        figures |= self.ledger_figures()
+        self.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit)
+            for name, (value, unit) in figures.items()
+            if self.is_worth_logging(name)
+        }
+
+    @run_before("performance", always_last=True)
+    def set_reference(self) -> None:
+        """What this system's own history expects (references/sites/SYSTEM.yaml), where it does."""
+        hints = " ".join(sorted(f"{key}={value}" for key, value in self.all_hints().items()))
+        partition, name = self.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", self.name)
+        stack = self.current_environ.name
+        key = (partition, stack, name, self.num_tasks, bool(self.fsync), hints)
+        found = references.for_reframe(self.current_system.name, partition, key)
+        if found:
+            self.reference = found
+
+    def is_worth_logging(self, name: str) -> bool:
+        """A call that moves nothing has no share of what the file system gives."""
+        return self.the_call.moves_data or "fraction" not in name

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds `iokernel` once per partition and stack, and refuses a program that mixes stacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from iogauge.paths import BUILDS, KERNELS
+from reframe_tests.jobs import carried
+from reframe_tests.machine import spack, stacks
+from reframe_tests.machine.calls import LIBRARIES
+
+# Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
+# libmpich.so.12.
+MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
+
+
+def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
+    """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output;
+    `right`: the library of the stack (`libmpi.so.40`), and `file`, where one name may stand for
+    several (each Spack environment has its own `libmpi.so.12`)."""
+    loaded = dict(MPI_LIBRARY.findall(ldd))
+    if list(loaded) == [right]:
+        where = Path(loaded[right])
+        if file is None or where.resolve() == file.resolve():
+            return None
+        return f"it loads {where}; the stack's MPI is {file}"
+    what = ", ".join(sorted(loaded)) or "no MPI library"
+    return f"it is linked to {what}; the stack's MPI is {right} alone"
+
+
+def missing_methods(listing: dict[str, Any], promised: list[str]) -> list[str]:
+    """Promised methods that a build lacks, each with its reason. `listing`: the document of
+    `iokernel --list --json -`."""
+    found = {entry["name"]: entry for entry in listing["methods"]}
+    lacking = []
+    for name in promised:
+        entry = found.get(name, {"available": False, "reason": "unknown to this iokernel"})
+        if not entry["available"]:
+            lacking.append(f"{name} ({entry.get('reason') or 'no reason given'})")
+    return lacking
+
+
+def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
+    """Promised modes, as METHOD-MODE, that the library which was built with lacks, each with its
+    reason. `listing` as above."""
+    return [
+        f"{entry['name']}:{mode} (built without {reason})"
+        for entry in listing["methods"]
+        for mode, reason in entry.get("lacking_modes", {}).items()
+        if f"{entry['name']}-{mode}" in promised
+    ]
+
+
+class BuildKernels(rfm.CompileOnlyRegressionTest):
+    """The kernels, built from the checkout with the stack's compiler.
+
+    The build folder is kept (.local/build/<system>-<partition>-<environ>): a second session
+    compiles only what changed. It is made anew when the CMake arguments change or the checkout
+    moved. `kernel_path` names a program to use instead; so does `iokernel` in the environ's extras.
+    """
+
+    descr = "iokernel with one stack"
+    kernel_path = variable(str, value="", loggable=True)
+    missing = variable(str, value="", loggable=True)
+    # Version and hash of each package, where the stack comes from a Spack environment.
+    spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi"]
+    sourcesdir = None
+    build_system = "CustomBuild"
+    build_time_limit = "10m"
+    maintainers: typ.List[str] = []
+
+    @run_after("init")
+    def build_where_jobs_run_if_local(self) -> None:
+        """On a machine without a batch system the build takes a job's turn, so that it never runs
+        beside a measurement; elsewhere it runs where ReFrame does."""
+        mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
+        self.build_locally = not all(p.scheduler.is_local for p in mine)
+
+    @run_after("setup")
+    def activate_spack(self) -> None:
+        """Before the script is written, whose first lines source what is made here."""
+        environment = stacks.spack_environment(self.current_environ)
+        if environment is not None:
+            spack.write_activation(self.current_environ.extras["spack_env"])
+        if isinstance(environment, spack.Environment):
+            self.spack_packages = environment.provenance
+            shutil.copy(environment.lock, self.stagedir)
+            self.keep_files += [environment.lock.name]
+
+    @run_after("setup")
+    def look_what_is_missing(self) -> None:
+        """Where the compiler itself is missing this builds nothing and passes, so that each test
+        can say why it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
+        if carried.folder():
+            self.missing = "results were carried here"
+            return
+        self.missing = stacks.missing(self.current_environ, self.needs) or ""
+        if self.missing:
+            self.logger.warning(f"{self.missing}: nothing is built, its tests are skipped")
+
+    @property
+    def needs(self) -> list[str]:
+        """Features without which nothing can run."""
+        return ["mpi"] if self.given else ["mpi", "build"]
+
+    @property
+    def program(self) -> Path:
+        """The `iokernel` to run; exists once the fixture has run."""
+        return Path(self.given).absolute() if self.given else self.build_folder / "iokernel"
+
+    @property
+    def given(self) -> str | None:
+        """A program that exists already."""
+        return self.kernel_path or stacks.program_given(self.current_environ)
+
+    @property
+    def build_folder(self) -> Path:
+        partition = self.current_partition.fullname.replace(":", "-")
+        return BUILDS / f"{partition}-{self.current_environ.name}"
+
+    @run_before("compile")
+    def write_the_build(self) -> None:
+        program = shlex.quote(str(self.program))
+        build: Any = self.build_system
+        build.commands = [] if self.given else self.cmake_commands()
+        if not self.is_cross:
+            build.commands += [f"ldd {program} > ldd.txt", f"{program} --list --json - > list.json"]
+        if self.missing:
+            build.commands = []
+
+    @property
+    def is_cross(self) -> bool:
+        """Built for compute nodes only: it is neither run nor looked into here."""
+        return bool(self.current_environ.extras.get("cross"))
+
+    def stack_arguments(self) -> list[str]:
+        """The stack's compiler and libraries; a library that it has not is switched off, so that
+        another stack's cannot slip in."""
+        arguments = stacks.extras(self.current_environ).get("cmake", {})
+        has = stacks.promised(self.current_environ)
+        result = list(arguments.get("mpi", []))
+        for library in LIBRARIES:
+            off = [f"-DIOKERNEL_{library.upper()}=OFF"]
+            result += arguments.get(library, []) if library in has else off
+        return result
+
+    def cmake_commands(self) -> list[str]:
+        """Configure and build, one session at a time."""
+        folder = shlex.quote(str(self.build_folder))
+        arguments = [
+            f"-S {shlex.quote(str(KERNELS))}",
+            "-G Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DBUILD_TESTING=OFF",
+            # Nothing is preloaded into static programs.
+            *(["-DIOKERNEL_RECORDER=OFF"] if self.is_cross else []),
+            *map(shlex.quote, self.stack_arguments()),
+        ]
+        configure = " ".join(["cmake", f"-B {folder}", *arguments])
+        stamp = f"{folder}/iogauge-configure"
+        return [
+            f"mkdir -p {folder}",
+            f"exec 9> {folder}.lock",
+            "flock 9",
+            f"printf '%s\\n' {shlex.quote(configure)} > configure.txt",
+            # CMake keeps what it found once: other arguments need a fresh folder.
+            f"cmp -s configure.txt {stamp} || {{ rm -rf {folder}; mkdir -p {folder}; }}",
+            configure,
+            f"cp configure.txt {stamp}",
+            f"cmake --build {folder} --parallel {os.cpu_count() or 1}",
+            "exec 9>&-",
+        ]
+
+    def how_to_build_again(self) -> str:
+        """After a program was found to be linked wrongly."""
+        environment = stacks.spack_environment(self.current_environ)
+        if not self.given:
+            return f"run: rm -rf {self.build_folder}, and again"
+        if isinstance(environment, spack.Environment):
+            installed = environment.prefix("iokernel")
+            if installed and self.program.is_relative_to(installed):
+                return f"run: {spack.command(environment.folder)} install --overwrite iokernel"
+        return "build it with the stack's own compiler"
+
+    @sanity_function
+    def one_mpi_and_all_libraries(self) -> bool:
+        """One MPI, the stack's own, and every library that the stack has."""
+        if self.missing:
+            return True
+        if self.is_cross:
+            if not self.program.exists():
+                raise SanityError(f"{self.program} was not built")
+            return True
+        stage = Path(self.stagedir)
+        environ = self.current_environ
+        environment = stacks.spack_environment(environ)
+        own = environment.mpi_library if isinstance(environment, spack.Environment) else None
+        right = stacks.extras(environ)["mpi_library"]
+        problem = mpi_problem((stage / "ldd.txt").read_text(), right, own)
+        if problem:
+            raise SanityError(f"{self.program}: {problem}; {self.how_to_build_again()}")
+        listing = json.loads((stage / "list.json").read_text())
+        lacking = missing_methods(listing, stacks.promised(environ))
+        lacking += missing_modes(listing, stacks.promised_modes(environ))
+        if lacking:
+            what = ", ".join(lacking)
+            raise SanityError(f"{self.program} lacks what {environ.name} promises: {what}")
+        return True

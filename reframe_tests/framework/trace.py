@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every run is traced, and its byte ledger is checked and logged (docs/darshan.md)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_before, variable
+from reframe.core.exceptions import SanityError
+
+from analysis.darshan.log import read_log
+from analysis.errors import AnalysisError
+from analysis.ledger.ledger import Ledger, make_ledger
+from analysis.ledger.verdict import Judgement, judge
+from reframe_tests.framework import tracing
+from reframe_tests.framework.build import mpi_problem
+from reframe_tests.framework.figures import Figures
+from reframe_tests.framework.verdict import Wrong, load
+from reframe_tests.machine import stacks
+
+KEPT = [tracing.LOG, tracing.LEDGER]
+
+
+class Traced(rfm.RegressionTestPlugin):
+    """What `IoBenchmark` gets: `-S trace=false` turns it off, `-S dxt=true` records each access."""
+
+    trace = variable(typ.Bool, value=True, loggable=True)
+    dxt = variable(typ.Bool, value=False, loggable=True)
+    # Files and data sets of a process that Darshan's runtime has room for at least; the embedded
+    # recorder has no such limit.
+    trace_records = variable(int, value=tracing.RECORDS)
+    # The verdict with its reasons; or why there is none.
+    ledger = variable(str, value="", loggable=True)
+    trace_log = variable(str, value="", loggable=True)
+
+    the_ledger: Ledger | None = None
+    judgement: Judgement | None = None
+    recorder: tracing.Recorder | None = None
+
+    def trace_values(self) -> dict[str, Any] | None:
+        """For the job script; None where nothing is recorded."""
+        test: Any = self
+        self.recorder = None
+        if not self.trace:
+            self.ledger = "not traced: trace=false"
+            return None
+        extras = stacks.extras(test.current_environ)
+        if test.kernels.is_cross and extras.get("darshan") != tracing.LINKED:
+            self.ledger = "not traced: nothing can be preloaded there (docs/darshan.md)"
+        else:
+            self.recorder = tracing.find(
+                extras,
+                test.kernels.program,
+                self.fits,
+                tracing.prefix_of_runtime(),
+                built=test.kernels.given is None,
+            )
+            self.ledger = "" if self.recorder else "not traced: no recorder beside iokernel"
+        if not self.recorder:
+            return None
+        return tracing.values(
+            self.recorder,
+            dxt=self.dxt,
+            records=self.records_to_trace(),
+            quote=lambda word: shlex.quote(str(word)),
+        )
+
+    def records_to_trace(self) -> int:
+        """Of a test with very many files, more."""
+        return int(self.trace_records)
+
+    def fits(self, library: Path) -> bool:
+        """Is a Darshan runtime built for this stack's MPI?"""
+        test: Any = self
+        done = subprocess.run(["ldd", str(library)], capture_output=True, text=True, check=False)
+        return mpi_problem(done.stdout, stacks.extras(test.current_environ)["mpi_library"]) is None
+
+    @run_before("sanity", always_last=True)
+    def read_the_trace(self) -> None:
+        """After the result document is complete. A run that went wrong has no ledger."""
+        test: Any = self
+        if not self.recorder or test.is_dry_run():
+            return
+        stage = Path(test.stagedir)
+        try:
+            document = load(stage / "result.json")
+            raw = None if self.recorder.real else stage / tracing.RAW
+            log = read_log(stage / tracing.LOG, convert=raw, heat=not self.dxt, segments=self.dxt)
+            log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
+            self.the_ledger = make_ledger(document, log)
+            self.judgement = judge(self.the_ledger)
+        except AnalysisError as problem:
+            self.judgement = Judgement("inconclusive", (str(problem),))
+        except (Wrong, KeyError, TypeError) as problem:
+            self.judgement = Judgement("inconclusive", (f"no result document: {problem}",))
+        self.ledger = str(self.judgement)
+        if self.the_ledger:
+            self.trace_log = tracing.LOG
+            self.write_the_ledger(stage / tracing.LEDGER)
+
+    def write_the_ledger(self, path: Path) -> None:
+        assert self.the_ledger and self.judgement
+        data = {
+            "verdict": self.judgement.verdict,
+            "reasons": self.judgement.reasons,
+            **self.the_ledger.as_json(),
+        }
+        path.write_text(json.dumps(data, indent=1) + "\n")
+
+    def check_the_ledger(self) -> None:
+        """Bytes without a cause fail the test. A log that cannot tell does not: the bytes read back
+        were right; the row says `inconclusive`."""
+        if self.judgement and self.judgement.verdict == "unbalanced":
+            raise SanityError(f"the byte ledger does not add up: {self.judgement}")
+
+    def ledger_figures(self) -> Figures:
+        """For the log: bytes, calls and processes at the POSIX layer, all repeats."""
+        if not self.the_ledger:
+            return {}
+        found: dict[str, tuple[float | None, str]] = {}
+        for side in self.the_ledger.sides:
+            posix = side.layer("POSIX")
+            found |= {
+                f"posix_{side.direction}_bytes": (side.posix, "B"),
+                f"posix_{side.direction}_calls": (posix.calls if posix else 0, "1"),
+                f"mpiio_{side.direction}_bytes": (side.mpiio, "B"),
+                f"{side.direction}_amplification": (side.amplification, "1"),
+                f"{side.direction}_processes": (posix.processes if posix else None, "1"),
+            }
+        written = self.the_ledger.side("write")
+        found["format_overhead"] = (written.format_overhead if written else None, "B")
+        return {name: (value, unit) for name, (value, unit) in found.items() if value is not None}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Registers schedulers and launchers with ReFrame, each once.
+
+ReFrame loads every file below `-c` that imports something of its name by *path*, besides the import
+by name from the site file: a plain `register_scheduler` would meet its own name and fail.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from reframe.core import fields, variables
+from reframe.core.backends import register_launcher, register_scheduler
+
+from reframe_tests.jobs import carried
+
+# ReFrame's own deprecated alias `variables` makes it walk the Python stack twice for each test that
+# it makes: 5 ms, which is more than half of the time to list our tests. All other warnings stay.
+OWN_ALIAS = "the use of 'variables' is deprecated"
+
+
+def _without_own_alias(warn: Callable[..., None]) -> Callable[..., None]:
+    def warn_of_others(message: str, *more: Any) -> None:
+        if not message.startswith(OWN_ALIAS):
+            warn(message, *more)
+
+    return warn_of_others
+
+
+for module in (fields, variables):
+    module.user_deprecation_warning = _without_own_alias(module.user_deprecation_warning)
+
+# (kind, name) -> file that registered it
+_known: dict[tuple[str, str], str] = {}
+
+
+def _once(kind: str, name: str, register: Callable[[type], type]) -> Callable[[type], type]:
+    def decorate(cls: type) -> type:
+        source = inspect.getfile(cls)
+        if _known.get((kind, name)) == source:
+            return cls
+        register(cls)  # a real clash of names is ReFrame's ConfigError
+        _known[kind, name] = source
+        return cls
+
+    return decorate
+
+
+def scheduler(name: str, *, local: bool = False, collects: bool = False) -> Callable[[type], type]:
+    """Class decorator. `local`: jobs are processes of the machine that ReFrame runs on. `collects`:
+    the one that stands for all others in a session that collects, where these are left out."""
+    if collects != bool(carried.folder()):
+        return lambda cls: cls
+    return _once("scheduler", name, register_scheduler(name, local=local))
+
+
+def launcher(name: str) -> Callable[[type], type]:
+    """Class decorator."""
+    return _once("launcher", name, register_launcher(name))

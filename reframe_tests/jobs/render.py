@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Job scripts from Jinja2 templates. Needs no ReFrame."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import traceback
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from iogauge.paths import TEMPLATES
+from reframe_tests.machine.striping import in_bytes
+
+
+class TemplateProblem(Exception):
+    """A template that cannot be rendered; the text names template, line and what is wrong."""
+
+
+def _quote(value: object) -> str:
+    """A shell word: the filter `sh`."""
+    return shlex.quote(str(value))
+
+
+def _hms(seconds: float) -> str:
+    """`HH:MM:SS`, a started second counted: the filter `hms`."""
+    whole = math.ceil(seconds)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def _minutes(seconds: float) -> int:
+    """A started minute counted: the filter `minutes`."""
+    return math.ceil(seconds / 60)
+
+
+def _pbs_name(name: str) -> str:
+    """What PBS takes: at most 15 letters and digits, a letter first."""
+    return re.sub(r"^[^A-Za-z]+|[^A-Za-z0-9]", "", name)[:15]
+
+
+def _directive(option: str, prefix: str) -> str:
+    """`prefix` before an option, but for one that is a directive of its own (`#DW ...`)."""
+    return option if option.startswith("#") else f"{prefix} {option}"
+
+
+def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+    """Templates below `folder`; an unknown variable is an error, never an empty string."""
+    env = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    env.filters |= {
+        "sh": _quote,
+        "hms": _hms,
+        "minutes": _minutes,
+        "pbs_name": _pbs_name,
+        "directive": _directive,
+        "bytes": in_bytes,
+    }
+    return env
+
+
+def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
+    """`sites/<site>/<template>` where a site has its own, else `<template>`.
+
+    A site's file begins with `{% extends "<template>" %}` and overrides single blocks.
+    """
+    own = f"sites/{site}/{template}"
+    return own if (folder / own).is_file() else template
+
+
+def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> str:
+    """The script. `values` are the template's variables (docs/add-a-site.md lists them).
+
+    Raises `TemplateProblem` for a missing template, wrong syntax, an undefined variable, and an
+    error in an expression.
+    """
+    try:
+        return environment(folder).get_template(template).render(values)
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateProblem(f"{error.name}, line {error.lineno}: {error.message}") from error
+    except jinja2.TemplateNotFound as error:
+        raise TemplateProblem(f"template {error.name} is not in {folder}") from error
+    except Exception as error:
+        raise TemplateProblem(f"{_place(error, folder, template)}: {error}") from error
+
+
+def _place(error: Exception, folder: Path, template: str) -> str:
+    """Template and line: jinja2 puts template lines into the traceback; the innermost counts."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).is_relative_to(folder):
+            return f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
+    return template

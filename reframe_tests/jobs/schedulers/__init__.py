@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The scheduler back ends whose job scripts are templates.
+
+A new one is a module here and its name in `BACKENDS` and in `names.py`.
+"""
+
+from importlib import import_module
+
+from reframe_tests.jobs.schedulers.names import NAMES
+
+__all__ = ["NAMES"]
+
+BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler", "carried")
+
+for _name in BACKENDS:
+    import_module(f"reframe_tests.jobs.schedulers.{_name}")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`cobalt.j2`: Argonne's Cobalt (Blue Gene/Q: Mira, Cetus). Blocks are launched on with runjob.
+
+What its commands say (ALCF's user guides, Cobalt's sources): qsub prints the job's number; qstat
+prints a table, and nothing with status 1 once the job has left the queue; how it ended stands only
+in the job's log, <name>.cobaltlog.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+from reframe_tests.jobs import registry
+from reframe_tests.jobs.schedulers.command import CommandJob, CommandScheduler, NotUnderstood, both
+
+EXIT_CODE = re.compile(r"task completed normally with an exit code of (-?\d+)")
+
+
+class CobaltJob(CommandJob):
+    """A job of Cobalt."""
+
+    template = "cobalt.sh.j2"
+
+    @property
+    def log_file(self) -> Path:
+        """The template's `--debuglog`."""
+        return Path(self.workdir) / f"{self.name}.cobaltlog"
+
+
+@registry.scheduler("cobalt.j2")
+class CobaltScheduler(CommandScheduler):
+    """qsub, qstat, qdel of Cobalt."""
+
+    submit_command = ["qsub"]
+    cancel_command = ["qdel"]
+    pending_states = frozenset(
+        {"queued", "user_hold", "admin_hold", "dep_hold", "dep_fail", "maxrun_hold"}
+    )
+
+    def make_job(self, *args: Any, **kwargs: Any) -> CobaltJob:
+        return CobaltJob(*args, **kwargs)
+
+    def submit(self, job: Any) -> None:
+        """In script mode Cobalt executes the file itself."""
+        script = Path(job.script_filename)
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        super().submit(job)
+
+    def id_of_submission(self, answer: str) -> str:
+        match = re.search(r"^\s*(\d+)\s*$", answer, re.MULTILINE)
+        if not match:
+            raise NotUnderstood
+        return match[1]
+
+    def look(self, job: Any) -> str | None:
+        done = self.ask(["qstat", "--header", "JobID:State:Location", job.jobid])
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if len(words) >= 2 and words[0] == job.jobid:
+                return str(words[1])
+        if done.returncode == 1 and not (done.stdout + done.stderr).strip():
+            return None
+        raise NotUnderstood(f"qstat: neither the job nor its end in {both(done)}")
+
+    def note_the_end(self, job: Any) -> None:
+        try:
+            log = job.log_file.read_text(errors="replace")
+        except OSError:
+            return  # the script's own exit_status remains
+        if match := EXIT_CODE.search(log):
+            job._exitcode = int(match[1])

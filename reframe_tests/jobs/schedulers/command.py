@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What our own back ends share: a batch system that is spoken to by three commands.
+
+A child says how a submission, a state and the end of a job read; a text that says neither is
+counted, quoted, and ends the job's test after `PATIENCE` times in a row: it is never taken for
+"done".
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import Any
+
+import reframe.core.schedulers as sched
+import reframe.utility.osext as osext
+from reframe.core.exceptions import (
+    JobError,
+    JobSchedulerError,
+    ReframeError,
+    SpawnedProcessError,
+)
+
+from reframe_tests.jobs.schedulers.templated import TemplatedJob
+
+PATIENCE = 3
+
+
+class CommandJob(TemplatedJob, sched.Job):
+    """A job of such a batch system."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.has_ended = False
+        self.misunderstood = 0
+
+
+class NotUnderstood(Exception):
+    """A command's answer that is none of those that its manual shows."""
+
+
+class CommandScheduler(sched.JobScheduler):
+    """Submit, poll and cancel by commands."""
+
+    # For children: the words of each command, without the job.
+    submit_command: list[str]
+    cancel_command: list[str]
+    pending_states: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self._submit_timeout = self.get_option("job_submit_timeout")
+
+    # ---------------------------------------------------------------- for children to define
+
+    def id_of_submission(self, answer: str) -> str:
+        """The job's id; `NotUnderstood`."""
+        raise NotImplementedError
+
+    def look(self, job: Any) -> str | None:
+        """The job's state now, None once it has ended; `NotUnderstood`."""
+        raise NotImplementedError
+
+    def note_the_end(self, job: Any) -> None:
+        """Set `_exitcode`, where the system says it."""
+
+    # ---------------------------------------------------------------- ReFrame's questions
+
+    def emit_preamble(self, job: Any) -> list[str]:
+        """None: the directives stand in the template."""
+        return []
+
+    def allnodes(self) -> Any:
+        raise NotImplementedError(f"{self.registered_name} does not list nodes")
+
+    def filternodes(self, job: Any, nodes: Any) -> Any:
+        raise NotImplementedError(f"{self.registered_name} does not filter nodes")
+
+    def submit(self, job: Any) -> None:
+        words = [*self.submit_command, job.script_filename]
+        done = self.ask(words)
+        if done.returncode:
+            raise JobSchedulerError(f"{quoted(words)} failed: {both(done)}")
+        try:
+            job._jobid = self.id_of_submission(done.stdout + done.stderr)
+        except NotUnderstood:
+            raise JobSchedulerError(f"{quoted(words)}: no job id in {both(done)}") from None
+        job._submit_time = time.time()
+
+    def cancel(self, job: Any) -> None:
+        words = [*self.cancel_command, job.jobid]
+        done = self.ask(words)
+        if done.returncode:
+            raise JobSchedulerError(f"{quoted(words)} failed: {both(done)}")
+
+    def wait(self, job: Any) -> None:
+        while not self.finished(job):
+            self.poll(job)
+            time.sleep(1)
+
+    def finished(self, job: Any) -> bool:
+        return bool(job.has_ended)
+
+    def poll(self, *jobs: Any) -> None:
+        for job in jobs:
+            if job is not None and not job.has_ended:
+                self.poll_one(job)
+
+    def poll_one(self, job: Any) -> None:
+        try:
+            state = self.look(job)
+        except NotUnderstood as problem:
+            job.misunderstood += 1
+            self.log(f"job {job.jobid}: {problem}")
+            if job.misunderstood >= PATIENCE:
+                give_up(self, job, str(problem))
+                job.has_ended = True
+            return
+        job.misunderstood = 0
+        if state is None:
+            job._state = "COMPLETED"
+            self.note_the_end(job)
+            job.has_ended = True
+            return
+        job._state = state
+        waited = time.time() - job.submit_time
+        if state in self.pending_states and job.max_pending_time and waited > job.max_pending_time:
+            self.cancel(job)
+            job._exception = JobError("maximum pending time exceeded", job.jobid)
+
+    # ---------------------------------------------------------------- for children to use
+
+    def ask(self, words: list[str]) -> Any:
+        """Run a command; its status is the caller's matter. A missing one is named."""
+        try:
+            return osext.run_command(quoted(words), timeout=self._submit_timeout)
+        except (SpawnedProcessError, OSError) as error:
+            raise JobSchedulerError(f"{quoted(words)}: {error}") from None
+
+
+def give_up(scheduler: Any, job: Any, problem: str) -> None:
+    """On a job whose state nobody knows: it must not run beside the next measurement."""
+    try:
+        scheduler.cancel(job)
+    except ReframeError as error:
+        problem += f"; and it could not be cancelled: {error}"
+    job._exception = JobError(problem, job.jobid)
+
+
+def quoted(words: list[str]) -> str:
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def both(done: Any) -> str:
+    """All that a command said, for a message."""
+    return repr((done.stdout + done.stderr).strip() or "no output at all")

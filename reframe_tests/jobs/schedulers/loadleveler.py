@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`loadleveler.j2`: IBM LoadLeveler (Blue Gene/P, Power6).
+
+What its commands say (IBM's "Using and Administering"): `llsubmit: The job "host.123" has been
+submitted.`, perhaps after lines of a site's submit filter; llq prints a table of steps, or `llq:
+There is currently no job status to report.` once the job has left.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from reframe_tests.jobs import registry
+from reframe_tests.jobs.schedulers.command import CommandJob, CommandScheduler, NotUnderstood, both
+
+SUBMITTED = re.compile(r'llsubmit: The job "([^"]+)" has been submitted')
+GONE = "llq: There is currently no job status to report"
+
+# Completed, cancelled, removed, rejected, terminated, not run: a job may stay listed after its end.
+ENDED = frozenset({"C", "CA", "RM", "X", "TX", "NR"})
+
+
+class LoadLevelerJob(CommandJob):
+    """A job of LoadLeveler, of one step."""
+
+    template = "loadleveler.sh.j2"
+
+
+@registry.scheduler("loadleveler.j2")
+class LoadLevelerScheduler(CommandScheduler):
+    """llsubmit, llq, llcancel."""
+
+    submit_command = ["llsubmit"]
+    cancel_command = ["llcancel"]
+    # Idle, not queued, held (user, system, both), deferred.
+    pending_states = frozenset({"I", "NQ", "H", "S", "HS", "D"})
+
+    def make_job(self, *args: Any, **kwargs: Any) -> LoadLevelerJob:
+        return LoadLevelerJob(*args, **kwargs)
+
+    def id_of_submission(self, answer: str) -> str:
+        match = SUBMITTED.search(answer)
+        if not match:
+            raise NotUnderstood
+        return match[1]
+
+    def look(self, job: Any) -> str | None:
+        done = self.ask(["llq", "-f", "%id", "%st", job.jobid])
+        number = job.jobid.rpartition(".")[2]
+        # llq shortens long host names: host.number.step is known by its number.
+        row = re.search(
+            rf"^\S+\.{re.escape(number)}\.\d+\s+([A-Z]+)\s*$", done.stdout, re.MULTILINE
+        )
+        if row:
+            return None if row[1] in ENDED else row[1]
+        if GONE in done.stdout + done.stderr:
+            return None
+        raise NotUnderstood(f"llq: neither the job nor its end in {both(done)}")

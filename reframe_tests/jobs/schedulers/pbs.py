@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pbs.j2` (PBS Professional, OpenPBS) and `torque.j2`."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import reframe.utility.osext as osext
+from reframe.core.exceptions import JobSchedulerError
+from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _PbsJob
+
+from reframe_tests.jobs import registry
+from reframe_tests.jobs.schedulers.command import PATIENCE, both, give_up
+from reframe_tests.jobs.schedulers.templated import TemplatedJob
+
+# `123.server`, `123`, an array's `123[].server`.
+JOB_ID = re.compile(r"\d+(\[\d*\])?(\.\S+)?")
+
+# What qstat exits with for a job that it does not know (any more), and for one that has ended.
+GONE = (153, 35)
+ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
+RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
+
+# How long output may be on its way back from the node after the end, in seconds.
+OUTPUT_PATIENCE = 30.0
+
+
+class TemplatedPbsJob(TemplatedJob, _PbsJob):
+    """A PBS job with a templated script."""
+
+    template = "pbs.sh.j2"
+    misunderstood = 0
+    ended_at: float | None = None
+
+
+class TemplatedTorqueJob(TemplatedPbsJob):
+    """A Torque job with a templated script."""
+
+    template = "torque.sh.j2"
+
+
+class Careful:
+    """Mixed in before a stock back end, which takes the first word of any answer for a job's id, an
+    answer without the job for its end, and waits for ever for output that never comes."""
+
+    def submit(self, job: Any) -> None:
+        super().submit(job)  # type: ignore[misc]
+        if not JOB_ID.fullmatch(answer := job.jobid):
+            job._jobid = None
+            raise JobSchedulerError(f"qsub {job.script_filename}: {answer!r} is no job id")
+
+    def poll(self, *jobs: Any) -> None:
+        for job in jobs:
+            if job is not None and not job.completed:
+                self.poll_one(job)
+
+    def poll_one(self, job: Any) -> None:
+        try:
+            super().poll(job)  # type: ignore[misc]
+        except (JobSchedulerError, KeyError) as problem:  # KeyError: a state of no known letter
+            self.count(job, f"qstat: neither the job nor its end in {problem}")
+            return
+        if job.state != "COMPLETED" or job.cancelled:
+            job.misunderstood = 0
+        elif doubt := self.doubt(job):
+            job._completed = False
+            self.count(job, doubt)
+        else:
+            self.wait_for_output(job)
+
+    def doubt(self, job: Any) -> str | None:
+        """The end of a job is asked for once more: it is the end only where qstat says so."""
+        done = osext.run_command(f"qstat -f {job.jobid}")
+        if done.returncode in GONE or (done.returncode == 0 and ENDED.search(done.stdout)):
+            return None
+        return f"qstat: neither the job nor its end in {both(done)}"
+
+    def wait_for_output(self, job: Any) -> None:
+        """Of a job that has ended; one that never ran has none."""
+        if job.ended_at is None:
+            job.ended_at = time.time()
+            job._completed = job._completed or self.never_ran(job)
+        elif time.time() - job.ended_at > OUTPUT_PATIENCE:
+            job._completed = True
+
+    def never_ran(self, job: Any) -> bool:
+        """Where PBS keeps a history, it says so; else False."""
+        past = osext.run_command(f"qstat -xf {job.jobid}").stdout
+        return bool(ENDED.search(past)) and not RAN.search(past)
+
+    def count(self, job: Any, problem: str) -> None:
+        job.misunderstood += 1
+        if job.misunderstood >= PATIENCE:
+            give_up(self, job, problem)
+            job._completed = True
+
+
+@registry.scheduler("pbs.j2")
+class TemplatedPbsScheduler(Careful, PbsJobScheduler):
+    """ReFrame's `pbs`, with templated scripts."""
+
+    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedPbsJob:
+        return TemplatedPbsJob(*args, **kwargs)
+
+
+@registry.scheduler("torque.j2")
+class TemplatedTorqueScheduler(Careful, TorqueJobScheduler):
+    """ReFrame's `torque`, with templated scripts."""
+
+    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedTorqueJob:
+        return TemplatedTorqueJob(*args, **kwargs)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What templated back ends share: ReFrame's own job, whose script is then written from a template.
+
+`Job.prepare()` is not a public hook of ReFrame (4.10): it writes the script into the current
+folder, after it has settled the number of tasks of a flexible job. It runs first, unchanged, and
+also in a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import reframe.core.runtime as rt
+from reframe.core.exceptions import JobError
+
+from reframe_tests.jobs.render import TemplateProblem, render, template_for
+
+
+class TemplatedJob:
+    """Mixed in before a stock job class.
+
+    `template`: the file in templates/. `script_values`: what the test hands to the template
+    (`IoBenchmark.script_values`); without it, as for a build or somebody else's test, the stock
+    script stays.
+    """
+
+    template: str
+    script_values: dict[str, Any] | None = None
+    # What only the test knows: `block`, the nodes to allocate, and `job_type`, LoadLeveler's.
+    placement: dict[str, Any] = {}
+
+    def prepare(
+        self,
+        commands: list[str],
+        environs: list[Any] | None = None,
+        prepare_cmds: list[str] | None = None,
+        strict_flex: bool = False,
+        **gen_opts: Any,
+    ) -> None:
+        """Write the script. `JobError` names the template, the line and the variable."""
+        super().prepare(commands, environs, prepare_cmds, strict_flex, **gen_opts)  # type: ignore[misc]
+        if self.script_values is None:
+            return
+        values = {
+            **self.script_values,
+            "job": self._job_values(),
+            "environment": [*(prepare_cmds or []), *rt.emit_loadenv_commands(*(environs or []))],
+            "template": self.template,
+        }
+        system = values["system"]
+        try:
+            script = render(template_for(self.template, system), values)
+        except TemplateProblem as problem:
+            raise JobError(f"job script: templates/{problem}") from None
+        Path(self.script_filename).write_text(script)  # type: ignore[attr-defined]
+
+    def _job_values(self) -> dict[str, Any]:
+        job: Any = self
+        per_node = job.num_tasks_per_node or job.num_tasks
+        nodes, rest = divmod(job.num_tasks, per_node)
+        return {
+            "name": job.name,
+            "processes": job.num_tasks,
+            "processes_per_node": per_node,
+            "full_nodes": nodes,
+            "rest": rest,
+            "nodes": nodes + bool(rest),
+            "block": nodes + bool(rest),
+            "job_type": "parallel",
+            "cores_per_process": job.num_cpus_per_task or 1,
+            "exclusive": bool(job.exclusive_access),
+            "time_limit": job.time_limit,
+            # What the partition (`access`), the test and the command line (`-J`) ask for besides.
+            "options": [*job.sched_access, *job.options, *job.cli_options],
+            "directives": job.scheduler.emit_preamble(job),
+            # Rendered here and not by the test: a flexible job's task count is known only now.
+            "launcher": job.launcher.run_command(job),
+            "stdout": job.stdout,
+            "stderr": job.stderr,
+            "folder": job.workdir,
+            **self.placement,
+        }

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""File systems as an axis: the entries that site files put in a partition's `extras`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import reframe.core.runtime as rt
+
+from iogauge.spelling import unknown
+
+
+def _partitions() -> list[Any]:
+    """Of the system that ReFrame runs for. Where no site file fits the host, ReFrame silently takes
+    a system of its own, `generic`, on which nothing could run: that is an error here."""
+    system = rt.runtime().system
+    if system.name == "generic":
+        files = ", ".join(str(file) for file in rt.runtime().site_config.sources[1:])
+        # No exception of ReFrame's: its loader would skip the file with a warning, and exit 0.
+        raise SystemExit(
+            f"error: this host matches no system's `hostnames` in {files}: give --system"
+        )
+    return list(system.partitions)
+
+
+def of(partition: Any) -> dict[str, dict[str, Any]]:
+    """The file systems of one partition, by name."""
+    entries: dict[str, dict[str, Any]] = partition.extras.get("filesystems", {})
+    return entries
+
+
+# Names, with commas between: the tests run on these alone. A name that is in no partition is an
+# error, which it is not with `-t`: ReFrame then finds no test, and ends with 0.
+CHOICE = "IOGAUGE_FS"
+
+
+def names() -> list[str]:
+    """Those that were chosen, or all on the system that ReFrame runs for, as the site file has
+    them."""
+    known = list(dict.fromkeys(name for part in _partitions() for name in of(part)))
+    chosen = [word for word in os.environ.get(CHOICE, "").split(",") if word]
+    for name in chosen:
+        if name not in known:
+            files = ", ".join(str(file) for file in rt.runtime().site_config.sources[1:])
+            raise SystemExit(
+                f"error: {CHOICE}: file system {unknown(name, known)} (`filesystems` in {files})"
+            )
+    return [name for name in known if name in chosen] if chosen else known
+
+
+def partitions_with(name: str) -> list[str]:
+    """Where a file system can be reached: full names, for `valid_systems`."""
+    return [part.fullname for part in _partitions() if name in of(part)]
+
+
+def published_peak(entry: dict[str, Any]) -> str:
+    """What was published of it, with its source; empty where there is nothing."""
+    peak = entry.get("published_peak")
+    return f"{peak['value']} MB/s ({peak['source']})" if peak else ""
+
+
+def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str, float]:
+    """A run's bandwidths (MiB/s, of a document's `summary`) as fractions of the published peak
+    (MB/s), where there is one. It is the whole file system's, not what this job could have."""
+    peak = entry.get("published_peak")
+    ways = [way for way in ("write", "read") if peak and summary[f"{way}_bw"]]
+    return {
+        f"{way}_fraction_published": summary[f"{way}_bw"] * 2**20 / 1e6 / peak["value"]
+        for way in ways
+        if peak
+    }
+
+
+def shortage(entry: dict[str, Any], bytes_needed: int) -> str | None:
+    """Why `bytes_needed` do not fit or the path cannot be used, or None.
+
+    Looks at the machine that ReFrame runs on, so only for partitions that are this machine.
+    """
+    path = Path(entry["path"])
+    if entry.get("create"):
+        path.mkdir(parents=True, exist_ok=True)
+    if not path.is_dir():
+        return f"{path} is not a folder"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return f"{path} is not writable"
+    free = shutil.disk_usage(path).free
+    if free < bytes_needed:
+        return f"{path} has {free / 2**30:.1f} GiB free, {bytes_needed / 2**30:.1f} GiB are needed"
+    return None

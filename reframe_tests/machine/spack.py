@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks from Spack: what an environment of `environments/` holds, and the shell that activates it.
+
+Spack is asked once per session and environment; jobs only source the file that comes out, so a
+compute node needs neither Spack nor its Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iogauge.paths import ENVIRONMENTS, ROOT, SPACK_STATE
+
+OLDEST = (0, 22)
+TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file system reads much
+
+# A feature of a stack, Spack's package that brings it, and the CMake variable for its prefix.
+LIBRARIES = (
+    ("hdf5", "hdf5", "HDF5_ROOT"),
+    ("pnetcdf", "parallel-netcdf", "IOKERNEL_PNETCDF_ROOT"),
+    ("cgns", "cgns", "IOKERNEL_CGNS_ROOT"),
+)
+
+# A feature that a library has from some version on: the feature, Spack's package, the version.
+SINCE = (
+    ("cgns-multi", "cgns", (4, 4)),
+    ("cgns-multi", "hdf5", (1, 14)),
+)
+
+MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
+
+
+class CannotUse(Exception):
+    """An environment that cannot be used; the text says why, and the command to run next."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One installed package. `hash`: Spack's, all 32 characters."""
+
+    name: str
+    version: str
+    hash: str
+    prefix: Path
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version's, up to the first word in it."""
+        return tuple(map(int, re.findall(r"(?<![^.])\d+(?=\.|-|$)", self.version)))
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An installed environment. `packages`: by name; `mpi`: the name of its MPI; `activation`:
+    lines for a POSIX shell."""
+
+    variant: str
+    folder: Path
+    packages: dict[str, Package]
+    mpi: str
+    activation: str
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / "spack.lock"
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        """Version and hash of each package, by name."""
+        return {name: f"{p.version}/{p.hash[:7]}" for name, p in sorted(self.packages.items())}
+
+    def prefix(self, name: str) -> Path | None:
+        found = self.packages.get(name)
+        return found.prefix if found else None
+
+    def lacking(self, features: Sequence[str]) -> list[str]:
+        """What it has not for `features`, as reasons."""
+        absent = [
+            f"has no {package}"
+            for feature, package, _ in LIBRARIES
+            if feature in features and package not in self.packages
+        ]
+        return absent + [
+            f"has {package} {self.packages[package].version}, and {feature} needs "
+            f"{'.'.join(map(str, least))} or newer"
+            for feature, package, least in SINCE
+            if feature in features
+            and package in self.packages
+            and self.packages[package].numbers < least
+        ]
+
+    @property
+    def mpi_library(self) -> Path:
+        """The library that programs of this stack must load."""
+        root = self.packages[self.mpi].prefix
+        for folder in ("lib", "lib64"):
+            for path in sorted((root / folder).glob("libmp*.so.*")):
+                if MPI_LIBRARY.fullmatch(path.name):
+                    return path
+        raise CannotUse(
+            f"{self.mpi} of Spack environment {self.variant} has no libmpi.so.N under {root}; "
+            f"run: {command(self.folder)} install --overwrite {self.mpi}"
+        )
+
+    def extras(self, options: list[str]) -> dict[str, Any]:
+        """What a site file would say of a stack, in `extras`, from the packages found. `options`:
+        the site's, for the launcher."""
+        bin_folder = self.packages[self.mpi].prefix / "bin"
+        found: dict[str, Any] = {
+            "mpi_library": self.mpi_library.name,
+            "launcher": {"command": str(bin_folder / "mpiexec"), "options": options},
+            "cmake": {"mpi": [f"-DCMAKE_C_COMPILER={bin_folder / 'mpicc'}"]},
+        }
+        for feature, package, variable in LIBRARIES:
+            if prefix := self.prefix(package):
+                found["cmake"][feature] = [f"-D{variable}={prefix}"]
+        programs = {"ior": ("ior", "bin/ior"), "darshan": ("darshan-runtime", "")}
+        for key, (package, path) in programs.items():
+            if prefix := self.prefix(package):
+                found[key] = str(prefix / path)
+        return found
+
+
+def folder_of(variant: str) -> Path:
+    """`default` is the spack.yaml at the top."""
+    return ROOT if variant == "default" else ENVIRONMENTS / variant
+
+
+def activation_file(variant: str) -> Path:
+    """What jobs source."""
+    return SPACK_STATE / f"{variant.replace('/', '-')}.sh"
+
+
+def command(folder: Path) -> str:
+    """As the user types it."""
+    where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
+
+
+def program() -> str:
+    """The `spack` on PATH, else that of SPACK_ROOT. `CannotUse` if there is none or an old one."""
+    in_root = Path(os.environ.get("SPACK_ROOT", "/nowhere")) / "bin" / "spack"
+    found = shutil.which("spack") or (str(in_root) if in_root.is_file() else None)
+    least = ".".join(map(str, OLDEST))
+    if not found:
+        raise CannotUse(
+            f"spack is not on PATH; with Spack {least} or newer at hand, run: "
+            ". SPACK/share/spack/setup-env.sh (docs/spack.md)"
+        )
+    text = run(found, "--version")
+    match = re.match(r"(\d+)\.(\d+)", text)
+    if not match or tuple(map(int, match.groups())) < OLDEST:
+        raise CannotUse(
+            f"{found} is version {text.strip() or 'unknown'}, too old: {least} is the oldest that "
+            "works; run: git -C $(spack location -r) pull, or put a newer one first on PATH"
+        )
+    return found
+
+
+def run(
+    *words: str, environment: dict[str, str] | None = None, time_limit: float = TIME_LIMIT
+) -> str:
+    """The standard output of a command. `CannotUse` with the end of what it said. `time_limit`:
+    seconds."""
+    shown = " ".join(words)
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=time_limit, check=False, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotUse(f"{shown}: {error}; run it by hand to see why") from None
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise CannotUse(f"{shown} ended with status {done.returncode}: {said}")
+    return done.stdout
+
+
+@functools.cache
+def find(variant: str) -> Environment | CannotUse:
+    """The environment, or why it cannot be used. Asked by every test: so found out once."""
+    try:
+        return _open(variant)
+    except CannotUse as why:
+        return why
+
+
+def _open(variant: str) -> Environment:
+    folder = folder_of(variant)
+    if not (folder / "spack.yaml").is_file():
+        found = ENVIRONMENTS.rglob("spack.yaml")
+        names = sorted(str(file.parent.relative_to(ENVIRONMENTS)) for file in found)
+        raise CannotUse(
+            f"Spack environment {variant!r} is unknown; right is one of default, {', '.join(names)}"
+        )
+    spack = program()
+    roots = _roots(variant, folder)
+    packages = _installed(spack, folder)
+    present = {package.hash for package in packages.values()}
+    absent = sorted(spec for spec, digest in roots.items() if digest not in present)
+    if absent:
+        raise CannotUse(
+            f"Spack environment {variant} is not installed: {', '.join(absent)} missing; "
+            f"run: {command(folder)} install"
+        )
+    if "mpi" not in roots:
+        raise CannotUse(
+            f"Spack environment {variant} has no spec `mpi`; run: {command(folder)} add mpi"
+        )
+    mpi = next(package.name for package in packages.values() if package.hash == roots["mpi"])
+    return Environment(variant, folder, packages, mpi, _activation(spack, folder))
+
+
+def _roots(variant: str, folder: Path) -> dict[str, str]:
+    """Hash of each spec that was asked for, from the lock file."""
+    try:
+        lock = json.loads((folder / "spack.lock").read_text())
+        return {root["spec"]: root["hash"] for root in lock["roots"]}
+    except FileNotFoundError:
+        raise CannotUse(
+            f"Spack environment {variant} is not installed; run: {command(folder)} install"
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CannotUse(
+            f"{folder / 'spack.lock'} cannot be read ({error}); "
+            f"run: {command(folder)} concretize --force"
+        ) from None
+
+
+def _installed(spack: str, folder: Path) -> dict[str, Package]:
+    layout = "{name}\t{version}\t{hash}\t{prefix}\n"
+    found = {}
+    for line in run(spack, "-e", str(folder), "find", "--format", layout).splitlines():
+        if line.count("\t") == 3:
+            name, version, digest, prefix = line.split("\t")
+            found[name] = Package(name, version, digest, Path(prefix))
+    return found
+
+
+# In an activation none of these would be the job's business.
+NOT_FOR_JOBS = re.compile(r"SPACK_|PS1$|PYTHONPATH$|MANPATH$|ACLOCAL_PATH$")
+EXPORT = re.compile(r"^export (\w+)=(.*);$")
+# Stands for what the variable has where the job runs.
+THE_JOBS = "/iogauge/the-jobs"
+
+
+def _activation(spack: str, folder: Path) -> str:
+    """`spack env activate` as plain exports, which add to what the job has."""
+    bare = {key: value for key, value in os.environ.items() if key in ("HOME", "USER", "TMPDIR")}
+    bare |= {key: value for key, value in os.environ.items() if key.startswith("SPACK_")}
+    bare.pop("SPACK_ENV", None)
+    bare["PATH"] = f"{Path(spack).parent}:/usr/local/bin:/usr/bin:/bin:{THE_JOBS}"
+    said = run(spack, "env", "activate", "--sh", "-d", str(folder), environment=bare)
+    lines = [f"# `spack env activate -d {folder}`, as ReFrame found it."]
+    for name, value in filter(None, map(_export, said.splitlines())):
+        added = [part for part in value.split(":") if part and part not in bare["PATH"].split(":")]
+        if not added or NOT_FOR_JOBS.match(name):
+            continue
+        rest = f"${{{name}:+:${name}}}" if name.endswith("PATH") else ""
+        lines.append(f'export {name}="{":".join(added)}{rest}"')
+    return "\n".join(lines) + "\n"
+
+
+def _export(line: str) -> tuple[str, str] | None:
+    match = EXPORT.match(line.strip())
+    return (match[1], match[2].strip("'\"")) if match else None
+
+
+def write_activation(variant: str) -> None:
+    """For the build and for jobs. Of an environment that cannot be used: why, as a comment, for the
+    build fixture then builds nothing."""
+    found = find(variant)
+    text = found.activation if isinstance(found, Environment) else f"# nothing: {found}\n"
+    path = activation_file(variant)
+    if path.is_file() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    new.write_text(text)
+    new.replace(path)  # a running job of another session never sees half of it

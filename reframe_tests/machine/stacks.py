@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks: what an environ's `features` and `extras` say, and whether the machine really has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reframe_tests.machine import spack
+from reframe_tests.machine.calls import CALLS
+
+
+def extras(environ: Any) -> dict[str, Any]:
+    """The environ's `extras`, and for one with `spack_env` also what its environment has: MPI
+    library, launcher, CMake arguments, `ior`, `darshan`. What the site file says wins."""
+    site: dict[str, Any] = environ.extras
+    found = spack_environment(environ)
+    if not isinstance(found, spack.Environment):
+        return site
+    return {**found.extras(site.get("launcher_options", [])), **site}
+
+
+def spack_environment(environ: Any) -> spack.Environment | spack.CannotUse | None:
+    """The environment named by `extras['spack_env']`, or why it cannot be used; None without."""
+    variant = environ.extras.get("spack_env")
+    return spack.find(variant) if variant else None
+
+
+def missing(environ: Any, features: Sequence[str]) -> str | None:
+    """What `environ` needs for `features` and does not find here, as a reason to skip, or None.
+
+    `extras['needs']`: for each feature, a list of {`what`: a command or an absolute path, `from`:
+    what brings it}.
+    """
+    environment = spack_environment(environ)
+    if isinstance(environment, spack.CannotUse):
+        return f"stack {environ.name}: {environment}"
+    needs = environ.extras.get("needs", {})
+    lacking = [
+        f"{need['what']} is missing ({need['from']})"
+        for feature in features
+        for need in needs.get(feature, [])
+        if not _is_there(need["what"])
+    ]
+    if environment:
+        said = environment.lacking(features)
+        lacking += [f"Spack environment {environment.variant} {what}" for what in said]
+    return f"stack {environ.name}: {', '.join(lacking)}" if lacking else None
+
+
+def _is_there(what: str) -> bool:
+    path = Path(what)
+    return path.exists() if path.is_absolute() else shutil.which(what) is not None
+
+
+def promised(environ: Any) -> list[str]:
+    """The methods that `environ` has a library for, by its features, and that this machine has all
+    needs of."""
+    return _there(environ, {call.method for call in CALLS})
+
+
+def promised_modes(environ: Any) -> list[str]:
+    """Likewise the modes that have a feature of their own, as METHOD-MODE (`cgns-multi`)."""
+    return _there(environ, {f"{call.method}-{call.mode}" for call in CALLS})
+
+
+def _there(environ: Any, features: set[str]) -> list[str]:
+    return [name for name in environ.features if name in features and not missing(environ, [name])]
+
+
+def too_many(environ: Any, processes: int) -> str | None:
+    """Why the stack does not run that many processes, or None.
+
+    `extras['max_processes']`: {`count`, `why`}.
+    """
+    limit = environ.extras.get("max_processes")
+    if limit is None or processes <= limit["count"]:
+        return None
+    return (
+        f"{processes} processes asked for, stack {environ.name} runs at most "
+        f"{limit['count']} here: {limit['why']}"
+    )
+
+
+def program_given(environ: Any) -> str | None:
+    """An `iokernel` that exists already: `extras['iokernel']`, a path, or a bare name for the one
+    that the stack has installed (in its Spack environment, else on PATH)."""
+    given: str | None = environ.extras.get("iokernel")
+    if not given or os.sep in given:
+        return given
+    found = spack_environment(environ)
+    if isinstance(found, spack.Environment) and (prefix := found.prefix("iokernel")):
+        return str(prefix / "bin" / given)
+    return shutil.which(given) or given

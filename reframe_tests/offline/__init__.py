@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Job scripts for machines where ReFrame cannot run, and what they left."""

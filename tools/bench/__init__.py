@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measurements beside upstream programs, and of what iogauge itself costs."""

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What recording costs: the embedded recorder's share of the write time, and reading a large log.
+
+    python -m tools.bench_recorder [--pairs N] [--directory DIR]
+
+Each pair runs the same writes with and without the recorder, back to back; the ratio of their times
+is of interest, and not the times. On a file system in memory, where a share is largest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from analysis.darshan.convert import write_log
+from analysis.darshan.log import read_log
+from analysis.darshan.raw import COMPLETE, MPI, RawHeat, RawProcess, RawRecord
+from reframe_tests.framework import tracing
+from site_configs import local
+from tools.bench import quiet as bench_quiet
+from tools.bench import stats as bench_stats
+from tools.bench.programs import CannotBuild, Stack, build
+from tools.bench.run import DISTURBED
+
+PATIENCE = 5.0  # seconds to wait for others to be quiet, before each pair
+LOG_PROCESSES = 4096
+LOG_SECONDS, LOG_MEMORY = 10.0, 2**30
+POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17
+
+
+@dataclass(frozen=True)
+class Case:
+    """`transfer`: bytes of a write call; `most`: the share that recording may cost."""
+
+    transfer: int
+    block: int
+    most: float
+
+
+CASES = (Case(2**20, 256 * 2**20, 0.03), Case(4096, 64 * 2**20, 0.10))
+
+
+def write_seconds(stack: Stack, program: Path, case: Case, folder: Path, *, traced: bool) -> float:
+    """The fastest of five repeats in one run: one process, so that no other's turn is measured."""
+    with tempfile.TemporaryDirectory(dir=folder) as data:
+        words = ["env"]
+        if traced:
+            words += [
+                f"LD_PRELOAD={program.parent / tracing.RECORDER}",
+                f"IOGAUGE_TRACE_DIR={data}",
+                f"IOGAUGE_TRACE_INCLUDE={data}",
+            ]
+        words += [str(program), "ior", "-t", str(case.transfer), "-b", str(case.block)]
+        words += ["--method", "posix-shared", "--dir", data, "--repeat", "5", "--write-only"]
+        document = Path(data) / "result.json"
+        subprocess.run(
+            stack.launch(1, [*words, "--json", str(document)]), check=True, capture_output=True
+        )
+        if traced and not list(Path(data).glob("*.trace")):
+            raise CannotBuild(f"{program.parent / tracing.RECORDER} recorded nothing")
+        samples = json.loads(document.read_text())["samples"]
+    return min(float(sample["write"]["phases"]["write"]["max"]) for sample in samples)
+
+
+def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) -> None:
+    """Prints one line, which says where recording costs more than it may."""
+    with_it: list[float] = []
+    without: list[float] = []
+    for pair in range(pairs):
+        bench_quiet.wait_for_quiet(local.CORES, DISTURBED, PATIENCE)
+        order = (True, False) if pair % 2 else (False, True)
+        for traced in order:
+            seconds = write_seconds(stack, program, case, folder, traced=traced)
+            (with_it if traced else without).append(seconds)
+    found = bench_stats.ratio(with_it, without)
+    calls = case.block // case.transfer
+    each = (median(with_it) - median(without)) / calls * 1e9
+    good = found.median - 1 < case.most
+    print(
+        f"  {stack.name:8} {case.transfer:8} bytes: {100 * (found.median - 1):+.1f} % of the write "
+        f"time ({100 * (found.low - 1):+.1f} .. {100 * (found.high - 1):+.1f}, {pairs} pairs; "
+        f"{each:+.0f} ns a call); aim: below {100 * case.most:.0f} %"
+        f"{'' if good else '   ABOVE THE AIM'}",
+        flush=True,
+    )
+
+
+def synthetic(rank: int) -> RawProcess:
+    """One of many processes that share a file through MPI-IO."""
+    made = RawProcess(
+        rank, LOG_PROCESSES, rank + 1, 0, 10**18, 60.0, COMPLETE | MPI, "node", "synthetic", "none"
+    )
+    for module, counters in (("POSIX", POSIX_COUNTERS), ("MPI-IO", MPIIO_COUNTERS)):
+        values = [(rank * 31 + i) % 1000 for i in range(counters)]
+        made.records.append(
+            RawRecord(7, module, "/fs/shared", values, [1.0] * TIMES, {4096: 10, 100: 2}, {})
+        )
+        bins = ([rank % 97] * 200, [rank % 89] * 200)
+        made.heat[module] = RawHeat(8 + counters, 0.64, bins)
+    return made
+
+
+def large_log(folder: Path) -> None:
+    """Prints one line, which says where reading takes longer, or more memory, than it may."""
+    path = folder / "large.darshan"
+    write_log([synthetic(rank) for rank in range(LOG_PROCESSES)], path)
+    began = time.monotonic()
+    log = read_log(path)
+    seconds = time.monotonic() - began
+    # The largest child so far: launchers and compilers are smaller.
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    good = seconds < LOG_SECONDS and max(memory, here) < LOG_MEMORY
+    print(
+        f"  log of {log.processes} processes ({path.stat().st_size / 2**20:.1f} MiB): read and "
+        f"summed in {seconds:.1f} s, {memory / 2**20:.0f} MiB in the reader; aim: below "
+        f"{LOG_SECONDS:.0f} s and {LOG_MEMORY / 2**20:.0f} MiB{'' if good else '   ABOVE THE AIM'}"
+    )
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench_recorder")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
+    args = parser.parse_args(words)
+    print("\nThe embedded recorder (posix-shared, one process)")
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        large_log(Path(folder))
+    for environ in local.site_configuration["environments"]:
+        stack = Stack.of(environ)
+        lacking = stack.lacking()
+        if lacking:
+            print(f"  {stack.name}: skipped, {lacking} is missing")
+            continue
+        try:
+            program = build(stack) / "iokernel"
+            for case in CASES:
+                overhead(stack, program, case, args.pairs, args.directory)
+        except (CannotBuild, subprocess.CalledProcessError) as error:
+            print(f"  {stack.name}: failed: {error}", file=sys.stderr)
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

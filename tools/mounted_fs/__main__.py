@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mounts file systems, runs the tests on each with verification, and unmounts them.
+
+    python -m tools.mounted_fs [--local] [--scale smoke|laptop] [--tests quick|all] [NAME ...]
+
+Without names: all of table.py; `--local`: those without servers. What cannot be mounted is
+listed with the reason. Exit status 1 where a case fails on a file system that was mounted, or where
+nothing could be mounted.
+
+Everything happens in mount and process namespaces of its own, and servers in a network namespace
+besides: no other process sees the mounts, the servers' address is nobody else's, and when this
+program ends, even by `kill -9`, the kernel ends the servers and unmounts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from iogauge.paths import ROOT
+from tools.mounted_fs import kinds as fs_kinds
+from tools.mounted_fs import processes as fs_processes
+from tools.mounted_fs import report as fs_report
+from tools.mounted_fs.kinds import IMAGE_BYTES
+from tools.mounted_fs.session import SIGNALS, TESTS, Options
+from tools.mounted_fs.table import KINDS
+
+SPACES = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+# How long a session may take to unmount, and the kernel to clean up behind it.
+PATIENCE = 60.0
+CLEAN_UP = 10.0
+
+
+# A user who is not root, or a root without rights, may be root of a user namespace, where at least
+# tmpfs can be mounted.
+WAYS = ((), ("--user", "--map-root-user"))
+
+
+def command(way: tuple[str, ...]) -> list[str]:
+    """What goes in front of a command to run it in namespaces; it dies with this process."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *way, *SPACES]
+
+
+def namespaces() -> list[str]:
+    """The first way that this machine lets us go; `CannotMount` says why there is none."""
+    reasons = []
+    for way in WAYS:
+        try:
+            fs_processes.run(*command(way), "true")
+        except fs_processes.CannotMount as reason:
+            reasons.append(" ".join(["unshare", *way, f"({reason})"]))
+        else:
+            return command(way)
+    raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
+
+
+def parse(words: list[str]) -> tuple[list[str], str, str]:
+    """Names of file systems, the scale, and which tests."""
+    known = fs_kinds.names(KINDS)
+    parser = argparse.ArgumentParser(
+        prog="tools.mounted_fs", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--local", action="store_true", help="those without servers")
+    parser.add_argument("--scale", choices=list(IMAGE_BYTES), default="smoke")
+    parser.add_argument("--tests", choices=list(TESTS), default="all")
+    asked = parser.parse_args(words)
+    unknown = [name for name in asked.names if name not in known]
+    if unknown:
+        parser.error(f"unknown file system {unknown[0]!r}; known are {', '.join(known)}")
+    local = [kind.name for kind in KINDS if kind.local]
+    names = list(dict.fromkeys(asked.names)) or (local if asked.local else known)
+    return names, asked.scale, asked.tests
+
+
+@contextmanager
+def work_folder(output: Path) -> Iterator[Path]:
+    """An empty folder below `output`, which is emptied first, and this one removed afterwards."""
+    output.mkdir(parents=True, exist_ok=True)
+    with (output / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("waiting for another test-fs in this checkout to end", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        for old in output.iterdir():
+            if old.is_dir():
+                remove(old)  # an earlier session's results, too
+        work = Path(tempfile.mkdtemp(prefix="work-", dir=output))
+        try:
+            yield work
+        finally:
+            remove(work)
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Mounts below a folder, and loop devices of its files."""
+    inside = f"{folder}/"
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    left = [f"mount {line.split()[1]}" for line in mounts if inside in line]
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            image = file.read_text().strip()
+        except OSError:
+            continue  # it was detached meanwhile
+        if image.startswith(inside):
+            left.append(f"loop device {file.parts[3]} of {image}")
+    return left
+
+
+def remove(folder: Path) -> None:
+    """Once nothing is mounted there any more; `SystemExit` where something stays."""
+    end = time.monotonic() + CLEAN_UP
+    while left := left_behind(folder):
+        if time.monotonic() > end:
+            raise SystemExit(f"tools.mounted_fs: left behind: {', '.join(left)}")
+        time.sleep(0.1)
+    shutil.rmtree(folder)
+
+
+def run_session(options: Options, front: list[str]) -> int:
+    """In its namespaces. A signal to us is handed on; one who does not heed it is killed."""
+    words = [sys.executable, "-m", "tools.mounted_fs.session", options.dump()]
+    session = subprocess.Popen([*front, *words], cwd=ROOT, start_new_session=True)
+    caught: list[int] = []
+
+    def hand_on(number: int, _: object) -> None:
+        # To the group: unshare itself ignores it, and its child is the session.
+        if not caught:
+            os.killpg(session.pid, signal.SIGTERM)
+            signal.alarm(int(PATIENCE))
+        caught.append(number)
+
+    def give_up(*_: object) -> None:
+        session.kill()
+
+    for number in SIGNALS:
+        signal.signal(number, hand_on)
+    signal.signal(signal.SIGALRM, give_up)
+    status = session.wait()
+    signal.alarm(0)
+    if caught:
+        return 128 + caught[0]
+    return status if status >= 0 else 1
+
+
+def main(words: list[str]) -> int:
+    names, scale, tests = parse(words)
+    try:
+        front = namespaces()
+    except fs_processes.CannotMount as reason:
+        kinds = [kind for kind in KINDS if kind.name in names]
+        print(fs_report.table([fs_report.Row(k.name, k.type, str(reason)) for k in kinds]))
+        return 1
+    start = time.monotonic()
+    output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
+    with work_folder(output) as work:
+        status = run_session(Options(names, scale, tests, str(work), str(output)), front)
+    print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

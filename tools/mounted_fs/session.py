@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inside the namespaces that tools/mounted_fs made: mounts, runs ReFrame, unmounts, tells.
+
+Started by it alone, as the first process of its namespaces: when this one ends, however it does,
+the kernel ends all processes in them and unmounts all that they had mounted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from iogauge.mounts import mount_of
+from iogauge.paths import ROOT
+from tools.mounted_fs import report as fs_report
+from tools.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
+from tools.mounted_fs.processes import CannotMount, Servers, run
+from tools.mounted_fs.report import Row
+from tools.mounted_fs.table import KINDS, KNOWN
+
+SITE = ROOT / "site_configs" / "testfs.py"
+
+# A file system's cases, by test name; `quick` are those that `make test` has time for. Left out:
+# `null`, which moves nothing, and of RAMSES the hint sets, `hydro` and the other order of bytes:
+# those cases run on the local site.
+TESTS = {"quick": "^(S3d|Ior)", "all": "^(S3d|Ior|Ramses)"}
+NOT = "call=null|^RamsesHints|contents=hydro|layout=process-major"
+
+
+class Stopped(BaseException):
+    """A signal asked for the end."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What tools/mounted_fs was asked for. `work`: an empty folder for all that is made;
+    `output`: for what is kept."""
+
+    names: list[str]
+    scale: str
+    tests: str
+    work: str
+    output: str
+
+    @classmethod
+    def load(cls, text: str) -> Options:
+        return cls(**json.loads(text))
+
+    def dump(self) -> str:
+        return json.dumps(asdict(self))
+
+
+class Session:
+    """One file system after the other is mounted, then all tests run, then all are unmounted."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.work = Path(options.work)
+        self.output = Path(options.output)
+        size = IMAGE_BYTES[options.scale]
+        self.servers = Servers(self.work, 4 * size)
+        self.kinds = [kind for kind in KINDS if kind.name in options.names]
+        self.rows = {kind.name: Row(kind.name, kind.type) for kind in self.kinds}
+        self.mounted: list[Kind] = []
+        self.problems: list[str] = []
+
+    def place(self, kind: Kind) -> Place:
+        mount = self.work / "mnt" / kind.name
+        image = self.work / f"{kind.name}.img"
+        return Place(kind.name, mount, image, IMAGE_BYTES[self.options.scale], self.servers)
+
+    # ------------------------------------------------------------ mount and unmount
+
+    def mount_all(self) -> None:
+        machine = Machine()
+        for kind in self.kinds:
+            start = time.monotonic()
+            reason = kind.how.needs.lacking(machine) or self.mount(kind)
+            self.rows[kind.name].reason = reason
+            seconds = time.monotonic() - start
+            print(f"{kind.name}: " + (reason or f"mounted in {seconds:.1f} s"), flush=True)
+
+    def mount(self, kind: Kind) -> str | None:
+        """Why it is not mounted, or None."""
+        place = self.place(kind)
+        place.mount.mkdir(parents=True)
+        try:
+            kind.how.mount(place)
+        except (CannotMount, OSError) as reason:
+            if place.mount.is_mount():
+                self.unmount(kind)
+            return fs_report.one_line(str(reason))
+        self.mounted.append(kind)
+        found = mount_of(place.mount)
+        if found["mount"] != str(place.mount.resolve()) or found["type"] != kind.type:
+            self.rows[kind.name].trouble.append(
+                f"/proc/mounts has {found['type']} at {found['mount']}, not {kind.type}"
+            )
+        return None
+
+    def unmount(self, kind: Kind) -> None:
+        """A mount that stays busy is detached; this session's end ends who keeps it so."""
+        place = self.place(kind)
+        for chance in range(5):
+            try:
+                return kind.how.unmount(place)
+            except CannotMount as reason:
+                if not place.mount.is_mount():
+                    return self.rows[kind.name].trouble.append(f"after unmounting: {reason}")
+                if chance == 4:
+                    self.rows[kind.name].trouble.append(f"had to be detached: {reason}")
+                time.sleep(0.5)
+        run("umount", "--lazy", place.mount)
+        return None
+
+    def unmount_all(self) -> None:
+        """Each step on its own: one that fails must not keep the others from being done."""
+        while self.mounted:
+            kind = self.mounted.pop()
+            try:
+                self.unmount(kind)
+            except (CannotMount, OSError) as reason:
+                self.rows[kind.name].trouble.append(f"unmounting: {reason}")
+        try:
+            self.servers.stop()
+        except (CannotMount, OSError) as reason:
+            self.problems.append(f"stopping the servers: {reason}")
+
+    # ------------------------------------------------------------ run
+
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """For the site file."""
+        return {
+            kind.name: {
+                "path": str(self.place(kind).mount),
+                "mounted_as": kind.type,
+                **dict(kind.entry),
+            }
+            for kind in self.mounted
+        }
+
+    def command(self) -> list[str]:
+        reframe = str(Path(sys.executable).parent / "reframe")
+        site = ["-C", str(SITE), "--system", "testfs", "-c", str(ROOT / "reframe_tests"), "-R"]
+        choice = ["-t", f"{self.options.scale}$", "-n", TESTS[self.options.tests], "-x", NOT]
+        # The bytes are the point, not their speed: one dump, once. It can be slow all the same: a
+        # dump's short rows, one write each, take GlusterFS (disperse) a minute.
+        settings = ["-S", "repeats=1", "-S", "steps=1", "-S", "ceilings=0"]
+        return [reframe, *site, *choice, *settings, "--exec-policy=serial", "-r"]
+
+    def run_tests(self) -> None:
+        file = self.work / "testfs.json"
+        file.write_text(json.dumps({"filesystems": self.entries()}, indent=1) + "\n")
+        reports = self.output / "reports"
+        for old in reports.glob("*.json"):
+            old.unlink()
+        log = self.output / "session.log"
+        print(f"running the tests; ReFrame's own words are in {log}", flush=True)
+        more = {"IOGAUGE_TESTFS": str(file), "IOGAUGE_OUTPUT": str(self.output)}
+        inherited = {key: text for key, text in os.environ.items() if not key.startswith("RFM_")}
+        with log.open("wb") as stream:
+            reframe = subprocess.Popen(
+                self.command(),
+                cwd=ROOT,
+                env={**inherited, **more},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                reframe.wait()
+            except Stopped:
+                end(reframe)
+                raise
+        try:
+            report = fs_report.newest_report(reports)
+        except ValueError as reason:
+            last = log.read_text(errors="replace").strip().splitlines()[-1:]
+            self.problems.append(f"{reason}: {''.join(last)}")
+        else:
+            self.problems += fs_report.add_cases(list(self.rows.values()), report, KNOWN)
+
+    # ------------------------------------------------------------ all of it
+
+    def __call__(self) -> int:
+        """The exit status. From the first signal on no other one is heard, so that the unmounting
+        that it caused is done to its end."""
+        status = 0
+        try:
+            self.mount_all()
+            if self.mounted:
+                self.run_tests()
+        except Stopped as signal_name:
+            status = 1
+            self.problems.append(f"stopped by {signal_name}; unmounting")
+        finally:
+            deafen()
+            self.unmount_all()
+        rows = list(self.rows.values())
+        print("", fs_report.table(rows), *self.problems, sep="\n", flush=True)
+        return status or fs_report.exit_status(rows) or (1 if self.problems else 0)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """ReFrame, which then ends its jobs."""
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def listen() -> None:
+    def stop(number: int, _: object) -> None:
+        deafen()
+        raise Stopped(signal.Signals(number).name)
+
+    for number in SIGNALS:
+        signal.signal(number, stop)
+
+
+def deafen() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def main(words: list[str]) -> int:
+    if len(words) != 1 or os.getpid() != 1:
+        print("tools.mounted_fs.session: tools.mounted_fs starts this", file=sys.stderr)
+        return 2
+    session = Session(Options.load(words[0]))
+    listen()
+    return session()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
