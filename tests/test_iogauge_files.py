@@ -62,5 +62,5 @@ def test_every_row_of_a_table_is_read(name: str, word: str, count: int) -> None:
 
 
 def test_a_missing_table_is_named() -> None:
-    with pytest.raises(tables.BadTable, match="nowhere.def: No such file"):
+    with pytest.raises(tables.BadTable, match=r"nowhere\.def: No such file"):
         tables.rows("nowhere.def", "IO_METHOD")
