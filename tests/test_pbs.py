@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OpenPBS or PBS Professional for real: both stacks, jobs that end well and that do not. Wants a
-PBS that runs, with two free nodes that share this folder (docs/add-a-site.md): Debian has none."""
+PBS that runs, with two free nodes that share this folder (docs/explanation/tested-sites.md): Debian has none."""
 
 from __future__ import annotations
 
