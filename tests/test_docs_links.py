@@ -191,3 +191,28 @@ def test_readme_is_short() -> None:
 )
 def test_links_to_sources_on_the_site(page: str, before: str, after: str) -> None:
     assert docs_links.rewrite(before, page) == after
+
+
+@each_page
+def test_markdown_reads_the_same_everywhere(page: Path) -> None:
+    """Python-Markdown, which makes the site, wants what stands within a list item four spaces to
+    the right, and an empty line before a list; lines are not long, but in tables and code."""
+    text = FENCE.sub(lambda fence: fence[1] + "```", page.read_text())
+    wrong, before = [], ""
+    for line in text.splitlines():
+        is_item = re.match(r" *([-*]|\d+\.) ", line)
+        if re.search(r"`[^`]*\\\|[^`]*`", line):
+            wrong.append(f"a bar in code in a table: {line}")
+        if re.match(r" {1,3}(\||```|[-*] |\d+\. )", line):
+            wrong.append(f"not 4 spaces: {line}")
+        if (
+            is_item
+            and before
+            and not before.startswith((" ", "-", "*"))
+            and before[0] not in "123456789"
+        ):
+            wrong.append(f"no empty line before: {line}")
+        if len(line) > 120 and not line.lstrip().startswith("|") and "](" not in line:
+            wrong.append(f"{len(line)} characters: {line}")
+        before = line
+    assert not wrong
