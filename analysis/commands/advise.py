@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 from ..errors import EXIT_OK, NothingFoundError, OutputError
 from ..judge.sides import CALL
 from ..store import database as store
-from . import formats
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -45,15 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what you would use otherwise (mpiio:collective)")  # fmt: skip
     parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
-    store.add_where(parser)
-    store.add_store(parser)
+    options.add_where(parser)
+    options.add_store(parser)
     formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the fastest of each file system, scale and number of processes."""
     connection = store.connect(args.store)
-    where = store.Where.parse(args.where)
+    where = options.where(args)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     found = candidates(connection, where, f"{args.direction}_bw")
     if not found:
@@ -66,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.write:
         best = max((row for row in rows if row["rank"] == 1), key=lambda row: row["mib_s"])
         for path in write_files(args.write, best):
-            print(f"wrote {path}", file=sys.stderr)
+            options.say_written(path)
     return EXIT_OK
 
 

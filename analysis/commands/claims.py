@@ -14,7 +14,7 @@ from ..judge import references
 from ..judge.claim_tests import CROWDED, KINDS, Finding
 from ..judge.yamlfile import YamlFile
 from ..store import database as store
-from . import formats, progress
+from . import formats, options, progress
 
 EXAMPLES = """\
 examples:
@@ -62,10 +62,10 @@ class Claim:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
-    store.add_where(parser)
+    options.add_where(parser)
     parser.add_argument("--references", type=Path, default=references.FOLDER, metavar="DIR",
                         help="folder of the reference files")  # fmt: skip
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser)
 
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
     connection = store.connect(args.store)
-    rows = judge_all(connection, store.Where.parse(args.where), claims)
+    rows = judge_all(connection, options.where(args), claims)
     if formats.for_programs(args):
         formats.show(args, rows, COLUMNS)
         return EXIT_OK

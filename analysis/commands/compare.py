@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
 from ..judge.sides import CASE, WAYS, Group, case_columns, condition, groups
 from ..store import database as store
-from . import formats, progress
+from . import formats, options, progress
 
 if TYPE_CHECKING:
     from ..judge.interval import Ratio
@@ -54,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by", default="session", metavar="WHAT",
         help=f"what A and B are: {', '.join(WAYS)}, or a test's parameter (default: session)",
     )  # fmt: skip
-    store.add_where(parser)
+    options.add_where(parser)
     parser.add_argument(
         "--quantity", action="append", metavar="NAME",
         help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
     parser.add_argument("--fail-slower", type=_percent, metavar="PERCENT",
                         help="exit 1 where B is slower than A by this much")  # fmt: skip
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser)
 
 
@@ -76,7 +76,7 @@ def _percent(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison. EXIT_NOT_VERIFIED where --fail-slower found something."""
     connection = store.connect(args.store)
-    where = store.Where.parse(args.where).also("verdict <> 'nothing moved'")
+    where = options.where(args).also("verdict <> 'nothing moved'")
     if args.b in SPECIAL:
         if args.fail_slower is not None and args.b == "published":
             raise UsageError("--fail-slower: published numbers are of other machines: no verdict")

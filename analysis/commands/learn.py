@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import EXIT_OK, OutputError, TooFewSamplesError
 from ..judge import references
 from ..store import database as store
-from . import formats
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -42,19 +42,19 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
-    store.add_where(parser)
+    options.add_where(parser)
     parser.add_argument("--margin", type=float, default=0.05, help="part of the median (0.05)")
     parser.add_argument("--references", type=Path, default=references.SITES, metavar="DIR",
                         help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
                         "references)")  # fmt: skip
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser, "what was learned, and write no file,")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the site file. Raises TooFewSamplesError where no case has samples enough."""
     connection = store.connect(args.store)
-    where = store.Where.parse(args.where).key("system", [args.system])
+    where = options.where(args).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:
         print(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs", file=sys.stderr)
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if not formats.for_programs(args):
         path = references.site_file(args.system, args.references)
         write(path, args.system, learned)
-        print(f"wrote {path}", file=sys.stderr)
+        options.say_written(path)
     return EXIT_OK
 
 

@@ -20,7 +20,7 @@ from ..session.model import DIRECTIONS
 from ..session.rows import Row, Table, make_table
 from ..store import database as store
 from ..store import run_files as traced
-from . import formats, progress
+from . import formats, options, progress
 from .ingest import ingest
 
 EXAMPLES = """\
@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    store.add_output(parser)
+    options.add_output(parser)
     parser.add_argument("--html", type=Path, metavar="FILE",
                         help="the page (default: report.html in the output folder)")  # fmt: skip
     parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")
     parser.add_argument("--tables", type=Path, metavar="DIR", help="write each table as CSV")
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser)
 
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
     for path in written:
-        print(f"wrote {path}", file=sys.stderr)
+        options.say_written(path)
     return EXIT_OK
 
 

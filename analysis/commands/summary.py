@@ -13,7 +13,7 @@ from ..pages.terminal import print_table
 from ..session.loader import last_report, load_session
 from ..session.peaks import Peak
 from ..session.rows import Table, make_table, to_csv
-from ..store import database as store
+from . import options
 
 EXAMPLES = """\
 examples:
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    store.add_output(parser)
+    options.add_output(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON and write no page")
     form.add_argument("--csv", action="store_true", help="print CSV and write no page")
@@ -68,7 +68,7 @@ def _write_pictures(table: Table, args: argparse.Namespace) -> None:
 
     written = page.write(table, pages, args.png)
     for path in written:
-        print(f"wrote {path}", file=sys.stderr)
+        options.say_written(path)
 
 
 def as_json(table: Table) -> dict[str, object]:

@@ -15,8 +15,7 @@ from ..darshan.log import Log, read_log
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, AnalysisError
 from ..ledger.ledger import Ledger, make_ledger
 from ..ledger.verdict import Judgement, judge
-from ..store import database as store
-from . import formats
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -54,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", nargs="?", type=Path, metavar="RUN",
         help=f"folder with a run's {LOG} and {DOCUMENT} (default: the last one)",
     )  # fmt: skip
-    store.add_output(parser)
+    options.add_output(parser)
     formats.add_format(parser, "the ledger (and make no page)")
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"in place of RUN/{PAGE}")
     parser.add_argument(
@@ -84,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.no_summary:
             traced = with_summary(traced)
         trace_page.write(traced, page)
-        print(f"wrote {page}", file=sys.stderr)
+        options.say_written(page)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
 
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iogauge import paths
+
 # ReFrame tests import this module: where a site has no file, they shall not wait for the libraries.
 if TYPE_CHECKING:
     from .yamlfile import YamlFile
 
-FOLDER = Path(__file__).resolve().parents[2] / "references"
+FOLDER = paths.data("references")
 # A centre may keep its own expectations outside of the checkout.
 SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 
