@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..commands.compare import measured, pairs
 from ..store import database as store
 from ..store.database import Where
 from . import interval, references
+from .comparison import measured, pairs
 from .sides import Group, case_columns, groups, keys_condition
 
 Test = Mapping[str, Any]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from ..commands.learn import MIN_RUNS, bounds
 from ..errors import NothingFoundError
 from ..judge import compare_with
 from ..judge import published as beside
+from ..judge.comparison import Question
 from ..store import database as store
 from ..store.database import Where
 
@@ -83,9 +83,9 @@ def published(connection: Any, session: str) -> Section:
     system = connection.execute(
         "SELECT any_value(system) FROM records WHERE session = ?", [session]
     ).fetchone()[0]
-    args = argparse.Namespace(a=system, by="system", fail_slower=None)
+    question = Question(system, by="system")
     try:
-        rows = compare_with.with_published(connection, Where(), args)
+        rows = compare_with.with_published(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
@@ -104,9 +104,9 @@ def published(connection: Any, session: str) -> Section:
 
 def efficiency(connection: Any, session: str) -> Section:
     """Each case's part of the practical peak, with its interval."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    question = Question(session)
     try:
-        rows = compare_with.with_peak(connection, Where(), args)
+        rows = compare_with.with_peak(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
@@ -192,9 +192,9 @@ def claim_table(connection: Any, session: str) -> Section:
 
 def expected(connection: Any, session: str) -> Section:
     """The session beside what references/sites expects."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    question = Question(session)
     try:
-        rows = compare_with.with_reference(connection, Where(), args)
+        rows = compare_with.with_reference(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
