@@ -23,7 +23,7 @@ help: ## this list
 
 run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
 	@status=0; $(REFRAME) -t quick $(ARGS) -r || status=$$?; \
-	for step in summary 'ingest --last' report; do \
+	for step in summary report; do \
 		$(PYTHON) -m analysis $$step || { s=$$?; [ $$status -ne 0 ] || status=$$s; }; \
 	done; \
 	exit $$status

@@ -18,7 +18,7 @@ from .errors import AnalysisError
 # The module of each command is loaded only when it is asked for: some load large libraries. It has
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
 COMMANDS = {
-    "summary": "the last session as a table, and as a page with one plot",
+    "summary": "the last session as a table, on request also as a page with one plot",
     "ingest": "put sessions into the store, where all other commands find them",
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
     "learn": "what to expect of a system, from its history, as a file of references",
@@ -32,9 +32,10 @@ IN_CHECKOUT = "python -m analysis"
 
 EPILOG = """\
 examples:
-  python -m analysis summary                  the last session as a table and a page
+  python -m analysis summary                  the last session as a table
   python -m analysis compare openmpi mpich --by stack --where pattern=s3d
   python -m analysis claims                   what publications say, and whether it holds here
+  python -m analysis report                   the last session as a page: output/report.html
   python -m analysis trace                    the byte ledger of the last traced run
   python -m analysis advise --pattern s3d --system local
   python -m analysis compare --help           what a command can do

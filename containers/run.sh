@@ -23,9 +23,8 @@ status=0
 RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C "site_configs/$site.py" --system "$site" \
     -c reframe_tests -R --exec-policy=serial "$@" -r || status=$?
 export IOGAUGE_STORE=${IOGAUGE_STORE:-$results/store}
-for step in summary 'ingest --last' report; do
-    read -ra words <<<"$step"
-    .venv/bin/python -m analysis "${words[@]}" --output "$results" ||
+for step in summary report; do
+    .venv/bin/python -m analysis "$step" --output "$results" ||
         { s=$?; ((status != 0)) || status=$s; }
 done
 exit "$status"

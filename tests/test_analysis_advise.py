@@ -8,7 +8,7 @@ import io
 import subprocess
 from pathlib import Path
 
-from analysis.commands.advise import settings
+from analysis.judge.advice import settings
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.commands import compare
+from analysis.judge import comparison
 from analysis.judge.sides import Group
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
@@ -156,7 +156,7 @@ def test_false_alarms_of_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
         return Group((), side, "write_bw", "MiB/s", runs, {})
 
     alarms = sum(
-        any(compare.fails(group(0), group(1), 0.05, 10) for _ in range(10)) for _ in range(400)
+        any(comparison.fails(group(0), group(1), 0.05, 10) for _ in range(10)) for _ in range(400)
     )
     assert alarms / 400 <= 0.05
 

@@ -39,7 +39,7 @@ def load(recorded: Recorded) -> Table:
 
 def written(recorded: Recorded) -> Path:
     path = recorded.output / "report.html"
-    page.write(load(recorded), [path], None)
+    page.write(load(recorded), path, None)
     return path
 
 

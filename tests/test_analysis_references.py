@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from analysis.commands import claims
 from analysis.errors import ReferenceFileError
-from analysis.judge import references
+from analysis.judge import claims, references
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
 from tests.reframe_session import reframe

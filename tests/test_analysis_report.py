@@ -115,6 +115,21 @@ def test_scaling_is_over_the_smallest_number_of_processes(made: Path) -> None:
     assert [float(row["speed_up"]) for row in mine] == pytest.approx([1, 201 / 101, 401 / 101])
 
 
+def test_the_page_of_the_last_session_is_the_latest_and_in_its_own_folder(tmp_path: Path) -> None:
+    """No other page is written, and a session that is asked for does not go to its own folder."""
+    session = Recorded(tmp_path)
+    where = ("--output", session.output, "--store", tmp_path / "store")
+    latest = session.output / "report.html"
+    run_analysis("report", session.report, *where)
+    assert set(session.output.rglob("*.html")) == {latest}
+    done = run_analysis("report", *where)
+    own = session.output / "20261120T174318" / "report.html"
+    assert set(session.output.rglob("*.html")) == {latest, own}
+    assert all(str(page) in done.stderr for page in (latest, own))
+    assert 'href="local/host/' in own.read_text()
+    assert not list(session.output.rglob("*.part"))
+
+
 def test_pictures_and_tables(made: Path) -> None:
     assert {p.name for p in (made / "png").iterdir()} == {"overview.png", "scaling.png",
                                                          "history.png"}  # fmt: skip

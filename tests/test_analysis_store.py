@@ -118,6 +118,7 @@ def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
             drain = {"min": 0.8, "mean": 0.8, "max": 0.8}
             sample["write"].update(seconds=1.0, bandwidth=100.0, phases={"drain": drain})
             sample["direct"] = {"seconds": 0.5, "bandwidth": 200.0}
+        document["summary"].update(apparent_bw=500.0, apparent_speedup=2.5, overlap=-1.0)
 
     recorded.edit_document(MPIIO, "mpich", change)
     recorded.edit_case(MPIIO, "mpich", lambda c: c.update(perfvalues={}))

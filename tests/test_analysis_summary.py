@@ -58,22 +58,17 @@ def test_rates_of_many_small_files(recorded: Recorded) -> None:
     done = run_analysis("summary", "--output", recorded.output)
     line = "ram, openmpi, s3d mpiio, 2 processes: create 1234, stat 99000, remove 7"
     assert f"files/s:\n  {line}\n" in done.stdout
-    assert line in (recorded.output / "report.html").read_text()
+    page = recorded.folder / "page.html"
+    run_analysis("summary", "--output", recorded.output, "--html", page)
+    assert line in page.read_text()
     recorded.edit_document(MPIIO, "openmpi", lambda d: d["summary"].update(stat_rate=0))
     done = run_analysis("summary", "--output", recorded.output)
     assert "summary.stat_rate: expected a finite number above zero, found 0" in done.stdout
 
 
-def test_pages_of_the_last_session(recorded: Recorded) -> None:
-    done = run_analysis("summary", "--output", recorded.output)
-    pages = {recorded.output / "report.html", recorded.output / "20261120T174318" / "report.html"}
-    assert set(recorded.output.rglob("*.html")) == pages
-    assert all(str(page) in done.stderr for page in pages)
-    assert not list(recorded.output.rglob("*.part"))
-
-
-def test_an_older_session_does_not_become_the_latest_page(recorded: Recorded) -> None:
-    run_analysis("summary", recorded.report, "--output", recorded.output)
+def test_a_page_and_a_picture_on_request_only(recorded: Recorded) -> None:
+    """The latest page is the report's: see test_analysis_report.py."""
+    run_analysis("summary", "--output", recorded.output)
     assert not list(recorded.output.rglob("*.html"))
     page, picture = recorded.folder / "new" / "page.html", recorded.folder / "plot.png"
     run_analysis("summary", recorded.report, "--html", page, "--png", picture)

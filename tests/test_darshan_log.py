@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from analysis.darshan.raw import (
     read_folder,
 )
 from analysis.darshan.reduce import Record, commonest, reduce
+from iogauge.paths import ROOT
 
 DATA = Path(__file__).parent / "data" / "darshan"
 POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17
@@ -208,6 +210,22 @@ def test_a_reader_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(darshan_log.sys, "executable", str(slow))
     with pytest.raises(UnreadableLogError, match=r"not read within 0.2 s"):
         read_log(tmp_path / "whole", seconds=0.2)
+
+
+def test_an_installed_package_starts_its_own_reader(tmp_path: Path) -> None:
+    """There `analysis` is `iogauge.analysis`, and no package `analysis` exists."""
+    whole_log(tmp_path)
+    site, ignore = tmp_path / "site", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "iogauge", site / "iogauge", ignore=ignore)
+    shutil.copytree(ROOT / "analysis", site / "iogauge" / "analysis", ignore=ignore)
+    code = "import sys; from pathlib import Path; from iogauge.analysis.darshan.log import read_log"
+    code += "; print(read_log(Path(sys.argv[1])).processes)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "whole")], cwd=tmp_path, text=True,
+        env={"PYTHONPATH": str(site)}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == read_log(tmp_path / "whole").processes
 
 
 def test_a_reader_that_crashes_is_said_to_have(

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analysis.__main__ import main
 from analysis.commands import trace
+from analysis.darshan import others
 from analysis.darshan.log import read_log
 from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
 from analysis.ledger.phases import OUTSIDE
+from analysis.ledger.traced import Traced, load
 from analysis.ledger.verdict import (
     HOLES,
     ONCE,
@@ -60,13 +60,13 @@ CAUSES: dict[str, tuple[set[str], set[str]]] = {
 }
 
 
-def causes(traced: trace.TracedRun) -> set[str]:
+def causes(traced: Traced) -> set[str]:
     return {reason.split(" (")[0] for reason in traced.judgement.reasons}
 
 
 @pytest.mark.parametrize("name", CAUSES)
 def test_recorded_ledgers(name: str) -> None:
-    traced = trace.load(DATA / name)
+    traced = load(DATA / name)
     must, may = CAUSES[name]
     found = causes(traced)
     assert must <= found <= must | may
@@ -96,7 +96,7 @@ def test_every_cause_is_seen_on_a_recorded_run() -> None:
 )
 def test_darshans_runtime_has_the_bytes_at_the_api(name: str, api: str, more: int) -> None:
     """Logs of Darshan 3.5.0, built with HDF5 and PnetCDF."""
-    ledger = trace.load(DATA / name).ledger
+    ledger = load(DATA / name).ledger
     assert ledger.recorder == "Darshan 3.5.0"
     for side in ledger.sides:
         layer = side.layer(api)
@@ -106,7 +106,7 @@ def test_darshans_runtime_has_the_bytes_at_the_api(name: str, api: str, more: in
 
 def test_the_phases_of_a_log_of_darshans_runtime() -> None:
     """Its DXT is newer than the wheel's library, and its clock begins late."""
-    ledger = trace.load(DATA / "darshan-mpich-hdf5-dxt").ledger
+    ledger = load(DATA / "darshan-mpich-hdf5-dxt").ledger
     assert ledger.phases_from == "each access (DXT), whose times Darshan gives within 0.05 s"
     moved = {phase.title: phase.layers["MPI-IO"].bytes for phase in ledger.phases if phase.layers}
     assert moved["write: write"] == {"write": PAYLOAD, "read": 0}
@@ -119,7 +119,7 @@ def test_the_phases_of_a_log_of_darshans_runtime() -> None:
 
 
 def test_hints_asked_and_effective_stand_beside_the_writers() -> None:
-    ledger = trace.load(DATA / "mpich-collective-dxt").ledger
+    ledger = load(DATA / "mpich-collective-dxt").ledger
     assert ledger.hints["cb_nodes"] == ("2", "1")  # ROMIO cuts it to one on one node
     write = ledger.side("write")
     posix = write.layer("POSIX") if write else None
@@ -128,7 +128,7 @@ def test_hints_asked_and_effective_stand_beside_the_writers() -> None:
 
 def test_every_recorded_log_has_a_picture_of_each_kind() -> None:
     for name in CAUSES:
-        traced = trace.load(DATA / name)
+        traced = load(DATA / name)
         for chart in (
             trace_chart.timeline(traced.log),
             trace_chart.heatmap(traced.log),
@@ -219,12 +219,16 @@ def test_what_cannot_be_shown_is_one_line(
     assert len(said) == 1 and str(copied) in said[0]
 
 
-def test_a_summary_that_fails_is_left_out(
+def test_a_summary_that_fails_is_left_out(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(others.sys, "executable", "/bin/false")
+    found = others.ask_others(copied / "trace.darshan", copied)
+    assert found.summary is None and "left out" in found.problems[0]
+
+
+def test_what_other_programs_could_not_do_is_said(
     copied: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trace.sys, "executable", "/bin/false")
-    log: Any = argparse.Namespace(path=copied / "trace.darshan")
-    nothing: Any = None
-    traced = trace.TracedRun(copied, {}, log, nothing, nothing)
-    assert trace.with_summary(traced).summary is None
-    assert "left out" in capsys.readouterr().err
+    failed = others.Others(problems=("left out",))
+    monkeypatch.setattr(trace, "ask_others", lambda *_: failed)
+    assert main(["trace", str(copied)]) == EXIT_OK
+    assert capsys.readouterr().err.startswith("left out\n")

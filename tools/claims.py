@@ -15,7 +15,7 @@ import os
 import shlex
 import sys
 
-from analysis.commands.claims import load
+from analysis.judge.claims import load
 from analysis.errors import AnalysisError
 from tools.ab import analysis, ingest_last, reframe
 

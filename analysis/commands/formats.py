@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import Any
 
-Value = str | int | float | bool | date | None
+from ..pages.words import value_text
+
+# A tuple: a text of several lines. Only here and on the page they become one.
+Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
 
 PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
@@ -37,7 +41,7 @@ def show(
 ) -> None:
     """Print `rows` as asked for. People see `columns` only, and the `note` below."""
     if args.json:
-        json.dump(list(map(dict, rows)), sys.stdout, indent=1, allow_nan=False, default=str)
+        json.dump(list(map(joined, rows)), sys.stdout, indent=1, allow_nan=False, default=str)
         print()
     elif args.csv:
         write_csv(rows, columns)
@@ -48,11 +52,30 @@ def show(
 
 
 def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
+    """Print `rows` as CSV; without any, a header of `columns`."""
+    sys.stdout.write(csv_text(rows, columns))
+
+
+def csv_text(rows: Sequence[Record], columns: Sequence[str]) -> str:
     """All columns with full precision; RFC 4180 but for bare newlines. A header without rows."""
+    text = io.StringIO()
     names = list(rows[0]) if rows else list(columns)
-    writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
+    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(map(joined, rows))
+    return text.getvalue()
+
+
+def joined(row: Record) -> dict[str, Any]:
+    """A row whose texts of several lines are one line each, as CSV and JSON have them."""
+    return {
+        name: _BETWEEN.get(name, "; ").join(value) if isinstance(value, tuple) else value
+        for name, value in row.items()
+    }
+
+
+# What stands between the lines of a column, where that is no semicolon.
+_BETWEEN = {"published": " | ", "command": "\n"}
 
 
 def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
@@ -63,13 +86,14 @@ def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    rows = [joined(row) for row in rows]
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         number = any(isinstance(row[name], int | float) for row in rows)
         grid.add_column(name.replace("_", " "), justify="right" if number else "left")
     for row in rows:
-        grid.add_row(*(Text(text(row[name]), style=_STYLES.get(str(row[name]), ""))
+        grid.add_row(*(Text(value_text(row[name]), style=_STYLES.get(str(row[name]), ""))
                        for name in columns))  # fmt: skip
     console.print(grid)
 
@@ -78,17 +102,3 @@ _STYLES = {
     "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
     "too few samples": "yellow",
 }  # fmt: skip
-
-
-def text(value: Value) -> str:
-    """One value as people read it: numbers with three digits that count, a dash for nothing."""
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        if value == 0 or not math.isfinite(value):
-            return f"{value:g}"
-        size = math.floor(math.log10(abs(value)))
-        return f"{value:.{max(0, 2 - size)}f}" if -3 <= size <= 5 else f"{value:.2e}"
-    return str(value)

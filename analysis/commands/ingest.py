@@ -18,7 +18,7 @@ from ..session.loader import all_reports, last_report, load_session, measured, r
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
 from ..store import database as store
 from ..store import run_files as traced
-from . import formats, progress
+from . import formats, options, progress
 
 if TYPE_CHECKING:
     import polars
@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reports", nargs="*", type=Path, metavar="REPORT",
         help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
-    store.add_output(parser)
+    options.add_output(parser)
     parser.add_argument("--last", action="store_true", help="only the last session below it")
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser, "what was ingested")
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
-from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from ..errors import EXIT_OK, OutputError, TooFewSamplesError
 from ..judge import references
+from ..judge.expectations import MARGIN, MIN_RUNS, learn, site_data
 from ..store import database as store
-from . import formats
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -28,33 +27,28 @@ A sample is a run (the median of its repeats), and a case needs 8. The bounds ar
 them as ReFrame's `reference`: a run below its bound fails.
 """
 
-MIN_RUNS = 8
 NAMED = 5  # refused cases that are named one by one
-QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
-CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
 COLUMNS = (
     "partition", "stack", "test", "processes", "quantity", "value", "low", "high", "unit",
     "samples",
 )  # fmt: skip
 
-Row = dict[str, Any]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
-    store.add_where(parser)
-    parser.add_argument("--margin", type=float, default=0.05, help="part of the median (0.05)")
+    options.add_where(parser)
+    parser.add_argument("--margin", type=float, default=MARGIN, help="part of the median (0.05)")
     parser.add_argument("--references", type=Path, default=references.SITES, metavar="DIR",
                         help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
                         "references)")  # fmt: skip
-    store.add_store(parser)
+    options.add_store(parser)
     formats.add_format(parser, "what was learned, and write no file,")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the site file. Raises TooFewSamplesError where no case has samples enough."""
     connection = store.connect(args.store)
-    where = store.Where.parse(args.where).key("system", [args.system])
+    where = options.where(args).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:
         print(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs", file=sys.stderr)
@@ -69,64 +63,19 @@ def run(args: argparse.Namespace) -> int:
     if not formats.for_programs(args):
         path = references.site_file(args.system, args.references)
         write(path, args.system, learned)
-        print(f"wrote {path}", file=sys.stderr)
+        options.say_written(path)
     return EXIT_OK
 
 
-def _name(row: Row) -> str:
+def _name(row: dict[str, Any]) -> str:
     return f"{row['test']} on {row['stack']}, {row['processes']} processes, {row['quantity']}"
 
 
-def learn(connection: Any, where: store.Where, margin: float) -> tuple[list[Row], list[Row]]:
-    """What can be expected of each case, and the cases that have too few runs."""
-    marks = ", ".join("?" for _ in QUANTITIES)
-    found = store.rows(
-        connection,
-        f"""SELECT partition, stack, "case" AS test, processes, fsync, hints, quantity,
-            list(middle) AS runs
-        FROM (SELECT partition, stack, "case", processes, fsync, hints, quantity,
-                median(value) AS middle
-              FROM records
-              WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})
-              GROUP BY partition, stack, "case", processes, fsync, hints, quantity, session, run)
-        GROUP BY ALL ORDER BY ALL""",
-        [*where.values, *QUANTITIES],
-    )
-    learned, refused = [], []
-    for row in found:
-        runs = row.pop("runs")
-        row["samples"] = len(runs)
-        if len(runs) < MIN_RUNS:
-            refused.append(row)
-            continue
-        learned.append({**row, **bounds(runs, margin), "unit": QUANTITIES[row["quantity"]]})
-    return learned, refused
-
-
-def bounds(runs: list[float], margin: float) -> dict[str, float]:
-    """Median, and quantiles with a margin beyond; never below a thousandth of the median."""
-    middle = statistics.median(runs)
-    cuts = statistics.quantiles(runs, n=20, method="inclusive")
-    low, high = cuts[0] - margin * middle, cuts[-1] + margin * middle
-    return {"value": middle, "low": max(low, middle / 1000), "high": high}
-
-
-def write(path: Path, system: str, learned: list[Row]) -> None:
+def write(path: Path, system: str, learned: list[dict[str, Any]]) -> None:
     """The site file, by one rename. Raises OutputError where it cannot be written."""
     import yaml
 
-    by_case: dict[tuple[Any, ...], Row] = {}
-    for row in learned:
-        case = {name: row[name] for name in CASE}
-        entry = by_case.setdefault(tuple(case.values()), {"case": case, "values": {}})
-        entry["values"][row["quantity"]] = _rounded(row)
-    today = f"{datetime.now(timezone.utc):%Y-%m-%d}"
-    data = {
-        "schema": "iogauge.site/1",
-        "system": system,
-        "learned": today,
-        "references": list(by_case.values()),
-    }
+    data = site_data(system, learned, datetime.now(timezone.utc).date())
     text = "# Written by `python -m analysis learn`: what this system's own history expects.\n"
     text += yaml.safe_dump(data, sort_keys=False, width=100)
     try:
@@ -136,11 +85,3 @@ def write(path: Path, system: str, learned: list[Row]) -> None:
         part.replace(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _rounded(row: Mapping[str, Any]) -> Row:
-    """Four digits are more than the numbers hold."""
-    numbers = {name: float(f"{row[name]:.4g}") for name in ("low", "value", "high")}
-    numbers["low"] = min(numbers["low"], numbers["value"])
-    numbers["high"] = max(numbers["high"], numbers["value"])
-    return {**numbers, "unit": row["unit"], "samples": row["samples"]}

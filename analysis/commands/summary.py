@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`summary`: the last session as a table, and as a page with one plot."""
+"""`summary`: the last session as a table, and on request as a page with one plot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..pages.terminal import print_table
 from ..session.loader import last_report, load_session
 from ..session.peaks import Peak
 from ..session.rows import Table, make_table, to_csv
-from ..store import database as store
+from . import options
 
 EXAMPLES = """\
 examples:
-  python -m analysis summary                         the last session; writes output/report.html
+  python -m analysis summary                         the last session
   python -m analysis summary --csv > results.csv     every row with full precision
   python -m analysis summary --json | jq '.rows[] | select(.status == "failed")'
   python -m analysis summary output/reports/run-report-3.json --html third.html --png third.png
@@ -34,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    store.add_output(parser)
+    options.add_output(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print JSON and write no page")
-    form.add_argument("--csv", action="store_true", help="print CSV and write no page")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the page to FILE only")
-    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot to FILE as well")
+    form.add_argument("--json", action="store_true", help="print the table as JSON")
+    form.add_argument("--csv", action="store_true", help="print the table as CSV")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a plot")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot as a picture")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,17 +58,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_pictures(table: Table, args: argparse.Namespace) -> None:
-    pages = [args.html] if args.html else []
-    if not (args.html or args.json or args.csv or args.report):
-        # Only the last session may become the latest page; an older one is shown on request.
-        pages = [args.output / "report.html", table.session.output / "report.html"]
-    if not pages and not args.png:
+    if not args.html and not args.png:
         return
     from ..pages import page  # here, for the chart library takes longer to load than a table
 
-    written = page.write(table, pages, args.png)
-    for path in written:
-        print(f"wrote {path}", file=sys.stderr)
+    for path in page.write(table, args.html, args.png):
+        options.say_written(path)
 
 
 def as_json(table: Table) -> dict[str, object]:

@@ -40,7 +40,7 @@ class BrokenLogError(AnalysisError):
 
 
 def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
-    """What the log says, as plain data (`analysis.darshan.log.Log`)."""
+    """What the log says, as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
         raise BrokenLogError(f"{log}: no Darshan log, or a cut one")

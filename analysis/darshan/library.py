@@ -3,7 +3,7 @@
 
 The wheel's Python side loads pandas and matplotlib, a second for each test: this takes the library
 alone. It crashes or hangs on some damaged logs, so it is only used in a child process
-(`analysis.darshan.child`).
+(child.py).
 """
 
 from __future__ import annotations

@@ -12,7 +12,11 @@ from typing import Any
 
 from ..errors import AnalysisError
 
-ROOT = Path(__file__).resolve().parents[2]
+# The program that reads a log: `child` of this package, which is `analysis.darshan` in a checkout
+# and `iogauge.analysis.darshan` where iogauge is installed.
+READER = f"{__package__}.child"
+# The folder in which Python finds it: the one that holds the outermost package.
+ROOT = Path(__file__).resolve().parents[READER.count(".")]
 # A reader that takes longer hangs: so many seconds, and more where there is much to read (10^5
 # files are 150 MiB of traces, which take 45 s).
 SECONDS = 60.0
@@ -114,7 +118,7 @@ def read_log(
     sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]
     size = sum(path.stat().st_size for path in sources if path.is_file())
     seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
-    command = [sys.executable, "-m", "analysis.darshan.child", str(log.absolute())]
+    command = [sys.executable, "-m", READER, str(log.absolute())]
     command += ["--convert", str(convert.absolute())] if convert else []
     command += ["--heat"] * heat + ["--segments"] * segments
     try:

@@ -10,31 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..commands.compare import measured, pairs
 from ..store import database as store
 from ..store.database import Where
 from . import interval, references
+from .comparison import measured, pairs
 from .sides import Group, case_columns, groups, keys_condition
 
 Test = Mapping[str, Any]
-Found = tuple[list["Finding"], str]  # and what is missing, where there is none
 
 FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: how many sizes, from the smallest to the largest
 REDRAWS = 2000
-
-
-CROWDED = "a core for each process"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one case says: `holds` is None where its interval does not tell, or where processes
-    shared cores, which measures the kernel's scheduler (`crowded`)."""
-
-    holds: bool | None
-    text: str
-    published: str = ""
-    crowded: bool = False
 
 
 class Place(NamedTuple):
@@ -43,6 +28,43 @@ class Place(NamedTuple):
     text: str
     processes: int
     cores: int | None
+
+    @property
+    def crowded(self) -> bool:
+        """Whether processes shared cores: such a run measures the kernel's scheduler."""
+        return self.cores is not None and self.processes > self.cores
+
+
+class Stated(NamedTuple):
+    """A published number, and of which system and conditions it is."""
+
+    number: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One case: the interval of what was asked for, and whether the claim `holds` in it. That is
+    None where the interval does not tell, or where processes shared cores."""
+
+    holds: bool | None
+    what: str
+    value: float
+    low: float
+    high: float
+    place: Place
+    published: Stated | None = None
+
+
+class Lack(NamedTuple):
+    """What is missing for a test. `has_runs`: there are runs of each side, but not such as it
+    needs."""
+
+    text: str
+    has_runs: bool = True
+
+
+Found = tuple[list[Finding], list[Lack]]  # what is missing, where there is no finding
 
 
 def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: str) -> Finding:
@@ -53,13 +75,9 @@ def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: st
     holds = True if low > above and high < below else None
     if high < above or low > below:
         holds = False
-    published = _published(test)
-    beside = f", published {published.split(' (')[0]}" if published else ""
-    text = f"{what} {value:.3g} ({low:.3g} to {high:.3g}){beside}, {place.text}"
-    if place.cores is not None and place.processes > place.cores:
-        text += f" on {place.cores} cores, which decides nothing"
-        return Finding(None, text, published, crowded=True)
-    return Finding(holds, text, published)
+    if place.crowded:
+        holds = None
+    return Finding(holds, what, value, low, high, place, published(test))
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
@@ -86,8 +104,8 @@ def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
     return where
 
 
-def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> str:
-    """The first thing that is missing, in words."""
+def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Lack:
+    """The first thing that is missing."""
     sides = [test[name] for name in ("a", "b") if name in test] or [{}]
     for side in sides:
         keys = {**test["where"], **side}
@@ -98,17 +116,17 @@ def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) 
             f"SELECT count(*), max(processes) FROM records WHERE {mine.sql}", mine.values
         ).fetchone()
         if not found[0]:
-            return f"runs of {wanted}"
+            return Lack(f"runs of {wanted}", has_runs=False)
         if found[1] < needs["processes"]:
-            return f"{needs['processes']} processes of {wanted}, there are {found[1]}"
+            return Lack(f"{needs['processes']} processes of {wanted}, there are {found[1]}")
         for key, (_, words) in UNFIT.items():
             mine = _without(mine, key, needs)
             count = connection.execute(
                 f"SELECT count(*) FROM records WHERE {mine.sql}", mine.values
             ).fetchone()
             if not count[0]:
-                return f"{wanted} {words} {' or '.join(needs[key])}"
-    return f"{needs['samples']} samples of each in the same case"
+                return Lack(f"{wanted} {words} {' or '.join(needs[key])}")
+    return Lack(f"{needs['samples']} samples of each in the same case")
 
 
 def _place(some: Sequence[Group]) -> Place:
@@ -139,7 +157,7 @@ def judge_ratio(connection: Any, where: Where, test: Test, needs: Mapping[str, A
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
             ends = (found.value, found.low, found.high)
             findings.append(_judged(test, ends, _place([a, b]), what))
-    return findings, "" if findings else _lacks(connection, where, test, needs)
+    return findings, [] if findings else [_lacks(connection, where, test, needs)]
 
 
 def _name(side: Mapping[str, Any]) -> str:
@@ -171,7 +189,7 @@ def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, A
             three = (statistics.median(row["parts"]), *ends)
             place = Place(text, row["processes"], row["cores"])
             findings.append(_judged(test, three, place, what))
-    return findings, "" if findings else _lacks(connection, where, test, needs)
+    return findings, [] if findings else [_lacks(connection, where, test, needs)]
 
 
 def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
@@ -210,9 +228,11 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
         what = f"exponent of {test['quantity']} in {along}:"
         ends = (float(np.median(slopes)), float(low), float(high))
         findings.append(_judged(test, ends, place, what))
-    lacks = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
+    if findings:
+        return findings, []
+    sizes = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
     first = _lacks(connection, where, test, needs)
-    return findings, "" if findings else (first if "runs of" in first else f"{lacks}; {first}")
+    return [], [Lack(sizes), first] if first.has_runs else [first]
 
 
 def _slopes(points: Sequence[tuple[float, list[list[float]]]]) -> Any:
@@ -230,26 +250,26 @@ def _slopes(points: Sequence[tuple[float, list[list[float]]]]) -> Any:
     return centred @ np.array(draws) / (centred @ centred)
 
 
-def _published(test: Test) -> str:
+def published(test: Test) -> Stated | None:
     """The published ratio, or number, of a test that names one."""
     if "published" not in test:
-        return ""
+        return None
     numbers = [n for n in references.published() if n.id == test["published"]]
     if numbers[0].quantity == "speed_ratio" and "b" in test:  # printed as a ratio
         numbers = [n for n in numbers if n.parameters.items() <= test["b"].items()] or numbers[:1]
     if not ("a" in test and "b" in test) or len(numbers) < 2:
         first = numbers[0]
         high = f" to {first.high:g}" if first.high else ""
-        return f"{first.value:g}{high} ({first.system}; {first.conditions})"
+        return Stated(f"{first.value:g}{high}", f"{first.system}; {first.conditions}")
     values = []
     for name in ("b", "a"):
         keys = test[name]
         fits = [n for n in numbers if all(_said(n, key) == keys[key] for key in keys)]
         if not fits:
-            return ""
+            return None
         values.append(fits[0].value)
     value = values[0] / values[1] if numbers[0].unit != "s" else values[1] / values[0]
-    return f"{value:.3g} ({numbers[0].system}; {numbers[0].conditions})"
+    return Stated(f"{value:.3g}", f"{numbers[0].system}; {numbers[0].conditions}")
 
 
 def _said(number: references.Published, key: str) -> Any:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..store import database as store
 from ..store.database import Where
 from . import published as beside
 from . import references
+from .comparison import Question
 from .interval import median_interval, paired_ratio
 from .sides import CASE, condition
 
@@ -25,22 +25,22 @@ REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bo
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": beside.COLUMNS}
 
 
-def _chosen(connection: Any, where: Where, args: argparse.Namespace) -> Where:
+def _chosen(connection: Any, where: Where, question: Question) -> Where:
     """The runs that A names. Raises NothingFoundError where there are none."""
-    sql, values = condition(connection, args.by, args.a)
+    sql, values = condition(connection, question.by, question.a)
     return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
-def _some(rows: list[Row], args: argparse.Namespace, what: str) -> list[Row]:
+def _some(rows: list[Row], question: Question, what: str) -> list[Row]:
     if not rows:
-        fits = store.fitting(getattr(args, "where", []))  # the report has no --where
-        raise NothingFoundError(f"no run of {args.a!r} (--by {args.by}){fits} has {what}")
+        fits = store.fitting(question.fitting)
+        raise NothingFoundError(f"no run of {question.a!r} (--by {question.by}){fits} has {what}")
     return rows
 
 
-def with_peak(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     """Each case's part of what a file per process reached between its own repeats."""
-    chosen = _chosen(connection, where, args)
+    chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
         connection,
@@ -62,12 +62,12 @@ def with_peak(connection: Any, where: Where, args: argparse.Namespace) -> list[R
             "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
             "samples": part.new_count, "document": document,
         })  # fmt: skip
-    return _some(rows, args, "measured its ceilings")
+    return _some(rows, question, "measured its ceilings")
 
 
-def with_reference(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
     """Each case beside what references/sites/SYSTEM.yaml expects of it."""
-    chosen = _chosen(connection, where, args)
+    chosen = _chosen(connection, where, question)
     found = store.rows(
         connection,
         f"""SELECT system, partition, stack, "case" AS test, processes, fsync, hints, quantity,
@@ -81,8 +81,8 @@ def with_reference(connection: Any, where: Where, args: argparse.Namespace) -> l
         key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))
         expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
         if expected:
-            rows.append(_beside_reference(row, expected, args.fail_slower))
-    return _some(rows, args, "a reference in references/sites; see python -m analysis learn")
+            rows.append(_beside_reference(row, expected, question.allowed))
+    return _some(rows, question, "a reference in references/sites; see python -m analysis learn")
 
 
 def _beside_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
@@ -108,10 +108,10 @@ def _beside_reference(row: Row, expected: references.Expected, allowed: float | 
     return row
 
 
-def with_published(connection: Any, where: Where, args: argparse.Namespace) -> list[Row]:
+def with_published(connection: Any, where: Where, question: Question) -> list[Row]:
     """Published numbers beside runs of the same pattern and method."""
-    rows = beside.published(connection, _chosen(connection, where, args))
-    return _some(rows, args, "a published number beside it")
+    rows = beside.published(connection, _chosen(connection, where, question))
+    return _some(rows, question, "a published number beside it")
 
 
 TABLES = {"peak": with_peak, "reference": with_reference, "published": with_published}

@@ -90,7 +90,7 @@ def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published
     return [pair for pair in pairs if _of_size(*pair)] or [min(pairs, key=distance)]
 
 
-def _unlike(number: Published, ours: Row) -> str:
+def _unlike(number: Published, ours: Row) -> tuple[str, ...]:
     """What is not the same, in words: ours, and theirs in brackets."""
     parts = ["the machine"]
     for name, words in _LIKE.items():
@@ -99,7 +99,7 @@ def _unlike(number: Published, ours: Row) -> str:
             parts.append(f"{words} {ours[name]} (not stated)")
         elif theirs is not None and theirs != ours[name]:
             parts.append(f"{words} {ours[name]} ({theirs})")
-    return "; ".join(parts)
+    return tuple(parts)
 
 
 def _row(number: Published, ours: Row) -> Row:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import jinja2
@@ -23,15 +22,14 @@ TEMPLATE = "page.html.j2"
 Numbers = dict[str, str | float]
 
 
-def write(table: Table, pages: Iterable[Path], picture: Path | None) -> list[Path]:
-    """Write the page to each of `pages`, and the plot to `picture`; returns what was written.
+def write(table: Table, path: Path | None, picture: Path | None) -> list[Path]:
+    """Write the page to `path` and the plot to `picture`, where given; returns what was written.
 
     Raises OutputError where a file cannot be written, or there is nothing to draw.
     """
     written = []
-    svg = chart.to_svg(table)
-    for path in dict.fromkeys(pages):
-        save(path, render(table, svg, path.parent).encode())
+    if path:
+        save(path, render(table, chart.to_svg(table), path.parent).encode())
         written.append(path)
     if picture:
         png = chart.to_png(table)

@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
-import argparse
-import statistics
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..commands import claims
-from ..commands.learn import MIN_RUNS, bounds
 from ..errors import NothingFoundError
-from ..judge import compare_with
+from ..judge import claims, compare_with
 from ..judge import published as beside
+from ..judge.comparison import Question
+from ..judge.expectations import MIN_RUNS, mark_regressions
 from ..store import database as store
 from ..store.database import Where
+from . import claim_text
 
 Row = dict[str, Any]
 
 MOST_SESSIONS = 30  # of the history
-MARGIN = 0.05  # as `learn` has it
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,9 @@ def published(connection: Any, session: str) -> Section:
     system = connection.execute(
         "SELECT any_value(system) FROM records WHERE session = ?", [session]
     ).fetchone()[0]
-    args = argparse.Namespace(a=system, by="system", fail_slower=None)
+    question = Question(system, by="system")
     try:
-        rows = compare_with.with_published(connection, Where(), args)
+        rows = compare_with.with_published(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
@@ -104,9 +102,9 @@ def published(connection: Any, session: str) -> Section:
 
 def efficiency(connection: Any, session: str) -> Section:
     """Each case's part of the practical peak, with its interval."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    question = Question(session)
     try:
-        rows = compare_with.with_peak(connection, Where(), args)
+        rows = compare_with.with_peak(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
@@ -182,7 +180,7 @@ def ledger(connection: Any, session: str) -> Section:
 def claim_table(connection: Any, session: str) -> Section:
     """The claims of publications, judged by all runs of the session's system."""
     system = Where().also("system IN (SELECT system FROM records WHERE session = ?)", session)
-    rows = claims.judge_all(connection, system, claims.load())
+    rows = [claim_text.row(claims.judge(connection, system, one)) for one in claims.load()]
     return Section(
         "claims", "Claims of publications",
         ("claim", "verdict", "says", "cases", "measured", "missing", "command"),
@@ -192,9 +190,9 @@ def claim_table(connection: Any, session: str) -> Section:
 
 def expected(connection: Any, session: str) -> Section:
     """The session beside what references/sites expects."""
-    args = argparse.Namespace(a=session, by="session", fail_slower=None)
+    question = Question(session)
     try:
-        rows = compare_with.with_reference(connection, Where(), args)
+        rows = compare_with.with_reference(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
@@ -230,7 +228,9 @@ def history(connection: Any, session: str) -> Section:
     cases: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         cases[row["test"], row["stack"], row["processes"], row["quantity"]].append(row)
-    kept = [_marked(of) for of in cases.values() if len({row["session"] for row in of}) > 1]
+    kept = [of for of in cases.values() if len({row["session"] for row in of}) > 1]
+    for of in kept:
+        mark_regressions(of, "mib_s")
     return Section(
         "history", "History",
         ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "quantity",
@@ -241,17 +241,6 @@ def history(connection: Any, session: str) -> Section:
         "needs the same case in two or more sessions", {"mib_s": "document"},
         (*_CALLS, "verdict"),
     )  # fmt: skip
-
-
-def _marked(runs: list[Row]) -> list[Row]:
-    middle = statistics.median(row["mib_s"] for row in runs)
-    for index, row in enumerate(runs):
-        before = [earlier["mib_s"] for earlier in runs[:index]]
-        row["of_median"] = row["mib_s"] / middle
-        row["verdict"] = ""
-        if len(before) >= MIN_RUNS and row["mib_s"] < bounds(before, MARGIN)["low"]:
-            row["verdict"] = "regression"
-    return runs
 
 
 TABLES: tuple[Callable[[Any, str], Section], ...] = (

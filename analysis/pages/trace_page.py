@@ -4,30 +4,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
+from ..darshan.others import Others
 from ..errors import OutputError
+from ..ledger.traced import Traced
+from ..session.loader import DOCUMENT, JOB_SCRIPT
 from . import trace_chart, trace_text
-
-if TYPE_CHECKING:
-    from ..commands.trace import TracedRun
 
 TEMPLATE = "trace.html.j2"
 
 
-def write(traced: TracedRun, page: Path) -> None:
+def write(traced: Traced, others: Others, page: Path) -> None:
     """`OutputError` where the page cannot be written."""
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(render(traced, page.parent), encoding="utf-8")
+        page.write_text(render(traced, others, page.parent), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{page}: cannot be written: {error.strerror}") from None
 
 
-def render(traced: TracedRun, folder: Path) -> str:
+def render(traced: Traced, others: Others, folder: Path) -> str:
     """The page's text; links are relative to `folder`, where the page will be."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -49,14 +48,14 @@ def render(traced: TracedRun, folder: Path) -> str:
         phases_from=trace_text.phases_from(ledger),
         hints=trace_text.hint_rows(ledger),
         pictures=_pictures(traced),
-        links=_links(traced, folder),
-        advice=traced.advice,
+        links=_links(traced, others, folder),
+        advice=others.advice,
         command=traced.log.command,
         seconds=traced.log.seconds,
     )
 
 
-def _pictures(traced: TracedRun) -> list[tuple[str, str, Markup]]:
+def _pictures(traced: Traced) -> list[tuple[str, str, Markup]]:
     log = traced.log
     each = any(one.module == "POSIX" for one in log.segments)
     timeline = (
@@ -77,13 +76,13 @@ def _pictures(traced: TracedRun) -> list[tuple[str, str, Markup]]:
     ]
 
 
-def _links(traced: TracedRun, folder: Path) -> list[tuple[str, str]]:
+def _links(traced: Traced, others: Others, folder: Path) -> list[tuple[str, str]]:
     """Files of the run that lie beside the page, by what they are."""
     known = [
-        ("result document", traced.folder / "result.json"),
-        ("job script", traced.folder / "rfm_job.sh"),
+        ("result document", traced.folder / DOCUMENT),
+        ("job script", traced.folder / JOB_SCRIPT),
         ("Darshan log", traced.log.path),
-        ("PyDarshan's summary", traced.summary),
+        ("PyDarshan's summary", others.summary),
     ]
     return [
         (name, Path(path).resolve().relative_to(folder.resolve()).as_posix())

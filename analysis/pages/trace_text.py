@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table as Grid
 
 from ..ledger.ledger import Ledger, Side
+from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS
-
-if TYPE_CHECKING:
-    from ..commands.trace import TracedRun
 
 WIDTH = 120
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
@@ -103,13 +100,13 @@ def writers(ledger: Ledger) -> str:
     return f"{posix.processes} of {ledger.processes} processes wrote data; {hint}"
 
 
-def heading(traced: TracedRun) -> str:
+def heading(traced: Traced) -> str:
     asked = traced.document["asked"]
     words = (asked["pattern"], asked["method"], asked.get("mode") or "")
     return f"{' '.join(filter(None, words))}, {traced.ledger.processes} processes"
 
 
-def print_ledger(traced: TracedRun) -> None:
+def print_ledger(traced: Traced) -> None:
     ledger, judgement = traced.ledger, traced.judgement
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
     console.print(f"{heading(traced)}; recorded by {ledger.recorder}", markup=False)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..session.rows import Row, Share
 from ..session.stats import Spread
 
@@ -40,3 +42,20 @@ def outcome_text(row: Row) -> str:
     return {"verified": "yes", "failed": "MISMATCH" if mismatch else "FAILED"}.get(
         row.outcome, row.outcome
     )
+
+
+def value_text(value: object) -> str:
+    """One value as people read it: numbers with three digits that count, a dash for nothing, and
+    a tuple as its lines."""
+    if value is None or value in ("", ()):
+        return "-"
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if value == 0 or not math.isfinite(value):
+            return f"{value:g}"
+        size = math.floor(math.log10(abs(value)))
+        return f"{value:.{max(0, 2 - size)}f}" if -3 <= size <= 5 else f"{value:.2e}"
+    return str(value)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
+from .server_figures import server_figures
 
 SCHEMA = "iogauge.result/1"
 
@@ -152,12 +154,15 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
                 name = f"{where}.ceilings.{ceiling}.{direction}"
                 ceilings[ceiling, direction] = reader.positive(name, measured[direction])
     repeat = reader.get("repeat", int, entry)
-    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings, _values(entry))
+    summary = reader.get("summary", dict)
+    given = [name for name, value in summary.items() if value is not None]
+    values = _values(entry, given)
+    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings, values)
 
 
-def _values(entry: dict[str, Any]) -> dict[str, float]:
-    """All other numbers of a sample, named after their place. A method may measure what no other
-    does (an I/O server's queue): this asks for no list of them."""
+def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
+    """All other numbers of a sample, named after their place. There is no list of them, for a method
+    may measure what no other does, such as a server's queue. `given`: what the summary holds."""
     values: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:
@@ -176,23 +181,7 @@ def _values(entry: dict[str, Any]) -> dict[str, float]:
             values[name] = float(part)
 
     walk("", entry)
-    return values | _of_servers(values)
-
-
-def _of_servers(values: dict[str, float]) -> dict[str, float]:
-    """What reserved I/O processes hide: the compute processes do not wait for the drain."""
-    seconds, drain = values.get("write_seconds"), values.get("write_phase_drain")
-    if seconds is None or drain is None or not 0 <= drain < seconds:
-        return {}
-    mib, seen = values["write_bw"] * seconds, seconds - drain
-    found = {"apparent_seconds": seen, "apparent_bw": mib / seen}
-    if values.get("direct_bw"):
-        found["apparent_speedup"] = found["apparent_bw"] / values["direct_bw"]
-    if values.get("direct_seconds"):
-        found["overlap"] = 1 - seconds / values["direct_seconds"]
-    if values.get("queue_busy"):
-        found["durable_bw"] = mib / values["queue_busy"]
-    return found
+    return server_figures(values, given) | values
 
 
 _SHORT = {"phases": "phase", "bandwidth": "bw"}

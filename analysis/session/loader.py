@@ -32,6 +32,7 @@ DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers woul
 REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
 DOCUMENT = "result.json"
 JOB_SCRIPT = "rfm_job.sh"
+PEAK = "peak"  # the tag of tests that measure the ceilings (benchmarks/peak.py) and nothing else
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
 # Parameters that other columns show (`call` is method and mode), and ReFrame's counter of --repeat.
@@ -46,7 +47,8 @@ _SESSION_KEYS: dict[str, tuple[type, ...]] = {
 }
 _CASE_KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "unique_name", "system", "partition", "environ", "result"), _TEXT),
-    **dict.fromkeys(("display_name", "filename", "outputdir", "stagedir"), _MAYBE),
+    **dict.fromkeys(("display_name", "outputdir", "stagedir"), _MAYBE),
+    "tags": (list, NoneType),
     **dict.fromkeys(("fail_reason", "skip_reason"), _MAYBE),
     "fixture": (bool, NoneType),
     "num_tasks": (int, NoneType),
@@ -279,7 +281,7 @@ def _run(
         processes=result.processes if result else case.get("num_tasks"),
         status=status,
         reason=reason,
-        is_peak=PurePath(str(case.get("filename"))).name == "peak.py",
+        is_peak=PEAK in (case.get("tags") or []),
         result=result,
         document=document if document and document.exists() else None,
         job_script=script if script and script.exists() else None,

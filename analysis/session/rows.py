@@ -5,28 +5,19 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
+from iogauge import registry
+
+from ..errors import InstallationError
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import Peak, Source, find_peaks, headline_peaks
 from .stats import Spread
 
-REGISTRIES = Path(__file__).resolve().parents[2] / "kernels"
-
-
-def _registered(file: str, word: str) -> list[str]:
-    """Names in the order of the kernels' registry, which is the order in which one reads them."""
-    lines = re.findall(rf"^{word}\((\w+)", (REGISTRIES / file).read_text(), re.MULTILINE)
-    return [name.replace("_", "-") for name in lines]
-
-
-PATTERNS = _registered("patterns/patterns.def", "IO_PATTERN")
-METHODS = _registered("methods/methods.def", "IO_METHOD")
+# In the order in which tables show them; patterns and methods: in that of the kernels' registries.
 MODES = (
     "",
     "collective",
@@ -233,13 +224,21 @@ def _rank(value: str, order: Sequence[str]) -> tuple[int, str]:
     return (order.index(value) if value in order else len(order), value)
 
 
+def _registered(what: str) -> Sequence[str]:
+    """The names in the kernels' registry. Raises InstallationError where it cannot be read."""
+    try:
+        return registry.names(what)
+    except registry.RegistryError as error:
+        raise InstallationError(str(error)) from None
+
+
 def _order(run: Run) -> tuple[object, ...]:
     place = (run.system, run.partition, run.fs)
-    how = (_rank(run.method, METHODS), _rank(run.mode, MODES), run.variant)
+    how = (_rank(run.method, _registered("methods")), _rank(run.mode, MODES), run.variant)
     fsync = run.result.fsync if run.result else False
     return (
-        _rank(run.pattern, PATTERNS), run.scale, place, how, run.stack, run.processes or 0, fsync,
-        run.case,
+        _rank(run.pattern, _registered("patterns")), run.scale, place, how, run.stack,
+        run.processes or 0, fsync, run.case,
     )  # fmt: skip
 
 
@@ -252,8 +251,3 @@ def _labels(runs: Iterable[Run]) -> list[str]:
     ]  # fmt: skip
     count = Counter(keys)
     return [run.variant if count[key] > 1 else "" for run, key in zip(runs, keys, strict=True)]
-
-
-def shorten(path: Path, base: Path) -> Path:
-    """`path` below `base` where it is, for messages."""
-    return path.relative_to(base) if path.is_relative_to(base) else path

@@ -12,7 +12,6 @@ any, because it failed or was skipped, has one row whose `quantity` is null.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 VERSION = "iogauge.store/1"
 MARK = "store.json"
-OUTPUT = Path(os.environ.get("IOGAUGE_OUTPUT") or "output")  # where ReFrame puts its sessions
 RECORDS = "records"
 
 # Column and DuckDB's type of it. Times are UTC.
@@ -59,32 +57,6 @@ GOOD = (
     "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
     "AND quantity IS NOT NULL"
 )
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """The option --output."""
-    parser.add_argument(
-        "--output", type=Path, default=OUTPUT, metavar="DIR",
-        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
-    )  # fmt: skip
-
-
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option --store."""
-    parser.add_argument(
-        "--store", type=Path, metavar="DIR",
-        default=Path(os.environ.get("IOGAUGE_STORE") or OUTPUT / "store"),
-        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
-    )  # fmt: skip
-
-
-def add_where(parser: argparse.ArgumentParser) -> None:
-    """The option --where."""
-    parser.add_argument(
-        "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
-        help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
-        "system, session, ...) or a test's parameter (layout, hint_set, ...); may be repeated",
-    )  # fmt: skip
 
 
 def create(store: Path) -> None:

@@ -56,6 +56,7 @@ class Peak(IoBenchmark):
 
     @run_after("init")
     def set_tags(self) -> None:
+        # The analysis knows the peak tests by the first of these tags.
         self.tags |= {"peak", self.method, self.scale, self.fs}
         cores = max(cores_of(p) for p in rt.runtime().system.partitions)
         if self.scale == QUICK_SCALE:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options that several commands have. Defaults are looked up when a command is run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from iogauge import paths
+
+from ..store.database import Where
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option --output."""
+    parser.add_argument(
+        "--output", type=Path, default=paths.output(), metavar="DIR",
+        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
+    )  # fmt: skip
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option --store."""
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR",
+        default=Path(os.environ.get("IOGAUGE_STORE") or paths.output() / "store"),
+        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
+    )  # fmt: skip
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """The option --where."""
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
+        help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
+        "system, session, ...) or a test's parameter (layout, hint_set, ...); may be repeated",
+    )  # fmt: skip
+
+
+def where(args: argparse.Namespace) -> Where:
+    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE."""
+    return Where.parse(args.where)
+
+
+def say_written(path: Path) -> None:
+    """Name a file that was written, on stderr: relative where it is below the folder one is in."""
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    print(f"wrote {shown}", file=sys.stderr)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice where that
+program is installed. Both crash or hang on some logs, and then the result says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+SUMMARY = "darshan_summary.html"
+SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Others:
+    """`summary`: PyDarshan's page, beside the log. `advice`: what Drishti printed. `problems`: why
+    one of them is left out, a line each."""
+
+    summary: Path | None = None
+    advice: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def ask_others(log: Path, folder: Path) -> Others:
+    """Run both on `log`; the page goes to `folder`."""
+    page = folder / SUMMARY
+    command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
+    said, problem = _run([*command, str(page.absolute())])
+    summary = page if said is not None and page.exists() else None
+    drishti = Path(sys.executable).with_name("drishti")
+    if not drishti.exists():
+        return Others(summary, "", (problem,) if problem else ())
+    advice, other = _run([str(drishti), str(log.absolute())])
+    return Others(summary, advice or "", tuple(filter(None, (problem, other))))
+
+
+def _run(command: list[str]) -> tuple[str | None, str]:
+    """What a program prints; None where it fails, with the reason."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"{command[0]} took longer than {SECONDS:g} s: left out"
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
+        return None, f"{' '.join(command[:4])} failed, left out: {said}"
+    return done.stdout, ""

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fastest that was seen of a pattern, what it gains over a default, and its settings as files
+that the libraries read."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..store import database as store
+from .sides import CALL
+
+Row = dict[str, Any]
+
+
+def candidates(
+    connection: Any, where: store.Where, quantity: str
+) -> dict[tuple[Any, ...], list[Row]]:
+    """What was measured, by file system, scale and number of processes."""
+    where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
+    rows = store.rows(
+        connection,
+        f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
+            mpi_io, list(value) AS found, arg_max(document, started) AS document
+        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
+        where.values,
+    )
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["fs"], row["scale"], row["processes"], row["fsync"]].append(row)
+    return groups
+
+
+def rank(group: Sequence[Row], default: str) -> list[Row]:
+    """The fastest first, each with what it gains over the default."""
+    from . import interval
+
+    ordered = sorted(group, key=lambda row: -statistics.median(row["found"]))
+    ranked = []
+    for number, row in enumerate(ordered, 1):
+        base = next((other for other in group if _is_default(other, row, default)), None)
+        gain = interval.ratio(base["found"], row["found"]) if base else None
+        ends = interval.median_interval(row["found"]) or (None, None)
+        verdict = gain.verdict if gain else "no run of the default"
+        ranked.append({
+            **{name: row[name] for name in row if name != "found"},
+            "rank": number, "mib_s": statistics.median(row["found"]),
+            "low": ends[0], "high": ends[1],
+            "over_default": gain.value if gain else None,
+            "gain_low": gain.low if gain else None, "gain_high": gain.high if gain else None,
+            "verdict": "is the default" if base is row else verdict, "samples": len(row["found"]),
+        })  # fmt: skip
+    return ranked
+
+
+def _is_default(other: Row, row: Row, default: str) -> bool:
+    """The default on the same stack: without hints, and with the same parameters or none."""
+    same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
+    named = other["call"] == default or (":" not in default and other["method"] == default)
+    return bool(same and named and not other["hints"])
+
+
+def settings(hints: Mapping[str, str], mpi_io: str, folder: Path) -> dict[str, str]:
+    """The text of each file. PnetCDF's hints begin with `nc_` or `pnetcdf_`, Open MPI's parameters
+    with `io_ompio_`, `fcoll`, `fbtl_` or `fs_`; all others are ROMIO's."""
+    pnetcdf = {k: v for k, v in hints.items() if k.startswith(("nc_", "pnetcdf_"))}
+    ompi = {k: v for k, v in hints.items() if k.startswith(("io_ompio_", "fcoll", "fbtl_", "fs_"))}
+    romio = {k: v for k, v in hints.items() if k not in pnetcdf and k not in ompi}
+    if mpi_io in _OPEN_MPI:
+        ompi = {"io": _OPEN_MPI[mpi_io], **ompi}
+    files, exports = {}, []
+    if romio:
+        files["romio-hints"] = "".join(f"{key} {value}\n" for key, value in romio.items())
+        exports.append(f'export ROMIO_HINTS="{folder / "romio-hints"}"')
+    if ompi:
+        files["mca-params.conf"] = "".join(f"{key} = {value}\n" for key, value in ompi.items())
+        exports.append(f'export OMPI_MCA_mca_base_param_files="{folder / "mca-params.conf"}"')
+    if pnetcdf:
+        text = ";".join(f"{key}={value}" for key, value in pnetcdf.items())
+        exports.append(f'export PNETCDF_HINTS="{text}"')
+    if not exports:
+        exports.append("# the fastest run had no hints: the libraries' own choice is the best seen")
+    files["environment.sh"] = "\n".join(exports) + "\n"
+    return files
+
+
+_OPEN_MPI = {"OMPIO": "ompio"}  # what the result document says, and Open MPI's parameter `io`

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The claims of references/claims.yaml, judged by the runs of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import UsageError
+from ..store.database import Where
+from . import references
+from .claim_tests import KINDS, Finding
+from .yamlfile import YamlFile
+
+Verdict = Literal["reproduced", "contradicted", "not testable here"]
+
+CROWDED = "a core for each process"
+UNCLEAR = "more samples: each interval holds both what the claim says and its opposite"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of references/claims.yaml."""
+
+    id: str
+    says: str
+    source: str
+    needs: Mapping[str, Any]
+    tests: Sequence[Mapping[str, Any]]
+    run: Sequence[str]
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What supplies its runs."""
+        start = "reframe -C site_configs/SITE.py -c reframe_tests -R -r"
+        return tuple(f"{start} {options}" for options in self.run)
+
+    def needs_of(self, test: Mapping[str, Any]) -> dict[str, Any]:
+        """What one of its tests needs: the claim's needs, but for those that the test says."""
+        return {**self.needs, **test.get("needs", {})}
+
+    @property
+    def processes(self) -> int:
+        """The fewest with which any of its tests can be judged."""
+        return min(int(self.needs_of(test)["processes"]) for test in self.tests)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim's verdict, and what it rests on. `missing`: why it is not testable here."""
+
+    claim: Claim
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def told(self) -> tuple[Finding, ...]:
+        """The cases that decide."""
+        return tuple(finding for finding in self.findings if finding.holds is not None)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What would supply the missing runs."""
+        return self.claim.commands if self.verdict == "not testable here" else ()
+
+
+def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[Claim]:
+    """The claims by their names. Raises ReferenceFileError, with the line, for a mistake."""
+    file = YamlFile(folder / "claims.yaml", references.FOLDER / "claims.schema.json")
+    groups = {number.id for number in references.published(references.FOLDER)}
+    claims = []
+    for index, entry in enumerate(file.data["claims"]):
+        for number, test in enumerate(entry["tests"]):
+            where: list[str | int] = ["claims", index, "tests", number]
+            needed = KINDS[test["kind"]].needs
+            for key in needed:
+                if key not in test:
+                    raise file.error(where, f"a test of kind {test['kind']!r} needs {key!r}")
+            if test.get("published", next(iter(groups))) not in groups:
+                raise file.error(where, f"no group {test['published']!r} in published.yaml")
+        claims.append(Claim(**entry))
+    known = [claim.id for claim in claims]
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"{name}: no such claim; there are {', '.join(known)}")
+    return [claim for claim in claims if not wanted or claim.id in wanted]
+
+
+def judge(connection: Any, where: Where, claim: Claim) -> Judged:
+    """Judge one claim: each of its tests, by all the runs that `where` lets pass."""
+    findings: list[Finding] = []
+    missing: list[str] = []
+    for test in claim.tests:
+        found, lacks = KINDS[test["kind"]].judge(connection, where, test, claim.needs_of(test))
+        findings += found
+        if not any(finding.holds is not None for finding in found):
+            crowded = all(finding.place.crowded for finding in found)
+            unclear = CROWDED if crowded else UNCLEAR
+            missing += [lack.text for lack in lacks] or [unclear]
+    told = [finding.holds for finding in findings if finding.holds is not None]
+    verdict: Verdict = "not testable here"
+    if not all(told):
+        verdict = "contradicted"
+    elif told and not missing:
+        verdict = "reproduced"
+    shown = tuple(dict.fromkeys(missing)) if verdict == "not testable here" else ()
+    return Judged(claim, verdict, tuple(findings), shown)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One traced run: its document, its log, and the ledger that was made of both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..darshan.log import Log, read_log
+from ..errors import AnalysisError
+from ..session.loader import DOCUMENT
+from ..store.run_files import LOG
+from .ledger import Ledger, make_ledger
+from .verdict import Judgement, judge
+
+
+class NoTraceError(AnalysisError):
+    """There is no traced run where one was looked for."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A run in `folder`, with all that is known of it."""
+
+    folder: Path
+    document: dict[str, Any]
+    log: Log
+    ledger: Ledger
+    judgement: Judgement
+
+
+def last_traced(output: Path) -> Path:
+    """The folder of the newest log below `output`."""
+    found = sorted(output.glob(f"**/{LOG}"), key=lambda path: path.stat().st_mtime_ns)
+    if not found:
+        raise NoTraceError(f"{output}: expected a traced run ({LOG}), found none")
+    return found[-1].parent
+
+
+def load(folder: Path) -> Traced:
+    """A run's ledger with all that its log holds. AnalysisError where a part cannot be used."""
+    try:
+        document = json.loads((folder / DOCUMENT).read_text())
+    except (OSError, ValueError) as error:
+        raise NoTraceError(f"{folder / DOCUMENT}: expected a result document: {error}") from None
+    log = read_log(folder / LOG, heat=True, segments=True)
+    try:
+        ledger = make_ledger(document, log)
+    except (KeyError, TypeError) as error:
+        what = f"expected the document of a run that ended well: {error!r}"
+        raise NoTraceError(f"{folder / DOCUMENT}: {what}") from None
+    return Traced(folder, document, log, ledger, judge(ledger))
