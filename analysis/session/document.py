@@ -161,8 +161,9 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
 
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
-    """All other numbers of a sample, named after their place. There is no list of them, for a method
-    may measure what no other does, such as a server's queue. `given`: what the summary holds."""
+    """All other numbers of a sample, named after their place. There is no list of them, for a
+    method may measure what no other does, such as a server's queue. `given`: what the summary
+    holds."""
     values: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from iogauge import registry
+from iogauge import registry, tables
 
 from ..errors import InstallationError
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
@@ -18,17 +18,6 @@ from .peaks import Peak, Source, find_peaks, headline_peaks
 from .stats import Spread
 
 # In the order in which tables show them; patterns and methods: in that of the kernels' registries.
-MODES = (
-    "",
-    "collective",
-    "collective-metadata",
-    "multi",
-    "nonblocking",
-    "ordered",
-    "independent",
-    "serial",
-)
-
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
@@ -228,13 +217,17 @@ def _registered(what: str) -> Sequence[str]:
     """The names in the kernels' registry. Raises InstallationError where it cannot be read."""
     try:
         return registry.names(what)
-    except registry.RegistryError as error:
+    except tables.BadTable as error:
         raise InstallationError(str(error)) from None
 
 
 def _order(run: Run) -> tuple[object, ...]:
     place = (run.system, run.partition, run.fs)
-    how = (_rank(run.method, _registered("methods")), _rank(run.mode, MODES), run.variant)
+    how = (
+        _rank(run.method, _registered("methods")),
+        _rank(run.mode, _registered("modes")),
+        run.variant,
+    )
     fsync = run.result.fsync if run.result else False
     return (
         _rank(run.pattern, _registered("patterns")), run.scale, place, how, run.stack,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from iokernel_stacks import Stack
 
-from reframe_tests.paths import KERNELS
+from iogauge.paths import KERNELS
+from reframe_tests.machine import calls
 
 MODES_TABLE = KERNELS / "base" / "modes.def"
 GIB = 2**30
@@ -45,6 +46,14 @@ def test_list(stack: Stack) -> None:
     assert methods == [name.replace("_", "-") for name in registered]
     modes = [mode["name"] for mode in found["modes"]]
     assert modes == re.findall(r'^IO_MODE\(\w+, "([^"]+)"', MODES_TABLE.read_text(), re.MULTILINE)
+    assert [call.name for call in calls.CALLS] == [
+        f"{m['name']}:{second}" if second else m["name"]
+        for m in found["methods"]
+        for second in (
+            sorted({*m["modes"], *m["lacking_modes"]}, key=modes.index)
+            or calls.BEHIND.get(m["name"], [None])
+        )
+    ]
     for m in found["methods"]:
         assert m["available"] and m["reason"] is None
         assert set(m["modes"]) | set(m["lacking_modes"]) <= set(modes)
