@@ -8,7 +8,6 @@ One JSON document on stdout; exit status 3 and one line on stderr where the log 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import sys
@@ -206,6 +205,8 @@ def _segments(
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m analysis.darshan.child")
     parser.add_argument("log", type=Path)
     parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")

@@ -9,7 +9,6 @@ default; without it the log keeps who did what.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import functools
 import math
@@ -258,6 +257,8 @@ def _coarser(bins: Sequence[int], factor: int) -> list[int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m analysis.darshan.convert")
     parser.add_argument("folder", type=Path, help="with the traces of one run")
     parser.add_argument("log", type=Path, help="the Darshan log to write")
