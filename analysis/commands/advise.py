@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
                         help="what should be fast (default: write)")  # fmt: skip
     parser.add_argument("--default", default="mpiio:collective", metavar="METHOD[:MODE]",
-                        help="what you would use otherwise (mpiio:collective)")  # fmt: skip
+                        help="what to compare with (mpiio:collective)")  # fmt: skip
     parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
     options.add_where(parser)

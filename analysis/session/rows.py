@@ -17,7 +17,7 @@ from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Sessio
 from .peaks import Peak, Source, find_peaks, headline_peaks
 from .stats import Spread
 
-# In the order in which tables show them; patterns and methods: in that of the kernels' registries.
+# The order of modes in tables. Patterns and methods have that of the kernels' registries.
 MODES = (
     "",
     "collective",
@@ -185,7 +185,7 @@ class Table:
         return Counter(row.outcome for row in self.all_rows)
 
     def all_verified(self) -> bool:
-        """Whether no byte is in doubt: nothing failed, and what moved was verified."""
+        """Whether each row was verified, or moved nothing."""
         return all(row.outcome in ("verified", "nothing moved") for row in self.ran)
 
 
