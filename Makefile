@@ -5,8 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims test bench setup setup-test lint test-kernels test-sanitizers test-python test-slurm \
-	test-fs test-fs-local site lock-check clean
+.PHONY: help run ab claims test bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
+	test-sanitizers test-python test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -14,7 +14,9 @@ REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe $(REFRAME_ARGS)
 STACKS := openmpi mpich
 ROUNDS := 8
 ARGS ?=
+DOCS := .local/venv-docs
 JOBS := $(shell nproc)
+KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +34,11 @@ ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
 	@$(PYTHON) -m tools.claims $(ARGS) -- $(REFRAME_ARGS)
 
-test: setup-test lint test-kernels test-sanitizers test-python test-fs-local ## everything that CI runs
+# The parts of `make test`, each run to its end; a table of all of them closes it.
+TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local
+
+test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
+	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
@@ -54,10 +60,11 @@ lint: setup-test
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test
-	@for stack in openmpi mpich; do \
-		$(PYTHON) -m tools.kernels $$stack .local/build/test-$$stack -DIOKERNEL_WERROR=ON; \
-		ctest --test-dir .local/build/test-$$stack -j $(JOBS) --output-on-failure --no-tests=error; \
-	done
+	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(KERNEL_TESTS)
+
+$(KERNEL_TESTS): test-kernels-%: setup-test
+	@$(PYTHON) -m tools.kernels $* .local/build/test-$* -DIOKERNEL_WERROR=ON
+	@ctest --test-dir .local/build/test-$* -j $(JOBS) --output-on-failure --no-tests=error
 
 # The same with address and undefined behaviour sanitizers.
 test-sanitizers: setup-test
@@ -81,6 +88,17 @@ lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on P
 
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
+
+docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@echo 'docs: .local/site; to search in it: python3 -m http.server --directory .local/site'
+
+# In a folder of its own: `run` and `test` do without it.
+$(DOCS)/made: requirements/docs.lock
+	@python3 -m venv --clear $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+		-r requirements/docs.lock
+	@touch $@
 
 site: ## a first site file, by looking at this machine (NAME=dawn)
 	@environments/debian/setup.sh --python-only

@@ -9,8 +9,11 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from .errors import AnalysisError
+from iogauge import tables, version
+
+from .errors import EXIT_DATA, AnalysisError
 
 # The module of each command is loaded only when it is asked for: some load large libraries. It has
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
@@ -24,6 +27,8 @@ COMMANDS = {
     "trace": "what a run did: its byte ledger, and pictures of its trace",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",
 }
+
+IN_CHECKOUT = "python -m analysis"
 
 EPILOG = """\
 examples:
@@ -46,14 +51,26 @@ shell completion (bash, zsh):
 """
 
 
+def _program() -> str:
+    """What the user typed: `iogauge` where it is installed."""
+    name = Path(sys.argv[0]).name
+    return name if name == "iogauge" else IN_CHECKOUT
+
+
+def _as_started(text: str) -> str:
+    """Examples as the user would type them."""
+    return text.replace(IN_CHECKOUT, _program())
+
+
 def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
     """All commands by name; those `wanted` with their arguments too."""
     parser = argparse.ArgumentParser(
-        prog="python -m analysis",
+        prog=_program(),
         description="Turn the sessions below output/ into tables, pages and answers.",
-        epilog=EPILOG,
+        epilog=_as_started(EPILOG),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"iogauge {version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, text in COMMANDS.items():
         if name not in wanted:
@@ -64,7 +81,7 @@ def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
             name,
             help=text,
             description=f"{text[0].upper()}{text[1:]}.",
-            epilog=module.EXAMPLES,
+            epilog=_as_started(module.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(command)
@@ -93,6 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AnalysisError as error:
         print(f"analysis: {error}", file=sys.stderr)
         return error.exit_code
+    except tables.BadTable as error:  # a file of this package is missing or broken
+        print(f"analysis: {error}", file=sys.stderr)
+        return EXIT_DATA
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

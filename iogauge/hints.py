@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hints: which of a run's are keys of MPI_Info, and which a library takes from the environment.
-Needs no ReFrame."""
+"""Hints: how each comes to its library (kernels/base/hints.def, which the kernels read too)."""
 
 from __future__ import annotations
 
@@ -9,19 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# How the name of such a hint begins -> what stands before it in the environment. OMPIO and what it
-# uses are set by Open MPI's MCA parameters, Blue Gene's MPI-IO by variables of their own.
-FROM_ENVIRONMENT = {
-    "io_ompio_": "OMPI_MCA_",
-    "fcoll": "OMPI_MCA_",
-    "fbtl_": "OMPI_MCA_",
-    "fs_lustre_": "OMPI_MCA_",
-    "sharedfp": "OMPI_MCA_",
-    "BGLMPIO_": "",
-    "BGMPIO_": "",
-    "GPFSMPIO_": "",
-    "BGLOCKLESSMPIO_": "",
-}
+from iogauge import tables
 
 
 @dataclass(frozen=True)
@@ -45,12 +32,21 @@ def parse_hints(text: str) -> dict[str, str]:
     return found
 
 
+def way(key: str) -> str:
+    """How a hint comes to its library, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO takes it
+    from ROMIO_HINTS too), `PNETCDF`, `ENVIRONMENT` or `HDF5`."""
+    return _row(key)[1]
+
+
 def variable(key: str) -> str | None:
-    """The environment variable of a hint; None where it is a key of MPI_Info."""
-    before = next(
-        (FROM_ENVIRONMENT[start] for start in FROM_ENVIRONMENT if key.startswith(start)), None
-    )
-    return None if before is None else before + key
+    """The environment variable of a hint; None where it has none of its own."""
+    _, how, before = _row(key)
+    return before + key if how == "ENVIRONMENT" else None
+
+
+def _row(key: str) -> list[str]:
+    rows = tables.rows("base/hints.def", "IO_HINT_PREFIX")
+    return next((row for row in rows if key.startswith(row[0])), ["", "MPI_INFO", ""])
 
 
 def sort_hints(hints: Mapping[str, str]) -> Hints:

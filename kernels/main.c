@@ -6,10 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command_line/configure.h"
+#include "command_line/help.h"
+#include "command_line/list.h"
+#include "command_line/options.h"
+#include "command_line/plan.h"
 #include "compat/s3d_io.h"
-#include "core/options.h"
-#include "core/run.h"
-#include "core/servers.h"
+#include "report/libraries.h"
+#include "report/table.h"
+#include "run/run.h"
+#include "run/with_servers.h"
 
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
@@ -18,11 +24,11 @@
 /* What a crash says; the only state at file scope, because a signal handler gets no argument. */
 static const io_world *crashing;
 
-/* A library that crashes leaves one line, not a stack, and no partial file. Only calls that are safe
- * in a signal handler. */
+/* A library that crashes leaves one line, not a stack, and no partial file that the run made. Only calls that
+ * are safe in a signal handler. */
 static void crash(int number) {
     (void)number;
-    if (crashing && crashing->abandon) unlink(crashing->doing_path);
+    if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
     if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }

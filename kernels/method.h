@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The contract of a method: how arrays are written and read.
  *
- * Add one: a file in methods/ that defines `const io_method io_method_NAME`, a line in
- * methods/methods.def and, when it needs a library, one in CMakeLists.txt (docs/add-a-method.md).
+ * Add one: a file in methods/ that defines `const io_method io_method_NAME` and a line in
+ * methods/methods.def (docs/add-a-method.md). base/data.h has the words (schema, data set, part),
+ * base/layout.h what helps; method_roles.h is for options and processes of its own, which few have.
  *
  * The driver calls create, define?, write..., sync?, close, and then open, define?, read..., close, always
- * from every process of ctx->comm and always with the same number of parts (but see servers, below). Every
+ * from every process of ctx->comm and always with the same number of parts (but see method_roles.h). Every
  * function returns 0, or -1 after io_fail...(ctx->error). A method never reads a clock, never prints, keeps
  * no state outside its io_file and the state of its options, and holds at most one more copy of a process's
  * data. */
 #ifndef IOGAUGE_METHOD_H
 #define IOGAUGE_METHOD_H
 
-#include <jansson.h>
+#include <mpi.h>
 
-#include "io.h"
+#include "base/data.h"
+#include "base/error.h"
+#include "base/hints.h"
+#include "base/layout.h"
+#include "base/mode.h"
 
 typedef struct io_method io_method;
+typedef struct io_option_functions io_option_functions; /* method_roles.h */
+typedef struct io_server_functions io_server_functions;
+
+/* What a method may know of the run. The rank in `comm` is the owner whose parts this process
+ * moves: the driver reorders the communicator for reading, so that no method knows of shifting. */
+typedef struct {
+    MPI_Comm comm;
+    int rank, size;
+    io_mode mode;
+    const io_hints *hints;
+    MPI_Info info;      /* the hints that MPI may see; MPI_INFO_NULL where there are none */
+    const char *prefix; /* goes before every name given to MPI-IO; "" for none */
+    void *state;        /* the method's own, of its options; NULL where it has none */
+    io_error *error;
+} io_ctx;
 
 /* Every method's file begins with this. */
 typedef struct {
@@ -27,6 +47,7 @@ typedef struct {
     uint64_t calls; /* to the method's library or the system, by this process */
 } io_file;
 
+/* Traits. */
 enum {
     IO_FILE_PER_PROCESS = 1, /* path names a file of this process only; its data in io_part.offset order */
     IO_MOVES_NOTHING = 2,    /* nothing to read back or verify */
@@ -35,21 +56,12 @@ enum {
         8, /* without modes, but its writes need no other process: it can stand behind another method */
 };
 
-/* What the busiest of a method's servers did since the last drain. */
-typedef struct {
-    double busy,
-        blocked; /* seconds: with something to do; with a client waiting because the queue was full */
-    uint64_t peak, limit; /* bytes in the queue: the most, and the most allowed */
-    uint64_t rss;         /* bytes of memory, the most since the start */
-} io_queue_use;
-
 struct io_method {
     const char *name, *summary;
     const char *extension; /* of file names that the pattern leaves open, with its dot */
     unsigned modes;        /* bits 1 << io_mode; 0: has none */
     io_mode default_mode;
-    const char
-        *lacks[IO_MODES]; /* for modes that it has with another build of its library: what this lacks */
+    const char *lacks[IO_MODES]; /* of modes that another build of its library has: what this one lacks */
     unsigned traits;
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
@@ -79,49 +91,9 @@ struct io_method {
     /* Optional. Name and version of the library used. */
     void (*version)(char *text, size_t size);
 
-    /* Optional: options of its own, as a pattern has them. */
-    const io_option *options; /* ends with one whose letter is 0 */
-    size_t state_size;
-    void (*defaults)(void *state);
-    int (*option)(void *state, int letter, const char *value, io_error *error);
-    /* Checks them against the count of processes that run. `mine` is the run's own copy of this method: one
-     * that stands in front of another takes over its traits and extension, and sets the two members below. */
-    int (*configure)(void *state, uint64_t processes, io_method *mine, io_error *error);
-    json_t *(*describe)(const void *state);
-    const io_method *behind; /* measured without this one for comparison, in mode independent; else NULL */
-    uint64_t servers;        /* so many processes become the method's: they never reach driver and pattern */
-
-    /* For a method with servers. ctx->comm holds the processes of the caller's own kind. */
-    /* By all of `all` together, before anything else. */
-    int (*start)(const io_ctx *ctx, MPI_Comm all, bool serving);
-    /* A server's life, until all its clients have stopped it; their exit status. It measures its own times,
-     * because nobody else can. */
-    int (*serve)(const io_ctx *ctx);
-    /* By clients, last of all. A client that failed is waited for by nobody; then no file is left, unless
-     * `keep`. */
-    void (*stop)(const io_ctx *ctx, int status, bool keep);
-    /* By clients, after closing: returns once all that they wrote is in its files (durable where sync was
-     * called). Until then create, write, sync and close may return early: the data is the servers'. */
-    int (*drain)(const io_ctx *ctx, io_queue_use *use);
-    void (*release)(void *state);
+    const io_option_functions *options; /* NULL: no options of its own */
+    const io_server_functions *servers; /* NULL: no processes of its own */
 };
-
-typedef struct {
-    const char *name;
-    const io_method *method; /* NULL: this build lacks it */
-    const char *library;     /* what it needs; NULL for none */
-} io_method_entry;
-
-const io_method_entry *io_methods(int *n);
-int io_method_find(const char *name, const io_method **method, io_error *error);
-/* Can it write whenever one process has something, without the others? */
-bool io_method_writes_alone(const io_method *method);
-
-/* For a method that stands in front of another: its create or open, and define where it has that. */
-int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
-                     io_file **file);
-int io_method_open(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
-                   io_file **file);
 
 /* A zeroed file of `size` bytes that begins with an io_file, filled in; NULL after io_fail. */
 void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,

@@ -3,42 +3,40 @@
  *
  * Add one: a file in patterns/ that defines `const io_pattern io_pattern_NAME` and a line in
  * patterns/patterns.def (docs/add-a-pattern.md). Everything here is a pure function of the options
- * and of (process count, owner), so that --plan can ask for any process of any size of machine. */
+ * and of (process count, owner), so that --plan can ask for any process of any size of machine.
+ * base/data.h has the words (schema, data set, part), base/layout.h and base/parse.h what helps. */
 #ifndef IOGAUGE_PATTERN_H
 #define IOGAUGE_PATTERN_H
 
+#include <jansson.h>
 #include <stdio.h>
 
-#include "io.h"
-#include "method.h"
+#include "base/data.h"
+#include "base/error.h"
+#include "base/layout.h"
+#include "base/option.h"
+#include "base/parse.h"
 
 typedef struct io_pattern io_pattern;
-typedef struct io_chosen io_chosen;
 #define IO_MAX_STRETCHES 8
 
-/* What was asked for; patterns whose options have a common meaning (IOR's letters) set these. */
+/* What a pattern is configured for. */
 typedef struct {
-    const io_pattern *pattern;
-    void *state; /* the pattern's */
-    const io_method *method;
-    void *method_state; /* of its options */
-    io_method own;      /* this run's copy of a method that has a `configure` */
-    io_chosen *chosen;  /* methods' options as they were given (method_options.h) */
-    int nchosen;
-    io_mode mode;
-    bool mode_given;
-    char dir[IO_MAX_PATH];
-    io_hints hints;
-    const char *prefix;
-    uint64_t steps, repeats, seed, processes; /* processes: with plan */
-    double compute_seconds;                   /* between dumps */
-    uint64_t io_group;       /* files of their own: one process of each so many at a time; 0: all at once */
-    bool reuse, reuse_given; /* of the buffer; see io_case.reuse */
-    bool fsync, write, read, verify, keep, ceilings, drop_caches, space_check, phases, plan;
-    const char *json;
-    int argc;
-    char **argv;
-} io_run;
+    uint64_t processes, seed;
+    bool own_files;            /* the method gives each process a file of its own */
+    bool collective;           /* all processes make each call together */
+    const char *method, *mode; /* names, for messages only; mode NULL: the method has none */
+} io_setup;
+
+/* The run's options that a pattern's own may stand for, as IOR's letters do: as they were given, and as the
+ * pattern leaves them. */
+typedef struct {
+    const char *method, *mode;                                              /* names; NULL: not given */
+    enum { IO_ANY_CALLS, IO_COLLECTIVE_CALLS, IO_INDEPENDENT_CALLS } calls; /* preferred without `mode` */
+    char dir[IO_MAX_PATH];                                                  /* "": not given */
+    uint64_t repeats;
+    bool fsync, keep, write_only, read_only;
+} io_common;
 
 /* Who reads what back: the process and what it may depend on. */
 typedef struct {
@@ -53,9 +51,11 @@ struct io_pattern {
     bool packs;    /* its code packs what it writes into one buffer: the default of --buffer is reused */
 
     void (*defaults)(void *state);
-    int (*option)(void *state, io_run *run, int letter, const char *value, io_error *error);
+    int (*option)(void *state, int letter, const char *value, io_error *error);
+    /* Optional. Once all options are read: those of the run that follow from its own. */
+    int (*adjust)(void *state, io_common *common, io_error *error);
     /* Checks the options against the process count and builds the schema. */
-    int (*configure)(void *state, io_run *run, uint64_t processes, io_error *error);
+    int (*configure)(void *state, const io_setup *setup, io_error *error);
     void (*release)(void *state);
     json_t *(*describe)(const void *state); /* the options in force, for the result */
 
@@ -72,7 +72,7 @@ struct io_pattern {
     const char *const *stretches;
     int (*stretch)(const void *state, uint64_t call);
     /* Optional. A series: so many files of its own (schema.file_per_process) each process handles one after
-     * the other in a step, and each operation on them is timed (series.h). All have the same size and the
+     * the other in a step, and each operation on them is timed. All have the same size and the
      * same number of calls; calls count through them, and a part's offset is that in its file. */
     uint64_t (*series)(const void *state);
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
@@ -81,7 +81,7 @@ struct io_pattern {
     void (*facts)(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
 
     /* For methods with a file for each process; both optional. A pattern that arranges its data in another
-     * way there looks at run->method->traits in configure. */
+     * way there looks at setup->own_files. */
     /* What the owner's file is called (`number`: in its series, from 0); may hold one directory, which the
      * driver makes: one for all, or one for each owner. Default: file_name and the owner's number. */
     void (*own_name)(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
@@ -90,14 +90,5 @@ struct io_pattern {
      * (NULL: only the name is asked for). False where there is no more. */
     bool (*text_file)(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 };
-
-/* core/parse.c: what option values look like; all of them usage errors that name the option. */
-int io_parse_count(const char *option, const char *text, uint64_t *value, io_error *error); /* > 0 */
-int io_parse_size(const char *option, const char *text, uint64_t *bytes, io_error *error);  /* 4k, 2m, 1g */
-int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_error *error); /* 4x5x6 */
-
-const io_pattern *const *io_patterns(int *n);
-const io_pattern *io_pattern_find(const char *name);
-int io_most_parts(const io_pattern *pattern, const void *state); /* of one call */
 
 #endif

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -111,3 +112,9 @@ def test_the_real_ior_may_say_null_where_it_does_not_know() -> None:
     assert not VALIDATOR.is_valid(document), "iokernel itself knows"
     document["program"]["name"] = "ior"
     VALIDATOR.validate(document)
+
+
+def test_modes_are_those_of_the_table() -> None:
+    table = (ROOT / "kernels" / "base" / "modes.def").read_text()
+    names = re.findall(r'^IO_MODE\(\w+, "([^"]+)"', table, re.MULTILINE)
+    assert RULES["properties"]["asked"]["properties"]["mode"]["enum"] == [*names, None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from iogauge.hints import parse_hints, sort_hints
+from iogauge import tables
+from iogauge.hints import parse_hints, sort_hints, variable, way
 
 
 def test_each_goes_to_where_its_library_looks_for_it() -> None:
@@ -28,6 +29,16 @@ def test_each_goes_to_where_its_library_looks_for_it() -> None:
         "BGLMPIO_COMM": "1",
         "BGLOCKLESSMPIO_F_TYPE": "0x47504653",
     }
+
+
+def test_each_way_of_the_table_is_known() -> None:
+    """And no row hides behind another: the first that fits decides."""
+    rows = tables.rows("base/hints.def", "IO_HINT_PREFIX")
+    assert {way for _, way, _ in rows} == {"ENVIRONMENT", "PNETCDF", "HDF5"}
+    for start, expected, before in rows:
+        assert way(f"{start}x") == expected
+        assert variable(f"{start}x") == (f"{before}{start}x" if expected == "ENVIRONMENT" else None)
+    assert way("romio_cb_write") == "MPI_INFO"
 
 
 @pytest.mark.parametrize("text", ["cb_nodes", "=8", "8=8", "cb_nodes="])

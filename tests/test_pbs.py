@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """OpenPBS or PBS Professional for real: both stacks, jobs that end well and that do not. Wants a
-PBS that runs, with two free nodes that share this folder (docs/add-a-site.md): Debian has none."""
+PBS that runs, with two free nodes that share this folder: Debian has none
+(docs/explanation/tested-sites.md)."""
 
 from __future__ import annotations
 

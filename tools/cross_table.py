@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README's table of patterns x methods, from what a built iokernel says it can do.
+"""The documentation's table of patterns x methods, from what a built iokernel says it can do.
 
-    python -m tools.cross_table --check [--program IOKERNEL]    is README's table current?
+    python -m tools.cross_table --check [--program IOKERNEL]    is the table current?
     python -m tools.cross_table --write [--program IOKERNEL]    make it so
 
 The program must have every library, or the table would lack methods: the default is that of the
@@ -21,7 +21,7 @@ from typing import Any
 from tools import kernels
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "reference" / "patterns-and-methods.md"
 BEGIN = "<!-- made by python -m tools.cross_table --write; do not edit -->"
 END = "<!-- end of the table -->"
 STACK = "openmpi"
@@ -89,21 +89,21 @@ def main(words: list[str] | None = None) -> int:
     what.add_argument("--check", action="store_true")
     what.add_argument("--write", action="store_true")
     parser.add_argument("--program", type=Path)
-    parser.add_argument("--readme", type=Path, default=README)
+    parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(words)
     try:
         if not options.program:
             kernels.build(STACK, BUILD, "-DIOKERNEL_WERROR=ON")
-        old = options.readme.read_text()
+        old = options.page.read_text()
         new = put(old, table(listing(options.program or BUILD / "iokernel")))
     except (NoTable, OSError, subprocess.CalledProcessError) as error:
         print(f"tools.cross_table: {error}", file=sys.stderr)
         return 2
     if options.write and new != old:
-        options.readme.write_text(new)
+        options.page.write_text(new)
     if options.check and new != old:
         print(
-            f"tools.cross_table: the table in {options.readme} is not what the program lists; "
+            f"tools.cross_table: the table in {options.page} is not what the program lists; "
             "python -m tools.cross_table --write",
             file=sys.stderr,
         )

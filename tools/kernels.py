@@ -39,9 +39,11 @@ def cmake_arguments(stack: str) -> list[str]:
     return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
 
 
-def build(stack: str, folder: Path, *more: str, target: str = "all") -> None:
+def build(
+    stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
+) -> None:
     """Configures and builds; `subprocess.CalledProcessError` where either fails."""
-    words = ["-S", str(KERNELS), "-B", str(folder), "-G", "Ninja", *cmake_arguments(stack), *more]
+    words = ["-S", str(source), "-B", str(folder), "-G", "Ninja", *cmake_arguments(stack), *more]
     stamp = folder / "configured-with"
     asked = "\n".join(words)
     if not stamp.is_file() or stamp.read_text() != asked:

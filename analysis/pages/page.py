@@ -9,6 +9,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from iogauge.files import write_whole
+
 from ..errors import OutputError
 from ..session.model import CEILINGS, DIRECTIONS, Direction
 from ..session.rows import Row, Table
@@ -78,11 +80,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
 
 def save(path: Path, data: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A reader of the page must never see half of it.
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(data)
-        part.replace(path)
+        write_whole(path, data)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -16,6 +16,8 @@ from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any
 
+from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
+
 from ..errors import (
     AnalysisError,
     EmptySessionError,
@@ -30,8 +32,6 @@ from .stats import Spread
 
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
-DOCUMENT = "result.json"
-JOB_SCRIPT = "rfm_job.sh"
 PEAK = "peak"  # the tag of tests that measure the ceilings (benchmarks/peak.py) and nothing else
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 

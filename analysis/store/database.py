@@ -13,11 +13,12 @@ any, because it failed or was skipped, has one row whose `quantity` is null.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
 
@@ -65,9 +66,7 @@ def create(store: Path) -> None:
     try:
         (store / RECORDS).mkdir(parents=True, exist_ok=True)
         if not mark.exists():
-            part = mark.with_name(f"{MARK}.{os.getpid()}")
-            part.write_text(json.dumps({"schema": VERSION}) + "\n")
-            part.replace(mark)
+            write_whole(mark, json.dumps({"schema": VERSION}) + "\n")
     except OSError as error:
         raise StoreError(f"{store}: cannot be written: {error.strerror}") from None
     check(store)

@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import MalformedDocumentError
+from iogauge.run_folder import LEDGER, TRACE
 
-LOG = "trace.darshan"
-LEDGER = "ledger.json"
+from ..errors import MalformedDocumentError
 
 # Keys of a ledger that the store does not take: counts of access sizes, bytes of files that are not
 # the run's own, and hints.
@@ -21,7 +20,7 @@ _NAMING_KEYS = ("direction", "name")
 
 def log(folder: Path | None) -> Path | None:
     """The path of the trace; None where the run has none."""
-    return folder / LOG if folder and (folder / LOG).exists() else None
+    return folder / TRACE if folder and (folder / TRACE).exists() else None
 
 
 def ledger(folder: Path | None) -> Path | None:

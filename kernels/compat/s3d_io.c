@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "s3d_io.h"
+#include "compat/s3d_io.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "run/run.h"
 
 #define DUMPS 5 /* i_time_end of S3D-IO's param_m.f90 */
 #define ARRAYS 4
@@ -77,12 +79,12 @@ static double phase(const io_report *r, io_phase p) { return r->samples[0].phase
 
 static void add(const io_report *r, void *to) {
     totals *t = to;
-    t->open += phase(r, IO_CREATE) + phase(r, IO_OPEN);
-    t->write += phase(r, IO_DEFINE) + phase(r, IO_WRITE); /* as S3D-IO counts */
-    t->read += phase(r, IO_READ_DEFINE) + phase(r, IO_READ);
-    t->close += phase(r, IO_CLOSE) + phase(r, IO_READ_CLOSE);
-    if (r->run->write)
-        t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->steps;
+    t->open += phase(r, IO_PHASE_CREATE) + phase(r, IO_PHASE_OPEN);
+    t->write += phase(r, IO_PHASE_DEFINE) + phase(r, IO_PHASE_WRITE); /* as S3D-IO counts */
+    t->read += phase(r, IO_PHASE_READ_DEFINE) + phase(r, IO_PHASE_READ);
+    t->close += phase(r, IO_PHASE_CLOSE) + phase(r, IO_PHASE_READ_CLOSE);
+    if (r->run->what.write)
+        t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->what.steps;
     else
         t->read_bytes += (double)r->bytes, t->reads += ARRAYS;
     char value[MPI_MAX_INFO_VAL + 1];
@@ -99,11 +101,11 @@ static void print(const io_run *run, const io_world *world, const totals *t) {
     double all = t->read_bytes + t->write_bytes, time = t->open + t->read + t->write + t->close;
     const double MiB = 1048576, GiB = 1073741824;
     printf(" ++++ I/O is done through PnetCDF ++++\n");
-    printf(" I/O method          : %s APIs\n", run->mode == IO_NONBLOCKING ? "nonblocking" : "blocking");
+    printf(" I/O method          : %s APIs\n", run->what.mode == IO_NONBLOCKING ? "nonblocking" : "blocking");
     printf(" Run with restart    : %s\n", wants_restart(run) ? "True" : "False");
     printf(" No. MPI processes   : %7d\n", world->size);
     printf(" Global array size   : %7s x%7s x%7s\n", run->argv[1], run->argv[2], run->argv[3]);
-    printf(" output file path    : %s\n", run->dir);
+    printf(" output file path    : %s\n", run->what.common.dir);
     printf(" file striping count : %7d\n", t->stripes);
     printf(" file striping size  : %7d bytes\n", t->stripe_size);
     printf(" -----------------------------------------------\n");
@@ -127,8 +129,8 @@ static void print(const io_run *run, const io_world *world, const totals *t) {
 static bool restart_file_there(const io_run *run, io_world *world) {
     char name[256], path[IO_MAX_PATH + 256];
     int there;
-    run->pattern->file_name(run->state, 0, run->method->extension, name, sizeof name);
-    snprintf(path, sizeof path, "%s/%s", run->dir, name);
+    run->what.pattern->file_name(run->what.state, 0, run->what.method->extension, name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s", run->what.common.dir, name);
     there = world->rank == 0 && access(path, R_OK) == 0;
     MPI_Bcast(&there, 1, MPI_INT, 0, world->comm);
     if (!there && world->rank == 0)
@@ -140,9 +142,9 @@ int io_s3d_io_run(io_run *run, io_world *world) {
     totals t = {0};
     if (wants_restart(run) && restart_file_there(run, world)) {
         io_run restart = *run;
-        restart.write = restart.verify = false;
-        restart.read = true;
-        restart.steps = 1;
+        restart.what.write = restart.what.verify = false;
+        restart.what.read = true;
+        restart.what.steps = 1;
         if (io_run_all(&restart, world, add, &t)) return 1;
     }
     if (io_run_all(run, world, add, &t)) return 1;

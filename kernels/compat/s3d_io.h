@@ -8,8 +8,8 @@
 #ifndef IOGAUGE_S3D_IO_H
 #define IOGAUGE_S3D_IO_H
 
-#include "../core/options.h"
-#include "../core/run.h"
+#include "command_line/options.h"
+#include "driver/world.h"
 
 #define IO_S3D_IO_NAME "s3d_io.x"
 

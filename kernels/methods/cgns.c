@@ -8,7 +8,7 @@
  * a zone's fields are in one solution, its user's arrays in one UserDefinedData_t.
  *
  * The library keeps its communicator, hints and mode for the whole program: they are set before each open. */
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

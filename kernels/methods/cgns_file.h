@@ -3,7 +3,7 @@
 #ifndef IOGAUGE_CGNS_FILE_H
 #define IOGAUGE_CGNS_FILE_H
 
-#include "hdf5_file.h"
+#include "methods/hdf5_file.h"
 /* The library's header after HDF5's, whose identifiers it needs. */
 #include <pcgnslib.h>
 

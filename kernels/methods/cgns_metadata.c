@@ -3,10 +3,11 @@
  * has no call to change it. To compare with and without, we stand between it and HDF5's H5Fcreate and
  * H5Fopen, as a tracing library does: what is wanted comes in the MPI_Info that the library hands on, so
  * nothing is kept here. Files opened without that word pass through. */
+#ifdef IOKERNEL_CGNS_METADATA
 #include <dlfcn.h>
 #include <hdf5.h>
 
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 /* A function's address, which C does not convert from an object's. */
 typedef union {
@@ -40,3 +41,5 @@ hid_t H5Fopen(const char *name, unsigned flags, hid_t access) {
     next real = {dlsym(RTLD_NEXT, "H5Fopen")};
     return !real.object || obey(access) ? H5I_INVALID_HID : real.open(name, flags, access);
 }
+
+#endif

@@ -4,9 +4,10 @@
  * - A process with nothing to move cannot take part: it makes HDF5's call itself, with the data sets that
  *   `define` opened on all processes together.
  * - They reserve a word for each array and store one for each dimension: fewer arrays go one by one. */
+#ifdef IOKERNEL_CGNS_MULTI
 #include <string.h>
 
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]
 #define MOST 16 /* arrays of one call */
@@ -109,3 +110,5 @@ int io_cgns_move_alike(cgns_file *f, const io_part *parts, int n, bool writing) 
                           : movers[s->datasets[parts->dataset].role].read;
     return move(f, parts->dataset, n, &range, data);
 }
+
+#endif

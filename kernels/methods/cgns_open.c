@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
     if (strcmp(hint->key, IO_HDF5_METADATA))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cgp_ calls: nodes are made by all, then each process moves its part. */
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]
 #define NODE &f->base.schema->datasets[dataset]

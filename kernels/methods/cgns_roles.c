@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 CGNS_ENUMT(DataType_t) io_cgns_type(io_type type) {
     switch (type) {

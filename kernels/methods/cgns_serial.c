@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cg_ calls of one process: each makes a node and writes it whole. The paper's speed-ups are against
  * these. */
-#include "cgns_file.h"
+#include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]
 #define NODE &f->base.schema->datasets[dataset]

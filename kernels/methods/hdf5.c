@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5_file.h"
+#include "methods/hdf5_file.h"
 
 extern const io_method io_method_hdf5;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "hdf5_file.h"
+#include "methods/hdf5_file.h"
 
 #include <errno.h>
 #include <stdio.h>

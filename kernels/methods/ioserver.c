@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ioserver.h"
-#include "pattern.h"
+#include "base/parse.h"
+#include "methods/ioserver.h"
+#include "methods/registry.h"
 
 extern const io_method io_method_ioserver;
 
@@ -80,8 +81,6 @@ static int configure(void *state, uint64_t processes, io_method *mine, io_error 
                              (unsigned long long)s->limit, LEAST_QUEUE);
     s->piece = s->limit / 4 < PIECE ? s->limit / 4 : PIECE;
     s->mine = mine;
-    mine->servers = s->processes;
-    mine->behind = s->inner;
     mine->traits = s->inner->traits & ~(unsigned)IO_ALONE;
     mine->extension = s->inner->extension;
     mine->check_hint = s->inner->check_hint;
@@ -97,6 +96,9 @@ static json_t *describe(const void *state) {
     return json_pack("{s:I,s:I,s:s,s:s}", "io_processes", (json_int_t)s->processes, "queue_limit",
                      (json_int_t)s->limit, "send", s->copy ? "copy" : "zero-copy", "inner", s->inner->name);
 }
+
+static uint64_t count(const void *state) { return ((const ioserver *)state)->processes; }
+static const io_method *behind(const void *state) { return ((const ioserver *)state)->inner; }
 
 /* Client c of C and server i of S are each other's where their ranges of 0..1 overlap: with fewer servers
  * than clients each client has one, with more each server has one. */
@@ -286,25 +288,35 @@ static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t i
     return inner->method->locate(inner, part, local, index, offset);
 }
 
-const io_method io_method_ioserver = {
-    .name = "ioserver",
-    .summary = "reserved I/O processes queue the data and write it with another method",
-    .extension = ".bin",
-    .options = options,
+static const io_option_functions own_options = {
+    .list = options,
     .state_size = sizeof(ioserver),
     .defaults = defaults,
     .option = option,
     .configure = configure,
     .describe = describe,
+    .release = release,
+};
+
+static const io_server_functions own_servers = {
+    .count = count,
+    .behind = behind,
+    .start = start,
+    .serve = ioserver_serve,
+    .stop = stop,
+    .drain = drain,
+};
+
+const io_method io_method_ioserver = {
+    .name = "ioserver",
+    .summary = "reserved I/O processes queue the data and write it with another method",
+    .extension = ".bin",
     .create = create,
     .open = open_existing,
     .write = write_parts,
     .read = read_parts,
     .sync = sync_file,
     .close = close_file,
-    .start = start,
-    .serve = ioserver_serve,
-    .stop = stop,
-    .drain = drain,
-    .release = release,
+    .options = &own_options,
+    .servers = &own_servers,
 };

@@ -7,7 +7,7 @@
 #ifndef IOGAUGE_IOSERVER_H
 #define IOGAUGE_IOSERVER_H
 
-#include "method.h"
+#include "method_roles.h"
 
 enum { HEADER_TAG = 1, BYTES_TAG, NEWS_TAG };
 typedef enum { SAY_CREATE, SAY_WRITE, SAY_SYNC, SAY_CLOSE, SAY_DRAIN, SAY_STOP } saying;

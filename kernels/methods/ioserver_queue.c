@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ioserver.h"
+#include "methods/ioserver.h"
 
 int ioserver_queue_start(queue *q, uint64_t limit) {
     *q = (queue){.arena = malloc(limit), .limit = limit};

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ioserver.h"
+#include "methods/ioserver.h"
 
 #define SETTLING 2000 /* milliseconds, about */
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ioserver.h"
+#include "methods/ioserver.h"
 
 /* A file that clients have announced: the shared one, or one client's own. Kept until they drain. */
 typedef struct served {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ioserver.h"
+#include "methods/ioserver.h"
 
 /* Packed: path, schema, dimensions, data sets, then the names of all of them and of the attributes, in this
  * order, each with its 0. Client and server are the same program. */

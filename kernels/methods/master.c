@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "posix_file.h"
+#include "methods/posix_file.h"
 
 extern const io_method io_method_master;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mpi_types.h"
+#include "methods/mpi_types.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,10 @@
 #ifndef IOGAUGE_MPI_TYPES_H
 #define IOGAUGE_MPI_TYPES_H
 
-#include "io.h"
+#include <mpi.h>
+
+#include "base/error.h"
+#include "base/layout.h"
 
 /* A committed type of `bytes` contiguous bytes. */
 int io_mpi_bytes(uint64_t bytes, MPI_Datatype *type, io_error *error);

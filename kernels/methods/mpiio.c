@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpi_types.h"
-#include "posix_file.h"
+#include "methods/mpi_types.h"
+#include "methods/posix_file.h"
 
 extern const io_method io_method_mpiio;
 

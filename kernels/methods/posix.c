@@ -3,7 +3,7 @@
  * says so. */
 #include <fcntl.h>
 
-#include "records.h"
+#include "methods/records.h"
 
 extern const io_method io_method_posix;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "posix_file.h"
+#include "methods/posix_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* posix-shared: one canonical raw file, every process its own contiguous runs, one pwrite each. */
 #include <fcntl.h>
 
-#include "posix_file.h"
+#include "methods/posix_file.h"
 
 extern const io_method io_method_posix_shared;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows and their marks go to the system as they stand in memory, many in a call (pwritev, preadv), so that
  * small records cost no call each and large ones no copy. */
-#include "records.h"
+#include "methods/records.h"
 
 #include <errno.h>
 #include <limits.h>

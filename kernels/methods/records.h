@@ -4,7 +4,7 @@
 #ifndef IOGAUGE_RECORDS_H
 #define IOGAUGE_RECORDS_H
 
-#include "posix_file.h"
+#include "methods/posix_file.h"
 
 /* Moves parts whose rows are records (io_schema.records), with as few calls as the system allows. Reading
  * checks every length. */

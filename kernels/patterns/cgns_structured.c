@@ -50,10 +50,9 @@ static int set_type(structured *s, const char *value, io_error *error) {
     return io_fail_usage(error, "--real %s is unknown; right is float32 or float64", value);
 }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     structured *s = state;
     uint64_t xyz[3];
-    (void)run;
     if (letter == 258) return set_type(s, value, error);
     if (io_parse_grid(letter == 256 ? "--zone" : "--one-block", value, xyz, error)) return -1;
     for (int i = 0; i < DIMS; i++) s->edge[i] = xyz[DIMS - 1 - i];
@@ -99,12 +98,11 @@ static int build_schema(structured *s, io_error *error) {
     return 0;
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     structured *s = state;
     uint64_t bytes = COORDINATES * io_type_size(s->type);
-    (void)run;
-    s->processes = processes;
-    s->zones = s->one_block ? 1 : processes;
+    s->processes = setup->processes;
+    s->zones = s->one_block ? 1 : s->processes;
     for (int i = 0; i < DIMS; i++) {
         if (s->edge[i] < 2)
             return io_fail_usage(error,

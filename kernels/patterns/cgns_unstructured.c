@@ -62,8 +62,7 @@ static const io_option options[] = {
 
 static void defaults(void *state) { ((mesh *)state)->elements = 65536; }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
-    (void)run;
+static int option(void *state, int letter, const char *value, io_error *error) {
     (void)letter;
     return io_parse_count("--elements", value, &((mesh *)state)->elements, error);
 }
@@ -94,12 +93,11 @@ static void build_schema(mesh *m) {
     }
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     mesh *m = state;
-    (void)run;
     if (m->elements > INT64_MAX / (NODES_OF_ELEMENT * BYTES_OF_NODE))
         return io_fail_usage(error, "--elements: more than 2^63 bytes for a file; right is less");
-    m->processes = processes;
+    m->processes = setup->processes;
     build_schema(m);
     return 0;
 }

@@ -16,7 +16,8 @@ extern const io_pattern io_pattern_ior;
 typedef struct {
     const char *api, *file;
     uint64_t block, transfer, segments, processes, seed;
-    bool per_process, collective, shift, shuffle;
+    uint64_t repeats; /* 0: not given */
+    bool per_process, collective, shift, shuffle, fsync, keep, write, read;
     io_dim dim;
     io_dataset data;
     char name[IO_MAX_PATH];
@@ -58,14 +59,7 @@ static void defaults(void *state) {
     s->segments = 1;
 }
 
-static void choose_direction(io_run *run, bool write) {
-    if (run->write && run->read)
-        run->write = write, run->read = !write;
-    else
-        run->write = run->read = true;
-}
-
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     ior *s = state;
     switch (letter) {
     case 'a': s->api = value; return 0;
@@ -76,68 +70,73 @@ static int option(void *state, io_run *run, int letter, const char *value, io_er
     case 'c': s->collective = true; return 0;
     case 'C': s->shift = true; return 0;
     case 'Z': s->shuffle = true; return 0;
-    case 'e': run->fsync = true; return 0;
-    case 'i': return io_parse_count("-i", value, &run->repeats, error);
-    case 'w': choose_direction(run, true); return 0;
-    case 'r': choose_direction(run, false); return 0;
-    case 'R': run->verify = true; return 0;
-    case 'k': run->keep = true; return 0;
+    case 'e': s->fsync = true; return 0;
+    case 'i': return io_parse_count("-i", value, &s->repeats, error);
+    case 'w': s->write = true; return 0;
+    case 'r': s->read = true; return 0;
+    case 'R': return 0;
+    case 'k': s->keep = true; return 0;
     default: s->file = value; return 0;
     }
 }
 
-static int choose_method(ior *s, io_run *run, io_error *error) {
-    const char *api = s->api ? s->api : run->method ? NULL : "POSIX", *name = NULL;
+static int choose_method(const ior *s, io_common *common, io_error *error) {
+    const char *api = s->api ? s->api : common->method ? NULL : "POSIX", *name = NULL;
     for (size_t i = 0; api && i < sizeof apis / sizeof *apis; i++)
         if (!strcmp(apis[i].api, api)) name = s->per_process ? apis[i].with_f : apis[i].method;
     if (api && !name)
         return io_fail_usage(error, "-a %s is unknown; right is POSIX, MPIIO, HDF5 or NCMPI", api);
-    if (name && run->method && strcmp(run->method->name, name))
+    if (name && common->method && strcmp(common->method, name))
         return io_fail_usage(error, "-a %s means --method %s, but --method %s was given; give one of them",
-                             api, name, run->method->name);
-    if (name && io_method_find(name, &run->method, error)) return -1;
-    if (run->method->traits & IO_FILE_PER_PROCESS) s->per_process = true;
-    if (!run->mode_given && run->method->modes) {
-        run->mode = s->collective ? IO_COLLECTIVE : IO_INDEPENDENT;
-        run->mode_given = true;
-    }
-    bool together = run->mode == IO_COLLECTIVE || run->mode == IO_COLLECTIVE_METADATA;
-    if (s->collective && (!run->method->modes || !together))
-        return io_fail_usage(
-            error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
-            run->method->modes ? "mode " : "method ",
-            run->method->modes ? io_mode_name(run->mode) : run->method->name);
+                             api, name, common->method);
+    if (name) common->method = name;
+    common->calls = s->collective ? IO_COLLECTIVE_CALLS : IO_INDEPENDENT_CALLS;
     return 0;
 }
 
 /* -o may name a directory too, as in IOR. */
-static int choose_file(ior *s, io_run *run, io_error *error) {
+static int choose_file(ior *s, io_common *common, io_error *error) {
     const char *file = s->file ? s->file : "testFile", *slash = strrchr(file, '/');
     if (slash && !slash[1])
         return io_fail_usage(error, "-o %s names a directory; right is a file name", file);
-    if (slash && run->dir[0] && file[0] != '/')
+    if (slash && common->dir[0] && file[0] != '/')
         return io_fail_usage(error, "-o %s has a directory and --dir is given too; give one of them", file);
     if (slash)
-        snprintf(run->dir, sizeof run->dir, "%.*s", slash == file ? 1 : (int)(slash - file), file);
-    else if (s->file && !run->dir[0])
-        strcpy(run->dir, ".");
+        snprintf(common->dir, sizeof common->dir, "%.*s", slash == file ? 1 : (int)(slash - file), file);
+    else if (s->file && !common->dir[0])
+        strcpy(common->dir, ".");
     snprintf(s->name, sizeof s->name, "%s", slash ? slash + 1 : file);
     return 0;
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int adjust(void *state, io_common *common, io_error *error) {
+    ior *s = state;
+    if (choose_method(s, common, error) || choose_file(s, common, error)) return -1;
+    if (s->fsync) common->fsync = true;
+    if (s->keep) common->keep = true;
+    if (s->repeats) common->repeats = s->repeats;
+    if (s->write && !s->read) common->write_only = true;
+    if (s->read && !s->write) common->read_only = true;
+    return 0;
+}
+
+static int configure(void *state, const io_setup *setup, io_error *error) {
     ior *s = state;
     uint64_t own, all;
-    if (choose_method(s, run, error) || choose_file(s, run, error)) return -1;
+    if (setup->own_files) s->per_process = true;
+    if (s->collective && !setup->collective)
+        return io_fail_usage(
+            error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
+            setup->mode ? "mode " : "method ", setup->mode ? setup->mode : setup->method);
     if (s->block % s->transfer)
         return io_fail_usage(error,
                              "-b %llu is not a multiple of -t %llu; right is a block of whole transfers",
                              (unsigned long long)s->block, (unsigned long long)s->transfer);
-    if (__builtin_mul_overflow(s->block, s->segments, &own) || __builtin_mul_overflow(own, processes, &all) ||
-        all > INT64_MAX)
+    if (__builtin_mul_overflow(s->block, s->segments, &own) ||
+        __builtin_mul_overflow(own, setup->processes, &all) || all > INT64_MAX)
         return io_fail_usage(error, "-b x -s x processes is more than 2^63 bytes; right is less");
-    s->processes = processes;
-    s->seed = run->seed;
+    s->processes = setup->processes;
+    s->seed = setup->seed;
     s->dim = (io_dim){"bytes", s->per_process ? own : all};
     s->data =
         (io_dataset){.name = "data", .type = IO_BYTE, .role = IO_FIELD, .ndims = 1, .block = {s->transfer}};
@@ -224,6 +223,7 @@ const io_pattern io_pattern_ior = {
     .max_parts = 1,
     .defaults = defaults,
     .option = option,
+    .adjust = adjust,
     .configure = configure,
     .describe = describe,
     .schema = schema,

@@ -29,20 +29,18 @@ static const io_option options[] = {
 
 static void defaults(void *state) { ((metadata *)state)->files = 100; }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     metadata *s = state;
-    (void)run;
     if (letter == FILES) return io_parse_count("--files", value, &s->files, error);
     s->unique = true;
     return 0;
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     metadata *s = state;
     uint64_t all;
-    (void)run;
-    if (__builtin_mul_overflow(s->files, BYTES, &all) || __builtin_mul_overflow(all, processes, &all) ||
-        all > INT64_MAX)
+    if (__builtin_mul_overflow(s->files, BYTES, &all) ||
+        __builtin_mul_overflow(all, setup->processes, &all) || all > INT64_MAX)
         return io_fail_usage(error, "--files %" PRIu64 ": more than 2^63 bytes in all; right is fewer files",
                              s->files);
     s->dim = (io_dim){"owner_step_number", VALUES};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, schema and parts of a RAMSES dump; tables say what differs between mesh and gas (ramses.h). */
-#include "ramses.h"
+#include "patterns/ramses.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -38,9 +38,8 @@ static int set_layout(ramses *s, const char *value, io_error *error) {
     return io_fail_usage(error, "--layout %s is unknown; right is level-major or process-major", value);
 }
 
-int ramses_option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+int ramses_option(void *state, int letter, const char *value, io_error *error) {
     ramses *s = state;
-    (void)run;
     switch (letter) {
     case SIZE: return set_size(s, value, error);
     case LAYOUT: return set_layout(s, value, error);
@@ -131,17 +130,18 @@ static void build_schema(ramses *s) {
     for (int i = s->own_files ? 0 : k->own_only; i < k->nstructures; i++) add_structure(s, &k->structures[i]);
 }
 
-int ramses_configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+int ramses_configure(void *state, const io_setup *setup, io_error *error) {
     ramses *s = state;
     int base = __builtin_ctzll(s->size);
+    const uint64_t processes = setup->processes;
     if (processes > INT32_MAX)
         return io_fail_usage(error, "RAMSES counts processes in 32 bits; right is at most 2^31 - 1");
-    s->own_files = run->method && run->method->traits & IO_FILE_PER_PROCESS;
+    s->own_files = setup->own_files;
     if (s->own_files && (s->layout_given || s->merge))
         return io_fail_usage(error,
                              "--layout and --merge-levels are for shared files, and method %s writes one for "
                              "each process, in RAMSES's own order; leave them out",
-                             run->method->name);
+                             setup->method);
     ramses_levels_set(&s->levels, base, s->refine ? REFINED_LEVELS : 0, processes);
     if (s->levels.most > INT32_MAX || (s->own_files && s->levels.most_on_level > MOST_RECORD / 8))
         return io_fail_usage(

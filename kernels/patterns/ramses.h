@@ -11,7 +11,7 @@
 #define IOGAUGE_RAMSES_H
 
 #include "pattern.h"
-#include "ramses_levels.h"
+#include "patterns/ramses_levels.h"
 
 #define RAMSES_NDIM 3
 #define RAMSES_CELLS 8 /* of a grid */
@@ -76,8 +76,8 @@ typedef struct {
 /* ramses.c: the functions of an io_pattern. */
 extern const io_option ramses_options[];
 void ramses_defaults(ramses *s, const ramses_kind *kind);
-int ramses_option(void *state, io_run *run, int letter, const char *value, io_error *error);
-int ramses_configure(void *state, io_run *run, uint64_t processes, io_error *error);
+int ramses_option(void *state, int letter, const char *value, io_error *error);
+int ramses_configure(void *state, const io_setup *setup, io_error *error);
 json_t *ramses_describe(const void *state);
 void ramses_schema(const void *state, uint64_t step, io_schema *schema);
 void ramses_file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ramses-amr: the mesh of a RAMSES dump: 156 bytes for each grid in eight structures. */
-#include "ramses.h"
+#include "patterns/ramses.h"
 
 extern const io_pattern io_pattern_ramses_amr;
 

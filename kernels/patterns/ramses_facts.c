@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the headers of a RAMSES dump say, and its text files. */
-#include "ramses.h"
+#include "patterns/ramses.h"
 
 #include <inttypes.h>
 #include <string.h>

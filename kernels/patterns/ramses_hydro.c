@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ramses-hydro: the gas of a RAMSES dump: 320 bytes for each grid in five structures of eight cells. */
-#include "ramses.h"
+#include "patterns/ramses.h"
 
 extern const io_pattern io_pattern_ramses_hydro;
 

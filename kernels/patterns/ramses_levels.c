@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "ramses_levels.h"
+#include "patterns/ramses_levels.h"
 
 /* Grids that the model has besides those of the levels; they are ghosts on the finest full level. */
 #define BESIDES 26

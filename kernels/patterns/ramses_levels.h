@@ -8,7 +8,7 @@
 #ifndef IOGAUGE_RAMSES_LEVELS_H
 #define IOGAUGE_RAMSES_LEVELS_H
 
-#include "io.h"
+#include "base/layout.h"
 
 #define RAMSES_LEVELS 16     /* the most, with refined ones */
 #define RAMSES_NEIGHBOURS 26 /* the most processes whose grids a process has copies of */

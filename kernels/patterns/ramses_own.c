@@ -2,7 +2,7 @@
 /* A file for each process, level after level: the grids of each cpu in one block, its own and its
  * neighbours', as backup_amr and backup_hydro write them. Blocks without grids have no records, but in a
  * hydro file each block's level and number of grids stand before it even then. */
-#include "ramses.h"
+#include "patterns/ramses.h"
 
 /* Where the next part stands: its place in the owner's data, and records before it. */
 typedef struct {

@@ -28,17 +28,27 @@ static const io_option options[] = {
     {0},
 };
 
-/* S3D-IO's time step and the reference time that it scales by. */
-static const double TIME_STEP = 1e-6, TIME_REFERENCE = 1.29889001100892417E-005, TIME_SAVE = 1.0e5;
+/* S3D-IO's time step and the reference time that it scales by, as its source has them: Fortran's literals of
+ * single precision, assigned to double. */
+static const double TIME_STEP = 1e-6F, TIME_REFERENCE = 1.29889001100892417E-005F, TIME_SAVE = 1.0e5F;
+#define SUMMED 10000 /* dumps; file names have four digits, and S3D-IO writes five dumps */
+
+/* Its time at a dump, without dimension: it adds up the steps, and so rounds after each. */
+static double time_at(uint64_t step) {
+    const double interval = TIME_STEP / TIME_REFERENCE;
+    double time = 0;
+    if (step > SUMMED) return (double)step * interval;
+    for (uint64_t i = 0; i < step; i++) time += interval;
+    return time;
+}
 
 static void defaults(void *state) {
     s3d *s = state;
     for (int i = 0; i < 3; i++) s->grid[i] = 100;
 }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     s3d *s = state;
-    (void)run;
     if (letter == 256) return io_parse_grid("--grid", value, s->grid, error);
     s->procs_given = true;
     return io_parse_grid("--procs-grid", value, s->procs, error);
@@ -70,9 +80,9 @@ static void build_schema(s3d *s) {
     }
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     s3d *s = state;
-    (void)run;
+    const uint64_t processes = setup->processes;
     if (!s->procs_given) io_process_grid(processes, s->procs);
     unsigned long long p[3] = {s->procs[0], s->procs[1], s->procs[2]};
     uint64_t product, points;
@@ -104,21 +114,19 @@ static json_t *describe(const void *state) {
 
 static void schema(const void *state, uint64_t step, io_schema *out) {
     const s3d *s = state;
-    double interval = TIME_STEP / TIME_REFERENCE;
     *out = (io_schema){
         .ndims = DIMS,
         .dims = s->dims,
         .ndatasets = ARRAYS,
         .datasets = s->arrays,
         .nattributes = 3,
-        .attributes = {
-                       {"time", (double)step * interval}, {"tstep", step ? interval : 0.0}, {"time_save", TIME_SAVE}}
+        .attributes = {{"time", time_at(step)}, {"tstep", time_at(step ? 1 : 0)}, {"time_save", TIME_SAVE}}
     };
 }
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
     (void)state;
-    snprintf(name, size, "pressure_wave_test.%.3E.field%s", (double)step * TIME_STEP, extension);
+    snprintf(name, size, "pressure_wave_test.%.3E.field%s", time_at(step) * TIME_REFERENCE, extension);
 }
 
 static uint64_t calls(const void *state) {

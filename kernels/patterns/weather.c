@@ -51,9 +51,8 @@ static int set_arrays(weather *s, const char *value, io_error *error) {
     return io_fail_usage(error, "--arrays %s: right is at most %d", value, MOST_ARRAYS);
 }
 
-static int option(void *state, io_run *run, int letter, const char *value, io_error *error) {
+static int option(void *state, int letter, const char *value, io_error *error) {
     weather *s = state;
-    (void)run;
     if (letter == GRID) return io_parse_grid("--grid", value, s->grid, error);
     if (letter == ARRAYS) return set_arrays(s, value, error);
     if (letter == MERGE) {
@@ -76,13 +75,12 @@ static void process_grid(uint64_t processes, uint64_t procs[2]) {
     procs[Y] = processes / procs[X];
 }
 
-static int configure(void *state, io_run *run, uint64_t processes, io_error *error) {
+static int configure(void *state, const io_setup *setup, io_error *error) {
     weather *s = state;
     uint64_t all, start;
-    (void)run;
     if (!s->grid[X]) memcpy(s->grid, sets[s->set].grid, sizeof s->grid);
     if (!s->arrays) s->arrays = sets[s->set].arrays;
-    process_grid(processes, s->procs);
+    process_grid(setup->processes, s->procs);
     for (int i = X; i <= Y; i++)
         if (s->grid[i] < s->procs[i])
             return io_fail_usage(

@@ -83,7 +83,7 @@ EXPORT int PMPI_File_sync(MPI_File handle) {
     record *r = recorder_on() ? file_of(handle) : NULL;
     if (r) {
         r->counter[MPIIO_SYNCS]++;
-        record_time(&r->time[F_WRITE_TIME], &r->last_end[IO_WRITE], start, recorder_now());
+        record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, recorder_now());
     }
     recorder_unlock();
     return result;
@@ -185,20 +185,24 @@ static void moved(int direction, int counter, MPI_File handle, MPI_Offset at, in
 /* All forms of one direction (read or write), with counts of type COUNT and names that end in TAIL. The
  * end of a split call moves nothing that its beginning was not counted for. */
 #define FORMS(WORD, UP, COUNT, TAIL)                                                                         \
-    WRAP(MPI_File_##WORD##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)             \
-    WRAP(MPI_File_##WORD##_all##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)        \
-    WRAP(MPI_File_##WORD##_shared##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
-    WRAP(MPI_File_##WORD##_ordered##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
-    WRAP(MPI_File_i##WORD##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)              \
-    WRAP(MPI_File_i##WORD##_shared##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)     \
-    WRAP(MPI_File_i##WORD##_all##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)        \
-    WRAP(MPI_File_##WORD##_all_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )            \
-    WRAP(MPI_File_##WORD##_ordered_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )        \
-    WRAP_AT(MPI_File_##WORD##_at##TAIL, IO_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)     \
-    WRAP_AT(MPI_File_##WORD##_at_all##TAIL, IO_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)  \
-    WRAP_AT(MPI_File_i##WORD##_at##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)      \
-    WRAP_AT(MPI_File_i##WORD##_at_all##TAIL, IO_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)  \
-    WRAP_AT(MPI_File_##WORD##_at_all_begin##TAIL, IO_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )
+    WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)         \
+    WRAP(MPI_File_##WORD##_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
+    WRAP(MPI_File_##WORD##_shared##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
+         EXTRA)                                                                                              \
+    WRAP(MPI_File_##WORD##_ordered##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
+         EXTRA)                                                                                              \
+    WRAP(MPI_File_i##WORD##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)          \
+    WRAP(MPI_File_i##WORD##_shared##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA) \
+    WRAP(MPI_File_i##WORD##_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)    \
+    WRAP(MPI_File_##WORD##_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )        \
+    WRAP(MPI_File_##WORD##_ordered_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )    \
+    WRAP_AT(MPI_File_##WORD##_at##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA) \
+    WRAP_AT(MPI_File_##WORD##_at_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,     \
+            EXTRA)                                                                                           \
+    WRAP_AT(MPI_File_i##WORD##_at##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)  \
+    WRAP_AT(MPI_File_i##WORD##_at_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST,     \
+            EXTRA)                                                                                           \
+    WRAP_AT(MPI_File_##WORD##_at_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )
 
 FORMS(read, READ, int, )
 FORMS(write, WRITE, int, )

@@ -114,7 +114,7 @@ void posix_counted(int fd, int counter, double start) {
         bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
         r->counter[counter]++;
         /* Darshan counts waiting for storage as writing, and mapping as nothing. */
-        if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[IO_WRITE], start, end);
+        if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, end);
         if (!flush && counter != POSIX_MMAPS)
             record_time(&r->time[F_META_TIME], &r->last_meta_end, start, end);
     }

@@ -17,18 +17,19 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
 
 /* X(name, direction, parameters, arguments, offset, memory); the descriptor is `fd`. */
 #define CALLS(X)                                                                                             \
-    X(read, IO_READ, (int fd, void *p, size_t n), (fd, p, n), HERE, p)                                       \
-    X(write, IO_WRITE, (int fd, const void *p, size_t n), (fd, p, n), HERE, p)                               \
-    X(pread, IO_READ, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), at, p)                          \
-    X(pread64, IO_READ, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at), at, p)                      \
-    X(pwrite, IO_WRITE, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), at, p)                  \
-    X(pwrite64, IO_WRITE, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at), at, p)              \
-    X(__read_chk, IO_READ, (int fd, void *p, size_t n, size_t room), (fd, p, n, room), HERE, p)              \
-    X(__pread_chk, IO_READ, (int fd, void *p, size_t n, off_t at, size_t room), (fd, p, n, at, room), at, p) \
-    X(__pread64_chk, IO_READ, (int fd, void *p, size_t n, off64_t at, size_t room), (fd, p, n, at, room),    \
+    X(read, RECORD_READ, (int fd, void *p, size_t n), (fd, p, n), HERE, p)                                   \
+    X(write, RECORD_WRITE, (int fd, const void *p, size_t n), (fd, p, n), HERE, p)                           \
+    X(pread, RECORD_READ, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), at, p)                      \
+    X(pread64, RECORD_READ, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at), at, p)                  \
+    X(pwrite, RECORD_WRITE, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), at, p)              \
+    X(pwrite64, RECORD_WRITE, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at), at, p)          \
+    X(__read_chk, RECORD_READ, (int fd, void *p, size_t n, size_t room), (fd, p, n, room), HERE, p)          \
+    X(__pread_chk, RECORD_READ, (int fd, void *p, size_t n, off_t at, size_t room), (fd, p, n, at, room),    \
       at, p)                                                                                                 \
-    VECTORS(X, read, IO_READ)                                                                                \
-    VECTORS(X, write, IO_WRITE)
+    X(__pread64_chk, RECORD_READ, (int fd, void *p, size_t n, off64_t at, size_t room),                      \
+      (fd, p, n, at, room), at, p)                                                                           \
+    VECTORS(X, read, RECORD_READ)                                                                            \
+    VECTORS(X, write, RECORD_WRITE)
 
 #define VECTORS(X, KIND, DIRECTION)                                                                          \
     X(KIND##v, DIRECTION, (int fd, const struct iovec *v, int n), (fd, v, n), HERE, first(v, n))             \
@@ -88,7 +89,7 @@ WRAP_AIO(aio_write64, aiocb64)
 #define WRAP_AIO_RETURN(NAME, TYPE)                                                                          \
     EXPORT ssize_t NAME(struct TYPE *what) {                                                                 \
         NEXT(ssize_t, NAME, (struct TYPE *));                                                                \
-        int direction = what->aio_lio_opcode == LIO_READ ? IO_READ : IO_WRITE;                               \
+        int direction = what->aio_lio_opcode == LIO_READ ? RECORD_READ : RECORD_WRITE;                       \
         ssize_t result = next(what);                                                                         \
         aio_ended((const struct aiocb *)what, direction, result);                                            \
         return result;                                                                                       \

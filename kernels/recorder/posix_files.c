@@ -83,7 +83,7 @@ EXPORT int close(int fd) {
     if (!file) return result;
     recorder_lock();
     if (recorder_on()) {
-        file->last_byte[IO_READ] = file->last_byte[IO_WRITE] = 0;
+        file->last_byte[RECORD_READ] = file->last_byte[RECORD_WRITE] = 0;
         record_close(file, start, recorder_now());
     }
     recorder_unlock();

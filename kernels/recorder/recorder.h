@@ -25,7 +25,7 @@
 #define FIRST_BIN_SECONDS 0.01
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
-enum { IO_READ, IO_WRITE, DIRECTIONS };
+enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
 enum { NO_IO = -1 };
 
 typedef struct {

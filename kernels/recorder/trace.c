@@ -65,7 +65,7 @@ static void put_common(FILE *out, const common_values *v) {
 static void put_record(FILE *out, const record *r) {
     trace_record head = {
         .id = record_id(r->path),
-        .segments = {r->trace[IO_READ].used, r->trace[IO_WRITE].used},
+        .segments = {r->trace[RECORD_READ].used, r->trace[RECORD_WRITE].used},
         .module = (uint32_t)r->module,
         .path = (uint32_t)strlen(r->path),
         .sizes = (uint32_t)r->sizes.used,

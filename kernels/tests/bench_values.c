@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "values.h"
+#include "driver/values.h"
 
 #define REPEATS 7
 #define BYTES ((uint64_t)64 << 20)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 RUNNER = Path(__file__).resolve().with_name("run_case.py")
-AS_ANOTHER = ("collective-metadata",)  # as collective
 
 
 def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
@@ -38,14 +37,24 @@ def inner_methods(listing: dict[str, Any], pattern: str) -> list[str]:
     return [
         method["name"]
         for method in listing["methods"]
-        if method["name"] in able and method["writes_alone"] and method["name"] != "null"
+        if method["name"] in able and method["writes_alone"] and not method["moves_nothing"]
     ]
 
 
-def process_counts(mode: str | None, every: str) -> str:
+def process_counts(listing: dict[str, Any], mode: str | None, every: str) -> str:
     """The fewest and the most are enough for a mode whose data moves as in another."""
+    facts = next((m for m in listing["modes"] if m["name"] == mode), None)
     counts = every.split(",")
-    return ",".join(dict.fromkeys((counts[0], counts[-1]))) if mode in AS_ANOTHER else every
+    if facts and facts["one_process"]:
+        return "1"
+    if facts and facts["moves_as"]:
+        return ",".join(dict.fromkeys((counts[0], counts[-1])))
+    return every
+
+
+def named(listing: dict[str, Any], trait: str) -> str:
+    """The methods that have a trait, as a word of the command line."""
+    return ",".join(method["name"] for method in listing["methods"] if method[trait])
 
 
 def quoted(word: str) -> str:
@@ -64,7 +73,9 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         command += ["--method", method, *more]
         if method in queued and last != "refused":
             command += ["--inner", ",".join(inner_methods(listing, pattern))]
-        command += ["--processes", process_counts(last, options.processes)]
+        command += ["--processes", process_counts(listing, last, options.processes)]
+        command += ["--moves-nothing", named(listing, "moves_nothing")]
+        command += ["--own-files", named(listing, "file_per_process")]
         command += ["--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(

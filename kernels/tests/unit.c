@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iokernel_unit NAME: runs one unit test; the exit status is 1 when a check failed. */
-#include "unit.h"
+#include "tests/unit.h"
 
 #include <stdarg.h>
 #include <stdio.h>

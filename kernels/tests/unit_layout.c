@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of random boxes against a walk over every element; splits; sizes above 4 GiB. */
-#include "io.h"
-#include "unit.h"
+#include "base/layout.h"
+#include "tests/unit.h"
 
 #define MOST_ELEMENTS 3125 /* 5 to the 5 */
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "files.h"
-#include "hints.h"
-#include "result_hints.h"
-#include "unit.h"
+#include "base/filesystem.h"
+#include "base/hints.h"
+#include "report/document_hints.h"
+#include "tests/unit.h"
 
 /* As Linux 6 writes them. */
 static const char mounts[] = "/dev/vda / ext4 rw,relatime 0 0\n"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hints.h"
-#include "pattern.h"
-#include "unit.h"
+#include "base/hints.h"
+#include "base/parse.h"
+#include "tests/unit.h"
 
 static void refused(int status, const io_error *error, const char *text) {
     CHECK(status == -1 && error->set && error->usage, "'%s' is taken", text);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pattern.h"
-#include "unit.h"
+#include "patterns/registry.h"
+#include "tests/unit.h"
 
 #define MOST_PROCESSES 12
 #define MOST_WORDS 8
@@ -18,8 +18,7 @@ typedef struct {
         const char *value;
     } words[MOST_WORDS];
 } setting;
-extern const io_method io_method_posix;
-#define OWN_FILES 10000 /* in place of a letter: a method with a file for each process */
+#define OWN_FILES 10000 /* in place of a letter: the method gives each process a file */
 static const setting settings[] = {
     {"s3d",               {{256, "13x17x12"}}                                               },
     {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
@@ -166,26 +165,27 @@ static void check_readers(const io_pattern *p, const void *state, bool must_move
 
 static void check_setting(const io_pattern *p, const setting *s, uint64_t processes) {
     io_error error = {0};
-    io_run run = {.pattern = p, .seed = 1, .repeats = 1, .steps = 1, .write = true, .read = true};
+    io_setup setup = {.processes = processes, .seed = 1, .method = "test"};
+    io_common common = {.repeats = 1, .dir = "."};
     bool shifts = false;
-    strcpy(run.dir, ".");
-    run.state = calloc(1, p->state_size);
-    p->defaults(run.state);
+    void *state = calloc(1, p->state_size);
+    p->defaults(state);
     for (int i = 0; s && i < MOST_WORDS && s->words[i].letter; i++) {
         if (s->words[i].letter == OWN_FILES)
-            run.method = &io_method_posix;
+            setup.own_files = true;
         else
-            p->option(run.state, &run, s->words[i].letter, s->words[i].value, &error);
+            p->option(state, s->words[i].letter, s->words[i].value, &error);
         shifts |= s->words[i].letter == 'C';
     }
-    p->configure(run.state, &run, processes, &error);
+    if (p->adjust) p->adjust(state, &common, &error);
+    p->configure(state, &setup, &error);
     CHECK(!error.set, "%s: %s", p->name, error.text);
     if (!error.set) {
-        check_cover(p, run.state, processes);
-        check_readers(p, run.state, shifts, processes);
+        check_cover(p, state, processes);
+        check_readers(p, state, shifts, processes);
     }
-    if (p->release) p->release(run.state);
-    free(run.state);
+    if (p->release) p->release(state);
+    free(state);
 }
 
 void unit_patterns(void) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Filling against one value at a time, and verifying: every wrong element is found and named. */
-#include "values.h"
+#include "driver/values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
+#include "tests/unit.h"
 
 #define SEED 7
 #define STEP 3

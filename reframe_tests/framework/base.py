@@ -292,7 +292,7 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
         return [{"path": self.executable, "options": self.executable_opts}]
 
     def script_values(self) -> dict[str, Any]:
-        """The variables of the job script's template (docs/add-a-site.md)."""
+        """The variables of the job script's template (docs/reference/job-script.md)."""
         return {
             "test": {
                 "name": self.display_name,

@@ -16,10 +16,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
+from iogauge.libraries import libraries
 from iogauge.paths import BUILDS, KERNELS
 from reframe_tests.jobs import carried
 from reframe_tests.machine import spack, stacks
-from reframe_tests.machine.calls import LIBRARIES
 
 # Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
 # libmpich.so.12.
@@ -153,9 +153,9 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
         arguments = stacks.extras(self.current_environ).get("cmake", {})
         has = stacks.promised(self.current_environ)
         result = list(arguments.get("mpi", []))
-        for library in LIBRARIES:
-            off = [f"-DIOKERNEL_{library.upper()}=OFF"]
-            result += arguments.get(library, []) if library in has else off
+        for library in libraries():
+            off = [f"-D{library.option}=OFF"]
+            result += arguments.get(library.name, []) if library.name in has else off
         return result
 
     def cmake_commands(self) -> list[str]:

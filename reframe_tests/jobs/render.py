@@ -76,7 +76,7 @@ def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
 
 
 def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> str:
-    """The script. `values` are the template's variables (docs/add-a-site.md lists them).
+    """The script. `values` are the template's variables (docs/reference/job-script.md has them).
 
     Raises `TemplateProblem` for a missing template, wrong syntax, an undefined variable, and an
     error in an expression.

@@ -90,9 +90,6 @@ CALLS = (
 # The calls that keep processes for themselves.
 SERVED = tuple(call.name for call in CALLS if call.servers)
 
-# The features that are options of the kernels' build, -DIOKERNEL_<NAME>=ON|OFF.
-LIBRARIES = ("hdf5", "pnetcdf", "cgns")
-
 BY_NAME = {call.name: call for call in CALLS}
 
 

@@ -18,17 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.files import write_whole
+from iogauge.libraries import libraries
 from iogauge.paths import ENVIRONMENTS, ROOT, SPACK_STATE
 
 OLDEST = (0, 22)
 TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file system reads much
-
-# A feature of a stack, Spack's package that brings it, and the CMake variable for its prefix.
-LIBRARIES = (
-    ("hdf5", "hdf5", "HDF5_ROOT"),
-    ("pnetcdf", "parallel-netcdf", "IOKERNEL_PNETCDF_ROOT"),
-    ("cgns", "cgns", "IOKERNEL_CGNS_ROOT"),
-)
 
 # A feature that a library has from some version on: the feature, Spack's package, the version.
 SINCE = (
@@ -86,7 +81,7 @@ class Environment:
         """What it has not for `features`, as reasons."""
         absent = [
             f"has no {package}"
-            for feature, package, _ in LIBRARIES
+            for feature, package in ((one.name, one.package) for one in libraries())
             if feature in features and package not in self.packages
         ]
         return absent + [
@@ -120,9 +115,9 @@ class Environment:
             "launcher": {"command": str(bin_folder / "mpiexec"), "options": options},
             "cmake": {"mpi": [f"-DCMAKE_C_COMPILER={bin_folder / 'mpicc'}"]},
         }
-        for feature, package, variable in LIBRARIES:
-            if prefix := self.prefix(package):
-                found["cmake"][feature] = [f"-D{variable}={prefix}"]
+        for library in libraries():
+            if prefix := self.prefix(library.package):
+                found["cmake"][library.name] = [f"-D{library.variable}={prefix}"]
         programs = {"ior": ("ior", "bin/ior"), "darshan": ("darshan-runtime", "")}
         for key, (package, path) in programs.items():
             if prefix := self.prefix(package):
@@ -282,7 +277,4 @@ def write_activation(variant: str) -> None:
     path = activation_file(variant)
     if path.is_file() and path.read_text() == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    new.write_text(text)
-    new.replace(path)  # a running job of another session never sees half of it
+    write_whole(path, text)  # a running job of another session never sees half of it

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import iokernel_model as model
 import pytest
-from iokernel_stacks import ROOT, How, Stack, build, missing, stacks
+from iokernel_stacks import ROOT, How, Stack, build, missing, prepared, stacks
 
 
 def _stack(name: str) -> Stack:
@@ -19,8 +18,7 @@ def _stack(name: str) -> Stack:
     reason = missing(stack)
     if reason:
         pytest.skip(reason)
-    chosen = os.environ.get(f"IOGAUGE_BUILD_{name.upper()}")
-    return build(stack, Path(chosen) if chosen else ROOT / ".local" / "build" / f"test-{name}")
+    return prepared(name)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What stands in iokernel's files, worked out independently from the written definitions.
 
-Values: kernels/core/values.c says that an element's value is a function of (seed, data set, step,
+Values: kernels/driver/values.c says that an element's value is a function of (seed, data set, step,
 global index). Layout: kernels/patterns/*.c and /docs say who owns what, and each method's file
 says in which order. Nothing here asks the program.
 """
@@ -179,6 +179,10 @@ class Ior:
                     first += transfer * self.transfer
                     order += range(first, first + self.transfer)
         return order
+
+
+# S3D-IO's `tstep = 1e-6/time_ref`: both are Fortran's literals of single precision.
+S3D_INTERVAL = float(np.float32(1e-6)) / float(np.float32(1.29889001100892417e-005))
 
 
 def s3d_name(step: int, extension: str) -> str:

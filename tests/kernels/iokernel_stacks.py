@@ -15,30 +15,12 @@ from typing import Any
 
 import jsonschema
 
+from reframe_tests.paths import KERNELS
 from site_configs import local
 from tools import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60  # for one run; a hang is a failure, not a wait
-
-# What each method can do; test_kernel_build.py holds it against `iokernel --list`.
-MODES: dict[str, tuple[str | None, ...]] = {
-    "null": (None,),
-    "posix": (None,),
-    "posix-shared": (None,),
-    "master": (None,),
-    "mpiio": ("collective", "independent", "nonblocking", "ordered"),
-    "hdf5": ("collective", "collective-metadata", "independent"),
-    "pnetcdf": ("collective", "independent", "nonblocking"),
-    "ioserver": (None,),
-}
-# Only for patterns that are meshes: test_kernel_cgns.py.
-MESH_MODES: dict[str, tuple[str | None, ...]] = {
-    "cgns": ("collective", "collective-metadata", "independent", "serial")
-}
-# What Debian's libraries are too old for, and what they lack.
-LACKING_MODES = {"cgns": {"multi": "CGNS 4.4"}}
-SERVED = ("ioserver",)  # need processes of their own: test_kernel_ioserver.py
 
 
 @dataclass(frozen=True)
@@ -53,11 +35,6 @@ class How:
 
     def options(self) -> list[str]:
         return ["--method", self.method, *(["--mode", self.mode] if self.mode else [])]
-
-
-HOWS = [How(method, mode) for method in MODES if method not in SERVED for mode in MODES[method]]
-# Data moves in mode collective-metadata as in collective: test_kernel_coll_metadata.py.
-MOVING = [how for how in HOWS if how.method != "null" and how.mode != "collective-metadata"]
 
 
 @cache
@@ -185,8 +162,56 @@ def missing(stack: Stack) -> str | None:
     return None
 
 
-def build(stack: Stack, folder: Path, *more: str) -> Stack:
+def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Stack:
     """Builds what changed; the same folders and arguments as `make test-kernels`."""
-    kernels.build(stack.name, folder, "-DIOKERNEL_WERROR=ON", *more)
+    kernels.build(stack.name, folder, "-DIOKERNEL_WERROR=ON", *more, source=source)
     stack.build = folder
     return stack
+
+
+def prepared(name: str) -> Stack:
+    """A stack's program, built where `make test-kernels` builds it, or in IOGAUGE_BUILD_STACK."""
+    chosen = os.environ.get(f"IOGAUGE_BUILD_{name.upper()}")
+    folder = Path(chosen) if chosen else ROOT / ".local" / "build" / f"test-{name}"
+    return build(stacks()[name], folder)
+
+
+@cache
+def listing() -> dict[str, Any]:
+    """What the program lists: that of the first stack which this machine can build."""
+    able = [stack.name for stack in stacks().values() if not missing(stack)]
+    if not able:
+        return {"patterns": [], "methods": [], "modes": [], "cross": []}
+    done = prepared(able[0]).alone("--list", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _with(pattern: str, can: bool) -> dict[str, tuple[str | None, ...]]:
+    """The methods that can, or cannot, hold a pattern, and their modes."""
+    pairs = {
+        pair["method"]: pair["ok"] for pair in listing()["cross"] if pair["pattern"] == pattern
+    }
+    return {
+        m["name"]: tuple(m["modes"]) or (None,)
+        for m in listing()["methods"]
+        if pairs.get(m["name"]) is can
+    }
+
+
+def _traits(trait: str) -> set[str]:
+    return {m["name"] for m in listing()["methods"] if m[trait]}
+
+
+MODES = _with("s3d", True)
+MESH_MODES = _with("s3d", False)  # only for patterns that are meshes: test_kernel_cgns.py
+SERVED = {m["name"] for m in listing()["methods"] if "inner" in m["options"]}  # with own processes
+MOVES_AS_ANOTHER = {m["name"] for m in listing()["modes"] if m["moves_as"]}
+HOWS = [How(method, mode) for method in MODES if method not in SERVED for mode in MODES[method]]
+MOVING = [
+    how
+    for how in HOWS
+    if how.method not in _traits("moves_nothing") and how.mode not in MOVES_AS_ANOTHER
+]
+INNER = sorted({h.method for h in MOVING} & _traits("writes_alone"))

@@ -9,8 +9,11 @@ import subprocess
 from typing import Any
 
 import pytest
-from iokernel_stacks import LACKING_MODES, MESH_MODES, MODES, Stack
+from iokernel_stacks import Stack
 
+from reframe_tests.paths import KERNELS
+
+MODES_TABLE = KERNELS / "base" / "modes.def"
 GIB = 2**30
 
 
@@ -27,20 +30,28 @@ def listing(stack: Stack) -> dict[str, Any]:
     return found
 
 
+def table(file: str, word: str) -> list[str]:
+    """The first column of one of the kernels' tables, as Python reads it."""
+    return re.findall(rf"^{word}\((\w+)", (KERNELS / file).read_text(), re.MULTILINE)
+
+
 def test_list(stack: Stack) -> None:
+    """What the tables have is listed, in their order; modes are those of their table."""
     found = listing(stack)
-    assert {"s3d", "ior"} <= {p["name"] for p in found["patterns"]}
-    modes = {m["name"]: tuple(m["modes"]) or (None,) for m in found["methods"]}
-    assert modes == {**MODES, **MESH_MODES}
-    lacking = {m["name"]: m["lacking_modes"] for m in found["methods"] if m["lacking_modes"]}
-    assert {name: set(reasons) for name, reasons in lacking.items()} == {
-        name: set(reasons) for name, reasons in LACKING_MODES.items()
-    }
-    for name, reasons in LACKING_MODES.items():
-        assert all(reason in lacking[name][mode] for mode, reason in reasons.items())
-    assert all(m["available"] and m["reason"] is None for m in found["methods"])
+    patterns, methods = ([entry["name"] for entry in found[of]] for of in ("patterns", "methods"))
+    registered = table("patterns/patterns.def", "IO_PATTERN")
+    assert patterns == [name.replace("_", "-") for name in registered]
+    registered = table("methods/methods.def", "IO_METHOD")
+    assert methods == [name.replace("_", "-") for name in registered]
+    modes = [mode["name"] for mode in found["modes"]]
+    assert modes == re.findall(r'^IO_MODE\(\w+, "([^"]+)"', MODES_TABLE.read_text(), re.MULTILINE)
+    for m in found["methods"]:
+        assert m["available"] and m["reason"] is None
+        assert set(m["modes"]) | set(m["lacking_modes"]) <= set(modes)
+        assert not set(m["modes"]) & set(m["lacking_modes"]) and all(m["lacking_modes"].values())
+        assert m["default_mode"] in (m["modes"] or [None])
     assert ("Open MPI" if stack.name == "openmpi" else "MPICH") in found["libraries"]["mpi"]
-    assert set(found["libraries"]) == {"mpi", "hdf5", "pnetcdf", "cgns"}
+    assert set(found["libraries"]) == {"mpi", *table("libraries.def", "IO_LIBRARY")}
 
 
 def test_list_says_what_is_missing(poor: Stack) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README's table of patterns x methods: current, and made right."""
+"""The documentation's table of patterns x methods: current, and made right."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iokernel_stacks import ROOT, Stack
+from iokernel_stacks import Stack
 
 from tools import cross_table
 
@@ -34,11 +34,11 @@ TABLE = """\
 2. no mesh"""
 
 
-def test_readme_is_current(openmpi: Stack) -> None:
+def test_page_is_current(openmpi: Stack) -> None:
     """`openmpi` skips by name where the stack is not installed."""
     assert cross_table.main(["--check", "--program", str(openmpi.iokernel)]) == 0
     listed = cross_table.listing(openmpi.iokernel)
-    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if "| yes |" in line]
+    rows = [line for line in cross_table.PAGE.read_text().splitlines() if "| yes |" in line]
     assert len(rows) == len(listed["patterns"])
 
 
@@ -49,24 +49,24 @@ def test_each_reason_stands_once() -> None:
 def test_only_the_table_changes(
     openmpi: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{cross_table.BEGIN}\nold\n{cross_table.END}\nafter\n")
-    words = ["--program", str(openmpi.iokernel), "--readme", str(readme)]
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{cross_table.BEGIN}\nold\n{cross_table.END}\nafter\n")
+    words = ["--program", str(openmpi.iokernel), "--page", str(page)]
     assert cross_table.main(["--check", *words]) == 1
     assert "--write" in capsys.readouterr().err
     assert cross_table.main(["--write", *words]) == 0
     assert cross_table.main(["--check", *words]) == 0
-    lines = readme.read_text().splitlines()
+    lines = page.read_text().splitlines()
     assert (lines[0], lines[-1]) == ("before", "after") and "old" not in lines
 
 
 def test_what_cannot_be(poor: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program without all libraries, none at all, a README without the place for it."""
-    readme = tmp_path / "README.md"
-    readme.write_text("nothing\n")
+    """A program without all libraries, none at all, a page without the place for it."""
+    page = tmp_path / "page.md"
+    page.write_text("nothing\n")
     assert cross_table.main(["--check", "--program", str(poor.iokernel)]) == 2
     assert "parallel HDF5" in capsys.readouterr().err
     assert cross_table.main(["--check", "--program", "/no/such/iokernel"]) == 2
     assert "/no/such/iokernel" in capsys.readouterr().err
     with pytest.raises(cross_table.NoTable, match="one of each"):
-        cross_table.put(readme.read_text(), "x")
+        cross_table.put(page.read_text(), "x")

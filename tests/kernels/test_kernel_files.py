@@ -14,12 +14,14 @@ import pytest
 from conftest import IOR, S3D, Writer
 from iokernel_stacks import HOWS, MOVING, How, Stack
 
-from iogauge.hints import FROM_ENVIRONMENT, variable
+from iogauge import tables
+from iogauge.hints import variable
+
+PREFIXES = tables.rows("base/hints.def", "IO_HINT_PREFIX")
 
 ATTRIBUTES = [
     {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
-    # 1e-6 s over S3D's reference time
-    dict.fromkeys(("time", "tstep"), 1e-6 / 1.29889001100892417e-005) | {"time_save": 1.0e5},
+    dict.fromkeys(("time", "tstep"), model.S3D_INTERVAL) | {"time_save": 1.0e5},
 ]
 RAW_SHARED = ("posix-shared", "master", "mpiio")
 
@@ -194,7 +196,7 @@ def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, written: Writer) -> None:
 
 def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Path) -> None:
     """All that iogauge/hints.py puts there, and ROMIO's file, which ROMIO takes up."""
-    keys = [f"{start}of_test" for start in FROM_ENVIRONMENT]
+    keys = [f"{start}of_test" for start, way, _ in PREFIXES if way == "ENVIRONMENT"]
     ways = {key: str(variable(key)) for key in keys}
     romio = tmp_path / "romio"
     romio.write_text("cb_buffer_size 1048576\nromio_cb_write enable\n")

@@ -9,9 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import Run, Stack
+from iokernel_stacks import INNER, Run, Stack
 
-INNER = ["posix", "posix-shared", "mpiio", "hdf5", "pnetcdf"]
 GRID = ["weather", "--grid", "61x47x5", "--arrays", "3"]
 BYTES = 61 * 47 * 5 * 3 * 4
 LARGE = ["weather", "--grid", "128x128x16", "--arrays", "16"]  # 16 MiB

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import struct
+import subprocess
 from pathlib import Path
 
 import iokernel_model as model
@@ -128,3 +131,43 @@ def test_wrong_arguments(openmpi: Stack, at: int, word: str, right: str, tmp_pat
     line = s3d_io(openmpi, *words).error(2)
     assert right in line
     assert list(tmp_path.iterdir()) == []
+
+
+FORTRAN = """\
+program steps
+   implicit none
+   double precision time, tstep, time_ref
+   integer i
+   character(len=10) name
+   time = 0
+   tstep = 0
+   time_ref = 1.29889001100892417E-005
+   do i = 1, 5
+      write(name, '(1pe10.3)') time * time_ref
+      print '(a, 2(1x, z16.16))', trim(adjustl(name)), transfer(time, 1_8), transfer(tstep, 1_8)
+      tstep = 1e-6 / time_ref
+      time = time + tstep
+   enddo
+end program steps
+"""
+
+
+def test_times_are_those_of_fortran(openmpi: Stack, tmp_path: Path) -> None:
+    """The attributes of all five dumps, bit by bit, and the files' names, from a Fortran program
+    that steps through time as S3D-IO's source does."""
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is not installed")
+    (tmp_path / "steps.f90").write_text(FORTRAN)
+    subprocess.run(
+        ["gfortran", "-o", str(tmp_path / "steps"), str(tmp_path / "steps.f90")], check=True
+    )
+    said = subprocess.run([str(tmp_path / "steps")], capture_output=True, text=True, check=True)
+    place = tmp_path / "data"
+    place.mkdir()
+    words = ["s3d", "--grid", "8x8x8", "--steps", "5", "--method", "pnetcdf", "--write-only"]
+    openmpi.run(*words, "--keep", "--dir", str(place))
+    for line in said.stdout.splitlines():
+        name, *words = line.split()
+        with netCDF4.Dataset(place / f"pressure_wave_test.{name}.field.nc") as file:
+            found = [struct.pack(">d", getattr(file, key)).hex() for key in ("time", "tstep")]
+        assert found == [word.lower() for word in words], line

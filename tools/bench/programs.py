@@ -15,7 +15,7 @@ from iogauge.paths import BUILDS, KERNELS
 from tools.bench.cases import CGNS, IOR, S3D
 
 PEER_VARIABLES = {IOR: "IOR", S3D: "S3D_IO", CGNS: "CGNS_BENCH"}
-VALUES_SOURCES = ("tests/bench_values.c", "core/values.c", "core/layout.c", "core/names.c")
+VALUES_SOURCES = ("tests/bench_values.c", "driver/values.c", "base/layout.c", "base/data.c")
 
 
 class CannotBuild(Exception):
@@ -76,7 +76,7 @@ def build(stack: Stack) -> Path:
         raise CannotBuild(f"{folder / 'iokernel'} is not linked to {stack.mpi_library}")
     # The flags of the Release build of iokernel.
     _run(
-        [stack.compiler, "-O3", "-std=gnu11", f"-I{KERNELS}", f"-I{KERNELS / 'core'}"]
+        [stack.compiler, "-O3", "-std=gnu11", f"-I{KERNELS}"]
         + [str(KERNELS / source) for source in VALUES_SOURCES]
         + ["-o", str(folder / "bench_values")]
     )

@@ -154,7 +154,7 @@ class Elsewhere:
 @dataclass(frozen=True)
 class Kind:
     """`type`: what /proc/mounts must show. `local`: without servers, so part of `make test`.
-    `entry`: more keys for the site file (docs/add-a-site.md)."""
+    `entry`: more keys for the site file (docs/reference/site-file.md)."""
 
     name: str
     type: str

@@ -4,6 +4,7 @@ docs/spack.md says which were run."""
 
 import json
 import pathlib
+import re
 
 try:  # package API v2: the build systems live in the builtin repository
     from spack_repo.builtin.build_systems.cmake import CMakePackage
@@ -17,6 +18,17 @@ from spack.package import *
 CHECKOUT = pathlib.Path(__file__).resolve().parents[4]
 
 
+def _libraries():
+    """The rows of kernels/libraries.def: name, title, header, library, CMake variable, what it
+    needs, Spack's package, Spack's spec."""
+    table = (CHECKOUT / "kernels" / "libraries.def").read_text()
+    rows = re.findall(r"^IO_LIBRARY\((.*)\)$", table, re.MULTILINE)
+    return [[cell.strip(' "') for cell in row.split(",")] for row in rows]
+
+
+LIBRARIES = _libraries()
+
+
 class Iokernel(CMakePackage):
     """The I/O kernels of iogauge: patterns of simulation codes, written and read back by POSIX,
     MPI-IO, HDF5, PnetCDF and CGNS, every byte verified."""
@@ -27,9 +39,8 @@ class Iokernel(CMakePackage):
 
     version("main", branch="main")
 
-    variant("hdf5", default=True, description="Method hdf5")
-    variant("pnetcdf", default=True, description="Method pnetcdf")
-    variant("cgns", default=True, description="Methods that write CGNS files")
+    for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
+        variant(_name, default=True, description=f"Methods that need {_title}")
     variant("tests", default=False, description="Build the CTest matrix")
 
     if C_IS_A_DEPENDENCY:
@@ -38,11 +49,10 @@ class Iokernel(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("mpi@3:")
     depends_on("jansson")
-    depends_on("hdf5+mpi", when="+hdf5")
-    depends_on("parallel-netcdf", when="+pnetcdf")
-    depends_on("cgns+mpi+hdf5", when="+cgns")
-
-    conflicts("+cgns", when="~hdf5", msg="CGNS files are HDF5 files here: +cgns needs +hdf5")
+    for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
+        depends_on(_spec, when=f"+{_name}")
+        if _needs != "none":
+            conflicts(f"+{_name}", when=f"~{_needs}", msg=f"{_title} needs +{_needs} here")
 
     @property
     def root_cmakelists_dir(self):
@@ -56,14 +66,9 @@ class Iokernel(CMakePackage):
             self.define("CMAKE_C_COMPILER", spec["mpi"].mpicc),
             self.define_from_variant("BUILD_TESTING", "tests"),
         ]
-        libraries = (
-            ("hdf5", "hdf5", "HDF5_ROOT"),
-            ("pnetcdf", "parallel-netcdf", "IOKERNEL_PNETCDF_ROOT"),
-            ("cgns", "cgns", "IOKERNEL_CGNS_ROOT"),
-        )
-        for variant_name, package, root in libraries:
-            args.append(self.define_from_variant(f"IOKERNEL_{variant_name.upper()}", variant_name))
-            if spec.satisfies(f"+{variant_name}"):
+        for name, _, _, _, root, _, package, _ in LIBRARIES:
+            args.append(self.define_from_variant(f"IOKERNEL_{name.upper()}", name))
+            if spec.satisfies(f"+{name}"):
                 args.append(self.define(root, spec[package].prefix))
         return args
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages: process, host, call, the library's words, the file, and what would be right. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#include <mpi.h>
+
+/* What to do about it, by errno and by MPI's error class. */
+static const struct {
+    int code, class;
+    const char *right;
+} advice[] = {
+    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or give another --dir"                              },
+    {EACCES, MPI_ERR_ACCESS,       "give a --dir that this user may write"                                        },
+    {EROFS,  MPI_ERR_READ_ONLY,    "give a --dir on a file system that is not read-only"                          },
+    {ENOSPC, MPI_ERR_NO_SPACE,     "free space there, ask for less data, or give another --dir"                   },
+    {EDQUOT, MPI_ERR_QUOTA,        "free some of the quota, ask for less data, or give another --dir"             },
+    {EFBIG,  MPI_ERR_UNKNOWN,      "raise the file size limit (ulimit -f), or ask for less data"                  },
+    {EIO,    MPI_ERR_IO,           "check the free space, the quota and the health of the file system (df, dmesg)"},
+};
+
+static const char *advice_for(int code, int class) {
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
+        if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].right;
+    return "check the directory, its free space and its permissions";
+}
+
+static void set_text(io_error *error, bool located, const char *format, va_list args) {
+    if (error->set) return;
+    error->set = true;
+    size_t used = 0;
+    int ready = 0, done = 1;
+    MPI_Initialized(&ready);
+    MPI_Finalized(&done);
+    if (located && ready && !done) {
+        char host[256] = "?";
+        int rank;
+        gethostname(host, sizeof host - 1);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        used = (size_t)snprintf(error->text, sizeof error->text, "process %d on %s: ", rank, host);
+    }
+    vsnprintf(error->text + used, sizeof error->text - used, format, args);
+    for (char *c = error->text; *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' '; /* one line, whatever a library says */
+}
+
+int io_fail(io_error *error, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    set_text(error, true, format, args);
+    va_end(args);
+    return -1;
+}
+
+int io_fail_usage(io_error *error, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!error->set) error->usage = true;
+    set_text(error, false, format, args);
+    va_end(args);
+    return -1;
+}
+
+int io_fail_errno(io_error *error, const char *call, const char *path, int code) {
+    return io_fail(error, "%s: %s: %s; %s", call, strerror(code), path, advice_for(code, 0));
+}
+
+int io_fail_mpi(io_error *error, const char *call, const char *path, int code) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0, class = MPI_ERR_OTHER;
+    MPI_Error_string(code, text, &length);
+    MPI_Error_class(code, &class);
+    return io_fail(error, "%s: %s: %s; %s", call, text, path, advice_for(0, class));
+}
+
+int io_fail_library(io_error *error, const char *call, const char *path, const char *message) {
+    return io_fail(error, "%s: %s: %s; %s", call, message, path, advice_for(0, 0));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Errors: the first message of a process, made of what failed, what the library said, and what is right. */
+#ifndef IOGAUGE_ERROR_H
+#define IOGAUGE_ERROR_H
+
+#include <stdbool.h>
+
+/* The first error of this process; later ones are consequences and are dropped. */
+typedef struct {
+    bool set;
+    bool usage;   /* the command line is wrong: exit status 2 */
+    bool relayed; /* another process's, told to many: it counts once */
+    char text[2048];
+} io_error;
+
+/* All of them return -1 and keep the first message. */
+int io_fail(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int io_fail_usage(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int io_fail_errno(io_error *error, const char *call, const char *path, int code);
+int io_fail_mpi(io_error *error, const char *call, const char *path, int code);
+int io_fail_library(io_error *error, const char *call, const char *path, const char *message);
+
+#endif

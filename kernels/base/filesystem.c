@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/filesystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Is `path` at or below `mount`? */
+static bool below(const char *path, const char *mount) {
+    size_t n = strlen(mount);
+    if (n == 1) return true;
+    return !strncmp(path, mount, n) && (path[n] == '/' || !path[n]);
+}
+
+/* /proc/mounts writes a blank as \040, and any character that would confuse a reader likewise. glibc's
+ * getmntent does not know all of them: newer kernels write # as \043. */
+static char *plain(char *word) {
+    char *to = word;
+    for (const char *from = word; *from; to++) {
+        bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+                     from[2] <= '7' && from[3] >= '0' && from[3] <= '7';
+        *to = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0')) : *from;
+        from += octal ? 4 : 1;
+    }
+    *to = '\0';
+    return word;
+}
+
+void io_mount_of(const char *path, FILE *mounts, io_filesystem *fs) {
+    enum { DEVICE, MOUNT, TYPE, OPTIONS, FIELDS };
+    char *line = NULL;
+    size_t room = 0, best = 0;
+    while (getline(&line, &room, mounts) > 0) {
+        char *rest = line, *field[FIELDS];
+        int n = 0;
+        while (n < FIELDS && (field[n] = strsep(&rest, " \n"))) plain(field[n++]);
+        if (n < FIELDS || !below(path, field[MOUNT]) || strlen(field[MOUNT]) < best) continue;
+        best = strlen(field[MOUNT]); /* a later mount of the same place hides the earlier one */
+        snprintf(fs->type, sizeof fs->type, "%s", field[TYPE]);
+        snprintf(fs->mount, sizeof fs->mount, "%s", field[MOUNT]);
+        snprintf(fs->device, sizeof fs->device, "%s", field[DEVICE]);
+        snprintf(fs->options, sizeof fs->options, "%s", field[OPTIONS]);
+    }
+    free(line);
+}
+
+int io_filesystem_of(const char *dir, io_filesystem *fs, io_error *error) {
+    char path[IO_MAX_PATH];
+    *fs = (io_filesystem){.type = "unknown"};
+    if (!realpath(dir, path)) return io_fail_errno(error, "realpath", dir, errno);
+    FILE *mounts = fopen("/proc/mounts", "r");
+    if (!mounts) return 0; /* no /proc (Blue Gene's compute node kernel): the type stays unknown */
+    io_mount_of(path, mounts, fs);
+    fclose(mounts);
+    return 0;
+}
+
+bool io_filesystem_is_memory(const io_filesystem *fs) {
+    return !strcmp(fs->type, "tmpfs") || !strcmp(fs->type, "ramfs");
+}
+
+int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
+    struct stat st;
+    struct statvfs fs;
+    if (stat(dir, &st)) return io_fail_errno(error, "--dir", dir, errno);
+    if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; give one that exists", dir);
+    if (access(dir, W_OK | X_OK)) return io_fail_errno(error, "--dir", dir, errno);
+    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems do not say */
+    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (bytes <= room) return 0;
+    return io_fail(
+        error,
+        "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
+        "free some, ask for less data, give another --dir, or --no-space-check where that figure is wrong",
+        dir, (double)bytes / 1048576, (double)room / 1048576);
+}
+
+void io_drop_node_caches(void) {
+    sync(); /* only clean pages can be dropped */
+    int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return; /* not root: each file is asked for instead */
+    if (write(fd, "3", 1) < 0) errno = 0;
+    close(fd);
+}
+
+void io_drop_file_cache(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    fdatasync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+/* In windows, so that a file of any size needs little memory for the answer. */
+void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes) {
+    enum { WINDOW = 1 << 28 };
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct stat st;
+    *resident = *bytes = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    unsigned char *pages = malloc(WINDOW / page);
+    if (fd >= 0 && pages && !fstat(fd, &st))
+        for (uint64_t at = 0; at < (uint64_t)st.st_size; at += WINDOW) {
+            uint64_t n = (uint64_t)st.st_size - at < WINDOW ? (uint64_t)st.st_size - at : WINDOW;
+            void *map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)at);
+            if (map == MAP_FAILED) break;
+            if (!mincore(map, n, pages)) {
+                *bytes += n;
+                for (uint64_t i = 0; i < (n + page - 1) / page; i++)
+                    if (pages[i] & 1) *resident += i * page + page <= n ? page : n - i * page;
+            }
+            munmap(map, n);
+        }
+    free(pages);
+    if (fd >= 0) close(fd);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hints: "K=V", checked before any library sees them (an invalid cb_buffer_size divides by zero in
+ * the ROMIO of Open MPI). */
+#include "base/hints.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the values of known hints look like; unknown ones pass, as MPI says they must. */
+typedef enum { NUMBER, SWITCH, TRUTH } hint_kind;
+static const struct {
+    const char *key;
+    hint_kind kind;
+} known[] = {
+    {"cb_nodes",               NUMBER},
+    {"cb_buffer_size",         NUMBER},
+    {"ind_rd_buffer_size",     NUMBER},
+    {"ind_wr_buffer_size",     NUMBER},
+    {"striping_factor",        NUMBER},
+    {"striping_unit",          NUMBER},
+    {"romio_cb_read",          SWITCH},
+    {"romio_cb_write",         SWITCH},
+    {"romio_ds_read",          SWITCH},
+    {"romio_ds_write",         SWITCH},
+    {"romio_no_indep_rw",      TRUTH },
+    {"direct_read",            TRUTH },
+    {"direct_write",           TRUTH },
+    {"nc_header_align_size",   NUMBER},
+    {"nc_var_align_size",      NUMBER},
+    {"romio_min_fdomain_size", NUMBER},
+    {"num_io_nodes",           NUMBER},
+};
+
+/* hints.def, and the way of all others. */
+static const struct {
+    const char *beginning, *before;
+    io_hint_way way;
+} prefixes[] = {
+#define IO_HINT_PREFIX(beginning, way, before) {beginning, before, IO_HINT_##way},
+#include "base/hints.def"
+#undef IO_HINT_PREFIX
+};
+
+static bool begins(const char *text, const char *beginning) {
+    return !strncmp(text, beginning, strlen(beginning));
+}
+
+io_hint_way io_hint_way_of(const char *key) {
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins(key, prefixes[i].beginning)) return prefixes[i].way;
+    return IO_HINT_MPI_INFO;
+}
+
+const char *io_hint_of_variable(const char *variable) {
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        const char *before = prefixes[i].before;
+        if (prefixes[i].way != IO_HINT_ENVIRONMENT || !begins(variable, before)) continue;
+        if (begins(variable + strlen(before), prefixes[i].beginning)) return variable + strlen(before);
+    }
+    return NULL;
+}
+
+static int check_number(const char *key, const char *value, io_error *error) {
+    char *end;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (!errno && end != value && !*end && n > 0) return 0;
+    return io_fail_usage(error, "--hint %s=%s: '%s' is not a positive whole number, such as %s=1048576", key,
+                         value, value, key);
+}
+
+static int check_value(const char *key, const char *value, io_error *error) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].key, key)) continue;
+        if (known[i].kind == NUMBER) return check_number(key, value, error);
+        if (known[i].kind == SWITCH) {
+            if (!strcmp(value, "enable") || !strcmp(value, "disable") || !strcmp(value, "automatic"))
+                return 0;
+            return io_fail_usage(error, "--hint %s=%s: right is enable, disable or automatic", key, value);
+        }
+        if (!strcmp(value, "true") || !strcmp(value, "false")) return 0;
+        return io_fail_usage(error, "--hint %s=%s: right is true or false", key, value);
+    }
+    return 0;
+}
+
+int io_hints_add(io_hints *hints, const char *text, io_error *error) {
+    const char *equal = strchr(text, '=');
+    if (!equal || equal == text || !equal[1])
+        return io_fail_usage(
+            error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable", text);
+    io_hint hint = {0};
+    size_t key = (size_t)(equal - text), value = strlen(equal + 1);
+    if (key >= sizeof hint.key || value >= sizeof hint.value)
+        return io_fail_usage(error, "--hint %.40s...: longer than MPI allows (%d characters, value %d)", text,
+                             MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL);
+    memcpy(hint.key, text, key);
+    memcpy(hint.value, equal + 1, value);
+    if (check_value(hint.key, hint.value, error)) return -1;
+    io_hint *more = realloc(hints->items, (size_t)(hints->n + 1) * sizeof *more);
+    if (!more) return io_fail(error, "out of memory for hint %s", hint.key);
+    hints->items = more;
+    hints->items[hints->n++] = hint;
+    return 0;
+}
+
+const char *io_hint_value(const io_hints *hints, const char *key) {
+    for (int i = hints->n - 1; i >= 0; i--)
+        if (!strcmp(hints->items[i].key, key)) return hints->items[i].value;
+    return NULL;
+}
+
+int io_hints_info(const io_hints *hints, MPI_Info *info, io_error *error) {
+    *info = MPI_INFO_NULL;
+    if (!hints->n) return 0;
+    int code = MPI_Info_create(info);
+    if (code) return io_fail_mpi(error, "MPI_Info_create", "hints", code);
+    for (int i = 0; i < hints->n; i++) {
+        if (io_hint_way_of(hints->items[i].key) == IO_HINT_HDF5) continue; /* the method's own */
+        code = MPI_Info_set(*info, hints->items[i].key, hints->items[i].value);
+        if (code) return io_fail_mpi(error, "MPI_Info_set", hints->items[i].key, code);
+    }
+    return 0;
+}

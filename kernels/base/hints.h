@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hints: "K=V" for MPI-IO and the libraries above it, and the way each comes to its library (hints.def). */
+#ifndef IOGAUGE_HINTS_H
+#define IOGAUGE_HINTS_H
+
+#include <mpi.h>
+
+#include "base/error.h"
+
+typedef struct {
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+} io_hint;
+
+typedef struct {
+    io_hint *items;
+    int n;
+} io_hints;
+
+typedef enum { IO_HINT_MPI_INFO, IO_HINT_ENVIRONMENT, IO_HINT_PNETCDF, IO_HINT_HDF5 } io_hint_way;
+io_hint_way io_hint_way_of(const char *key);
+/* The hint that an environment variable (or "NAME=VALUE") is, as the end of its name; NULL for none. */
+const char *io_hint_of_variable(const char *variable);
+
+/* Adds "KEY=VALUE"; a wrong form or a wrong value of a known hint is a usage error. */
+int io_hints_add(io_hints *hints, const char *text, io_error *error);
+const char *io_hint_value(const io_hints *hints, const char *key); /* NULL where it is not set */
+/* The hints that MPI may see, as a new info (MPI_INFO_NULL where there are none). */
+int io_hints_info(const io_hints *hints, MPI_Info *info, io_error *error);
+
+#endif

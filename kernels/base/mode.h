@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Modes: how a method calls its library (modes.def). */
+#ifndef IOGAUGE_MODE_H
+#define IOGAUGE_MODE_H
+
+#include <stdbool.h>
+
+typedef enum {
+#define IO_MODE(id, name, traits, moves_as, summary) id,
+#include "base/modes.def"
+#undef IO_MODE
+    IO_MODES
+} io_mode;
+
+typedef enum {
+    IO_TOGETHER = 1,    /* what is asked for by "collective calls" */
+    IO_ONE_PROCESS = 2, /* a run of one process only */
+} io_mode_trait;
+
+const char *io_mode_name(io_mode mode);
+const char *io_mode_summary(io_mode mode);
+const char *io_mode_moves_as(io_mode mode); /* the name of another mode, or "" */
+bool io_mode_has(io_mode mode, io_mode_trait trait);
+int io_mode_find(const char *name, io_mode *mode);
+
+/* The names of modes, given as bits 1 << io_mode, as a message lists them: "a, b or c". */
+#define IO_MODES_TEXT 128
+const char *io_mode_names(unsigned bits, char text[IO_MODES_TEXT]);
+
+#endif

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# HDF5 as the stack's own pkg-config module names it, or as CMake finds it; parallel, or not at all.
+set(IOKERNEL_HDF5_PKGCONFIG "" CACHE STRING "pkg-config module of the stack's parallel HDF5; empty: found by CMake")
+if(IOKERNEL_HDF5_PKGCONFIG)
+  pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET ${IOKERNEL_HDF5_PKGCONFIG})
+  target_link_libraries(iokernel_hdf5 INTERFACE PkgConfig::HDF5)
+  set(found TRUE)
+else()
+  set(HDF5_PREFER_PARALLEL TRUE)
+  find_package(HDF5 COMPONENTS C)
+  if(HDF5_FOUND AND HDF5_IS_PARALLEL)
+    target_include_directories(iokernel_hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+    target_link_libraries(iokernel_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+    set(found TRUE)
+  endif()
+endif()

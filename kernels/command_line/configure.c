@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "command_line/configure.h"
+
+#include <string.h>
+
+#include "command_line/method_options.h"
+#include "methods/registry.h"
+
+/* What the pattern's options mean for the run; the method, and what of writing and reading is done. */
+static int adjust(io_run *run, io_error *error) {
+    io_case *c = &run->what;
+    if (c->pattern->adjust && c->pattern->adjust(c->state, &c->common, error)) return -1;
+    if (c->common.method && io_method_find(c->common.method, &c->method, error)) return -1;
+    c->write = !c->common.read_only;
+    c->read = !c->common.write_only;
+    if (c->write || c->read) return 0;
+    return io_fail_usage(error, "--write-only and --read-only exclude each other; give at most one");
+}
+
+static int choose_mode(io_case *c, io_error *error) {
+    char names[IO_MODES_TEXT];
+    if (c->common.mode && io_mode_find(c->common.mode, &c->mode))
+        return io_fail_usage(error, "--mode %s is unknown; right is %s", c->common.mode,
+                             io_mode_names((1u << IO_MODES) - 1, names));
+    if (c->common.mode || !c->method) return 0;
+    c->mode = c->method->default_mode;
+    if (!c->method->modes || c->common.calls == IO_ANY_CALLS) return 0;
+    c->mode = c->common.calls == IO_COLLECTIVE_CALLS ? IO_COLLECTIVE : IO_INDEPENDENT;
+    return 0;
+}
+
+static int check_mode(const io_case *c, uint64_t processes, io_error *error) {
+    const io_method *m = c->method;
+    const char *name = io_mode_name(c->mode);
+    char names[IO_MODES_TEXT];
+    bool has = m->modes >> c->mode & 1;
+    if (has && io_mode_has(c->mode, IO_ONE_PROCESS) && processes > 1)
+        return io_fail_usage(error, "--mode %s is of one process, and here are %llu; right is -n 1", name,
+                             (unsigned long long)processes);
+    if (has || (!m->modes && !c->common.mode)) return 0;
+    io_mode_names(m->modes, names);
+    if (!m->modes) return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name, name);
+    if (m->lacks[c->mode])
+        return io_fail_usage(error, "--mode %s: this build of method %s lacks %s; right is %s", name, m->name,
+                             m->lacks[c->mode], names);
+    return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, name, names);
+}
+
+/* MPI passes over hints that it does not know; a method knows its own. */
+static int check_own_hints(const io_case *c, io_error *error) {
+    for (int i = 0; i < c->hints.n; i++) {
+        const io_hint *hint = &c->hints.items[i];
+        if (io_hint_way_of(hint->key) != IO_HINT_HDF5) continue;
+        if (!c->method->check_hint)
+            return io_fail_usage(error, "--hint %s is for methods on top of HDF5; leave it out for method %s",
+                                 hint->key, c->method->name);
+        if (c->method->check_hint(hint, c->mode, error)) return -1;
+    }
+    return 0;
+}
+
+/* A reused buffer stops a process's clock, and so must not be what others wait for on theirs. */
+static int check_buffer(io_run *run, io_error *error) {
+    io_case *c = &run->what;
+    const char *waiting = c->method->servers ? "the I/O processes go on while values are made"
+                          : c->io_group      ? "with --io-group others wait for their turn meanwhile"
+                                             : NULL;
+    if (!run->reuse_given) c->reuse = c->pattern->packs && !waiting;
+    if (!c->reuse || !waiting) return 0;
+    return io_fail_usage(error, "--buffer reused: %s, which would be measured; right is --buffer whole",
+                         waiting);
+}
+
+static int configure_pattern(io_case *c, uint64_t processes, io_error *error) {
+    const io_method *m = c->method;
+    const io_setup setup = {.processes = processes,
+                            .seed = c->seed,
+                            .own_files = m && m->traits & IO_FILE_PER_PROCESS,
+                            .collective = m && m->modes && io_mode_has(c->mode, IO_TOGETHER),
+                            .method = m ? m->name : NULL,
+                            .mode = m && m->modes ? io_mode_name(c->mode) : NULL};
+    return c->pattern->configure(c->state, &setup, error);
+}
+
+int io_configure(io_run *run, uint64_t processes, io_error *error) {
+    io_case *c = &run->what;
+    if (adjust(run, error) || io_method_configure(run, processes, error)) return -1;
+    processes -= io_servers(c);
+    run->processes = processes;
+    if (choose_mode(c, error) || configure_pattern(c, processes, error)) return -1;
+    if (!c->method)
+        return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
+    if (check_mode(c, processes, error) || check_own_hints(c, error)) return -1;
+    io_schema schema;
+    c->pattern->schema(c->state, 0, &schema);
+    if (c->method->check_schema && c->method->check_schema(&schema, error)) return -1;
+    if (c->io_group && !io_own_files(c))
+        return io_fail_usage(error,
+                             "--io-group is for a file for each process, and method %s writes one shared "
+                             "file; leave it out, or use --method posix",
+                             c->method->name);
+    if (check_buffer(run, error)) return -1;
+    if (!run->plan && !c->common.dir[0])
+        return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
+    if (run->ceilings && !(c->write && c->read))
+        return io_fail_usage(error,
+                             "--ceilings measures both directions; leave --write-only and --read-only out");
+    return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "command_line/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "command_line/method_options.h"
+#include "patterns/registry.h"
+
+enum {
+    METHOD = 1000,
+    MODE,
+    DIR,
+    HINT,
+    PREFIX,
+    FSYNC,
+    IO_GROUP,
+    BUFFER,
+    COMPUTE,
+    STEPS,
+    REPEAT,
+    WRITE_ONLY,
+    READ_ONLY,
+    KEEP,
+    CEILINGS,
+    DROP_CACHES,
+    NO_SPACE_CHECK,
+    SEED,
+    PHASES,
+    JSON,
+    PROCS,
+    PLAN,
+    LIST,
+    HELP,
+    VERSION
+};
+
+const io_option io_common_options[] = {
+    {"method", METHOD, "M", "how it is written and read (see --list)"},
+    {"mode", MODE, "MODE", "how the method calls its library: one of its modes (see --list)"},
+    {"dir", DIR, "D", "an existing, writable directory"},
+    {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
+    {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
+    {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
+    {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
+    {"buffer", BUFFER, "B", "whole: a step's data lies in memory; reused: one buffer, filled call by call"},
+    {"compute-seconds", COMPUTE, "T", "compute between dumps, and say how much of the time went into I/O"},
+    {"steps", STEPS, "N", "dumps, a file each (default 1)"},
+    {"repeat", REPEAT, "N", "repeats, with fresh files (default 1)"},
+    {"write-only", WRITE_ONLY, NULL, "do not read back"},
+    {"read-only", READ_ONLY, NULL, "read and verify files kept by an earlier run"},
+    {"keep", KEEP, NULL, "leave the files"},
+    {"ceilings", CEILINGS, NULL, "measure what the file system gives to plain POSIX, between repeats"},
+    {"drop-caches", DROP_CACHES, NULL, "empty the page cache before reading"},
+    {"no-space-check", NO_SPACE_CHECK, NULL, "do not ask the file system for its free space first"},
+    {"seed", SEED, "N", "of the values (default 1)"},
+    {"phases", PHASES, NULL, "print minimum, mean and maximum of each phase"},
+    {"json", JSON, "FILE", "the result document; - for stdout"},
+    {"procs", PROCS, "N", "with --plan: process count"},
+    {"plan", PLAN, NULL, "print files, bytes, calls and memory, without running"},
+    {"list", LIST, NULL, "what this build can do"},
+    {"help", HELP, NULL, "this"},
+    {"version", VERSION, NULL, "version of iokernel and its libraries"},
+    {0},
+};
+#define MOST_OPTIONS 96
+
+/* getopt's tables, from the common options and the pattern's. */
+static void add_options(const io_option *from, struct option *longs, int *n, char *shorts) {
+    for (; from && from->letter; from++) {
+        if (from->name && *n < MOST_OPTIONS - 1)
+            longs[(*n)++] = (struct option){from->name, from->value ? required_argument : no_argument, NULL,
+                                            from->letter};
+        if (from->letter < 256) {
+            size_t used = strlen(shorts);
+            shorts[used] = (char)from->letter;
+            if (from->value) shorts[used + 1] = ':';
+        }
+    }
+}
+
+static int set_dir(io_run *run, const char *value, io_error *error) {
+    if (!*value || strlen(value) >= sizeof run->what.common.dir / 2)
+        return io_fail_usage(error, "--dir is empty or longer than %zu characters",
+                             sizeof run->what.common.dir / 2);
+    snprintf(run->what.common.dir, sizeof run->what.common.dir, "%s", value);
+    return 0;
+}
+
+static int set_seconds(io_run *run, const char *value, io_error *error) {
+    char *end;
+    run->what.compute_seconds = strtod(value, &end);
+    if (end != value && !*end && run->what.compute_seconds > 0 && run->what.compute_seconds < 1e6) return 0;
+    return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
+}
+
+static int set_buffer(io_run *run, const char *value, io_error *error) {
+    run->reuse_given = true;
+    run->what.reuse = !strcmp(value, "reused");
+    if (run->what.reuse || !strcmp(value, "whole")) return 0;
+    return io_fail_usage(error, "--buffer %s is unknown; right is whole or reused", value);
+}
+
+static int set_common(io_run *run, io_action *action, int letter, const char *value, io_error *error) {
+    switch (letter) {
+    case METHOD: run->what.common.method = value; return 0;
+    case MODE: run->what.common.mode = value; return 0;
+    case DIR: return set_dir(run, value, error);
+    case HINT: return io_hints_add(&run->what.hints, value, error);
+    case PREFIX: run->what.prefix = value; return 0;
+    case FSYNC: run->what.common.fsync = true; return 0;
+    case IO_GROUP: return io_parse_count("--io-group", value, &run->what.io_group, error);
+    case BUFFER: return set_buffer(run, value, error);
+    case COMPUTE: return set_seconds(run, value, error);
+    case STEPS: return io_parse_count("--steps", value, &run->what.steps, error);
+    case REPEAT: return io_parse_count("--repeat", value, &run->what.common.repeats, error);
+    case WRITE_ONLY: run->what.common.write_only = true; return 0;
+    case READ_ONLY: run->what.common.read_only = true; return 0;
+    case KEEP: run->what.common.keep = true; return 0;
+    case CEILINGS: run->ceilings = true; return 0;
+    case DROP_CACHES: run->what.drop_caches = true; return 0;
+    case NO_SPACE_CHECK: run->space_check = false; return 0;
+    case SEED: return io_parse_count("--seed", value, &run->what.seed, error);
+    case PHASES: run->phases = true; return 0;
+    case JSON: run->json = value; return 0;
+    case PROCS: return io_parse_count("--procs", value, &run->processes, error);
+    case PLAN: *action = IO_DO_PLAN; return 0;
+    case LIST: *action = IO_DO_LIST; return 0;
+    case HELP: *action = IO_DO_HELP; return 0;
+    default: *action = IO_DO_VERSION; return 0;
+    }
+}
+
+static int choose_pattern(const char *name, io_run *run, io_error *error) {
+    char names[256] = "";
+    int n;
+    const io_pattern *const *all = io_patterns(&n);
+    for (int i = 0; i < n; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", all[i]->name);
+    }
+    if (!name)
+        return io_fail_usage(
+            error, "no pattern given; right is iokernel PATTERN --method M --dir D, with PATTERN one of %s",
+            names);
+    run->what.pattern = io_pattern_find(name);
+    if (!run->what.pattern)
+        return io_fail_usage(error, "pattern '%s' is unknown; right is one of %s", name, names);
+    run->what.state = calloc(1, run->what.pattern->state_size);
+    if (!run->what.state) return io_fail(error, "out of memory for pattern %s", name);
+    run->what.pattern->defaults(run->what.state);
+    return 0;
+}
+
+/* getopt's own messages would come from every process: ours comes once. */
+static int bad_option(int c, char **argv, io_error *error) {
+    const char *word = argv[optind - 1];
+    if (c == ':') return io_fail_usage(error, "option %s needs a value; see iokernel --help", word);
+    return io_fail_usage(error, "option %s is unknown; see iokernel %s --help", word, argv[1]);
+}
+
+io_run io_run_defaults(void) {
+    return (io_run){
+        .what = {.common = {.repeats = 1}, .prefix = "", .steps = 1, .seed = 1, .verify = true},
+        .space_check = true
+    };
+}
+
+int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error) {
+    struct option longs[MOST_OPTIONS] = {{0}};
+    char shorts[2 * MOST_OPTIONS] = ":";
+    int n = 0, c;
+    *run = io_run_defaults();
+    run->argc = argc;
+    run->argv = argv;
+    *action = IO_DO_RUN;
+    bool named = argc > 1 && argv[1][0] != '-';
+    if (named && choose_pattern(argv[1], run, error)) return -1;
+    add_options(io_common_options, longs, &n, shorts);
+    int own = n;
+    io_method_options_add(longs, &n, MOST_OPTIONS);
+    if (named) add_options(run->what.pattern->options, longs, &n, shorts);
+    optind = named ? 2 : 1;
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (c == '?' || c == ':') return bad_option(c, argv, error);
+        int status = c >= IO_METHOD_LETTER
+                         ? io_method_options_keep(run, longs[own + c - IO_METHOD_LETTER].name, optarg, error)
+                     : c >= METHOD ? set_common(run, action, c, optarg, error)
+                                   : run->what.pattern->option(run->what.state, c, optarg, error);
+        if (status) return -1;
+    }
+    if (optind < argc)
+        return io_fail_usage(error, "'%s' is not an option; see iokernel --help", argv[optind]);
+    if (!named && (*action == IO_DO_RUN || *action == IO_DO_PLAN)) return choose_pattern(NULL, run, error);
+    return 0;
+}
+
+void io_options_release(io_run *run) {
+    if (run->what.state && run->what.pattern->release) run->what.pattern->release(run->what.state);
+    free(run->what.state);
+    free(run->what.hints.items);
+    io_method_options_release(run);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The words of the command line. */
+#ifndef IOGAUGE_OPTIONS_H
+#define IOGAUGE_OPTIONS_H
+
+#include "base/option.h"
+#include "driver/run_options.h"
+
+typedef enum { IO_DO_RUN, IO_DO_PLAN, IO_DO_LIST, IO_DO_HELP, IO_DO_VERSION } io_action;
+
+/* Those that every run has. */
+extern const io_option io_common_options[];
+
+/* What a run does that is asked nothing. */
+io_run io_run_defaults(void);
+/* Fills `run`; the pattern's state is new. -1 with a usage error in `error`. */
+int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error);
+void io_options_release(io_run *run);
+
+#endif

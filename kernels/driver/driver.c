@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/driver.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/evidence.h"
+#include "driver/move.h"
+#include "driver/own_files.h"
+#include "driver/run_files.h"
+#include "driver/series.h"
+#include "driver/servers.h"
+#include "driver/times.h"
+#include "driver/turns.h"
+#include "patterns/registry.h"
+
+static void begin(io_step *f, io_phase phase) {
+    const io_phase_name *name = &io_phases[phase];
+    io_world_doing_file(f->session->world, name->name, f->session->what->method->name, f->path,
+                        io_may_remove(f->session, f->step));
+    MPI_Barrier(f->session->world->comm);
+    f->seconds.begin[phase] = io_wall_clock();
+    f->began = io_step_clock(f);
+    if (!f->session->began) f->session->began = MPI_Wtime();
+}
+
+static int end(io_step *f, io_phase phase) {
+    f->seconds.phase[phase] += io_step_clock(f) - f->began;
+    f->seconds.end[phase] = io_wall_clock();
+    return io_agree(f->session->world);
+}
+
+static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner) {
+    const io_case *c = s->what;
+    *f = (io_step){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
+    f->calls_each = c->pattern->calls(c->state) / f->files;
+    f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
+    c->pattern->schema(c->state, step, &f->schema);
+    f->in_step = !io_own_files(c);
+    if (io_file_path(s, step, owner, 0, f->path)) return -1;
+    f->ctx = io_context(c, s->world, s->info);
+    int most = io_most_parts(c->pattern, c->state);
+    f->parts = malloc((size_t)most * sizeof *f->parts);
+    if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", most);
+    return 0;
+}
+
+/* The communicator's rank is the owner whose parts this process moves; with a file for each process
+ * there is nobody else. */
+static int set_communicator(io_step *f) {
+    int code = f->schema.file_per_process
+                   ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
+                   : MPI_Comm_split(f->session->world->comm, 0, (int)f->owner, &f->ctx.comm);
+    if (code) return io_fail_mpi(f->ctx.error, "MPI_Comm_split", f->path, code);
+    MPI_Comm_set_errhandler(f->ctx.comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(f->ctx.comm, &f->ctx.rank);
+    MPI_Comm_size(f->ctx.comm, &f->ctx.size);
+    return 0;
+}
+
+static void finish(io_step *f) {
+    if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL) MPI_Comm_free(&f->ctx.comm);
+    free(f->parts);
+}
+
+/* The text files beside go with the first file. */
+static bool has_texts(const io_step *f) { return !f->number && f->session->own_files; }
+
+static int verify(io_step *f) {
+    if (io_step_verify(f)) return -1;
+    return has_texts(f) ? io_check_texts(f->session, f->step) : 0;
+}
+
+/* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
+ */
+static int create_file(io_step *f) {
+    if (has_texts(f) && io_write_texts(f->session, f->step)) return -1;
+    return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
+}
+
+static int open_file(io_step *f) {
+    return f->session->what->method->open(&f->ctx, f->path, &f->schema, &f->file);
+}
+
+static int define_file(io_step *f) { return f->session->what->method->define(f->file); }
+
+static int sync_file(io_step *f) { return f->session->what->method->sync(f->file); }
+
+static int close_file(io_step *f) {
+    io_file *file = f->file;
+    f->calls += file->calls + 1;
+    f->file = NULL;
+    return f->session->what->method->close(file);
+}
+
+static int lap(io_step *f, io_phase which, int (*work)(io_step *)) {
+    double began = io_step_clock(f);
+    int status = work(f);
+    f->seconds.phase[which] += io_step_clock(f) - began;
+    return status;
+}
+
+/* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error.
+ * All processes begin it together, but for the files of a series after the first: each handles them alone. */
+static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
+    if (f->number) return lap(f, which, work);
+    begin(f, which);
+    int status = 0;
+    if (which == IO_PHASE_CREATE && f->session->own_files) status = io_make_directory(f->session, f->step);
+    if (io_take_turn(f->session)) status = -1;
+    if (!status) work(f);
+    io_pass_turn(f->session);
+    return end(f, which);
+}
+
+/* What the library made of the file, asked once, between two phases. */
+static int note(io_step *f) {
+    io_found *found = f->session->found;
+    if (f->direction == IO_WRITING && f->session->what->method->servers)
+        return 0; /* it may not be there yet */
+    return found ? io_note_file(found, f->session->world, f->file) : 0;
+}
+
+static int write_phases(io_step *f) {
+    io_session *s = f->session;
+    if (s->created <= f->step) s->created = f->step + 1; /* from here on, whatever comes of it */
+    if (phase(f, IO_PHASE_CREATE, create_file)) return -1;
+    if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || note(f)) return -1;
+    if (phase(f, IO_PHASE_WRITE, io_step_move)) return -1;
+    if (s->what->common.fsync && phase(f, IO_PHASE_FLUSH, sync_file)) return -1;
+    return phase(f, IO_PHASE_CLOSE, close_file);
+}
+
+static int read_phases(io_step *f) {
+    io_session *s = f->session;
+    const io_method *m = s->what->method;
+    if (phase(f, IO_PHASE_OPEN, open_file)) return -1;
+    if ((m->define && phase(f, IO_PHASE_READ_DEFINE, define_file)) || note(f)) return -1;
+    if (phase(f, IO_PHASE_READ, io_step_move)) return -1;
+    if (io_step_verifies(f)) verify(f);
+    return phase(f, IO_PHASE_READ_CLOSE, close_file);
+}
+
+/* The file of this step; then the others of its series. */
+static int each_file(io_step *f, int (*one)(io_step *)) {
+    const io_session *s = f->session;
+    if (one(f)) return -1;
+    if (f->files == 1) return 0;
+    f->seconds.begin[IO_PHASES] = io_wall_clock();
+    int status = io_take_turn(s);
+    for (f->number = 1; !status && f->number < f->files; f->number++) {
+        status = io_file_path(s, f->step, f->owner, f->number, f->path);
+        if (status) break;
+        io_world_doing_file(s->world, "series", s->what->method->name, f->path, io_may_remove(s, f->step));
+        status = one(f);
+    }
+    io_pass_turn(s);
+    f->seconds.end[IO_PHASES] = io_wall_clock();
+    return io_agree(s->world);
+}
+
+static void reduce(io_step *f, io_sample *sample, int direction) {
+    uint64_t most;
+    MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, f->session->world->comm);
+    sample->calls[direction] += most;
+    io_add_times(f->session, sample, &f->seconds, direction);
+    io_step_stretch_bytes(f, sample);
+}
+
+/* One file, written or read. */
+static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction, io_sample *sample) {
+    io_step f;
+    int status = prepare(&f, s, step, owner);
+    if (!status) status = set_communicator(&f);
+    if (io_agree(s->world)) {
+        finish(&f);
+        return -1;
+    }
+    f.direction = direction;
+    io_step_ready(&f);
+    if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
+    if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
+    /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
+    if (!status) {
+        reduce(&f, sample, direction);
+        io_note_series(sample, direction, f.seconds.phase);
+    }
+    finish(&f);
+    return status;
+}
+
+static uint64_t owner_to_read(const io_session *s) {
+    const io_world *w = s->world;
+    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
+                        s->repeat};
+    if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
+    /* Another node's data where there is one, another process's anyway. */
+    return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
+}
+
+int io_measure(io_session *s, io_sample *sample) {
+    const io_case *c = s->what;
+    uint64_t rank = (uint64_t)s->world->rank;
+    int status = 0;
+    *sample = (io_sample){0};
+    s->began = 0;
+    s->own_files = io_own_files(c);
+    if (s->what->write) io_clear_place(s); /* fresh files: overwriting is another measurement */
+    for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
+        status = one_step(s, step, rank, IO_WRITING, sample);
+        if (!status) io_compute(s);
+    }
+    if (!status && s->what->write) status = io_drain(s, sample);
+    if (!status && s->found) status = io_look_at_files(s);
+    if (!status && s->what->read) {
+        io_cool_files(s);
+        uint64_t owner = owner_to_read(s);
+        for (uint64_t step = 0; step < c->steps && !status; step++)
+            status = one_step(s, step, owner, IO_READING, sample);
+    }
+    if (s->created && !s->what->common.keep) {
+        if (!status) status = io_remove_series(s, sample);
+        io_remove_all(s);
+    }
+    io_reduce_series(s, sample);
+    double bytes = (double)(io_total_bytes(c, (uint64_t)s->world->size) * c->steps);
+    for (int d = 0; d < IO_DIRECTIONS; d++)
+        if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;
+    return status;
+}

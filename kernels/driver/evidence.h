@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run leaves behind besides times: hints in force, files, caches, and every wrong byte. */
+#ifndef IOGAUGE_EVIDENCE_H
+#define IOGAUGE_EVIDENCE_H
+
+#include <jansson.h>
+
+#include "driver/sample.h"
+#include "driver/session.h"
+#include "driver/values.h"
+
+/* A phase of one step: from the first process's beginning to the last one's end, in Unix time. */
+typedef struct {
+    uint64_t repeat;
+    int direction;
+    const char *phase; /* or "series": the files after the first, which each process handles alone */
+    double begin, end;
+} io_span;
+
+struct io_found {
+    bool noted;
+    MPI_Info hints;                  /* in force on process 0; MPI_INFO_NULL for none */
+    uint64_t *offsets;               /* of data sets in the file; UINT64_MAX: in no one place */
+    uint64_t resident, cached_bytes; /* of this process's files, just before reading, all repeats */
+    uint64_t file_bytes, file_count; /* of this process, first repeat */
+    json_t *files;                   /* the first IO_FILES_LISTED of them */
+    io_check check;                  /* of this process, all repeats */
+    bool located;                    /* wrong_offset is known */
+    uint64_t wrong_offset, wrong_index[IO_MAX_DIMS];
+    char wrong_file[IO_MAX_PATH];
+    io_span *spans; /* in the order of time; room for those of all repeats */
+    uint64_t nspans;
+};
+#define IO_FILES_LISTED 64
+
+/* Of a run of so many steps, all repeats. On failure the error says so. */
+void io_found_start(io_found *found, uint64_t steps, io_error *error);
+void io_found_stop(io_found *found);
+
+/* Keeps the hints in force and the places of data sets, once; called by all processes. */
+int io_note_file(io_found *found, io_world *world, io_file *file);
+void io_note_size(io_found *found, const char *path, uint64_t bytes);
+/* Verifies a part, against `facts` where they are not NULL; keeps where the first wrong element stands. */
+void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,
+                    uint64_t step);
+
+/* Adds up over processes, on process 0. The first mismatch is that of the lowest process. */
+typedef struct {
+    uint64_t elements, bytes, wrong, resident, cached_bytes, file_bytes, file_count;
+    json_t *files, *first; /* first: the mismatch, or NULL */
+} io_summary;
+int io_summarise(const io_found *found, io_world *world, const io_schema *schema, io_summary *summary);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers, values and calls. A buffer holds all data of a step, filled before the file is created and
+ * verified when it was read; or it is reused: it holds a piece of a call, filled just before that is written
+ * and verified just after it was read, while the step's clock stands still. */
+#include "driver/move.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/evidence.h"
+#include "driver/values.h"
+#include "patterns/registry.h"
+
+#define POISON 0xA5               /* before reading: a read that moves nothing is seen */
+#define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or call must have more */
+
+double io_step_clock(const io_step *f) { return MPI_Wtime() - f->paused; }
+
+static bool reuses(const io_step *f) { return f->session->what->reuse; }
+
+bool io_step_verifies(const io_step *f) {
+    const io_session *s = f->session;
+    return s->found && s->what->verify && !io_moves_nothing(s->what);
+}
+
+/* The parts of one call of the present file, pointing into the buffer of a step. */
+static int parts_of(io_step *f, uint64_t call) {
+    const io_case *c = f->session->what;
+    char *data = f->session->buffer + f->number * f->bytes_each;
+    int n = c->pattern->parts(c->state, f->owner, f->number * f->calls_each + call, f->parts);
+    for (int i = 0; i < n; i++) f->parts[i].data = data + f->parts[i].offset;
+    return n;
+}
+
+/* How many parts go into a reused buffer, from the first, and their bytes. A call to a shared file stays
+ * whole, so that all processes make as many: even independent ones may set a view or read metadata together.
+ */
+static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
+    int some = 0;
+    for (*bytes = 0; some < n; some++) {
+        uint64_t more = io_part_bytes(schema, &parts[some]);
+        if (!in_step && some && *bytes + more > PIECE) break;
+        *bytes += more;
+    }
+    return some;
+}
+
+/* ---------------------------------------------------------------- values */
+
+static void fill_part(const io_step *f, const io_part *part) {
+    const io_case *c = f->session->what;
+    if (f->schema.datasets[part->dataset].facts)
+        c->pattern->facts(c->state, f->owner, f->step, part, part->data);
+    else
+        io_fill(&f->schema, part, c->seed, f->step);
+}
+
+static void fill(io_step *f) {
+    double began = MPI_Wtime();
+    for (f->number = 0; f->number < f->files; f->number++)
+        for (uint64_t k = 0; k < f->calls_each; k++)
+            for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
+    f->number = 0;
+    f->seconds.fill = MPI_Wtime() - began;
+}
+
+void io_step_ready(io_step *f) {
+    const io_case *c = f->session->what;
+    if (c->reuse) return;
+    if (f->direction == IO_READING)
+        memset(f->session->buffer, POISON, c->pattern->bytes(c->state, f->owner));
+    else if (f->session->found)
+        fill(f);
+}
+
+static int verify_part(const io_step *f, const io_part *part) {
+    const io_case *c = f->session->what;
+    void *facts = NULL;
+    if (f->schema.datasets[part->dataset].facts) {
+        uint64_t bytes = io_part_bytes(&f->schema, part);
+        facts = malloc(bytes + 1);
+        if (!facts)
+            return io_fail(f->ctx.error, "out of memory for %" PRIu64 " bytes of %s", bytes,
+                           f->schema.datasets[part->dataset].name);
+        c->pattern->facts(c->state, f->owner, f->step, part, facts);
+    }
+    io_verify_part(f->session->found, part, facts, f->file, c->seed, f->step);
+    free(facts);
+    return 0;
+}
+
+static int verify_parts(const io_step *f, const io_part *parts, int n) {
+    for (int i = 0; i < n; i++)
+        if (verify_part(f, &parts[i])) return -1;
+    return 0;
+}
+
+int io_step_verify(io_step *f) {
+    for (uint64_t k = 0; !reuses(f) && k < f->calls_each; k++) {
+        int n = parts_of(f, k);
+        if (verify_parts(f, f->parts, n)) return -1;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static int hand_over(const io_step *f, const io_part *parts, int n) {
+    const io_method *m = f->session->what->method;
+    return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
+}
+
+/* Processes that share a file begin each call together: it may wait for others within, on its clock, while
+ * they make their values; and it would not meet their writing. */
+static void ready_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
+    double began = MPI_Wtime();
+    if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
+    for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
+        fill_part(f, &parts[i]);
+    if (f->direction == IO_WRITING) f->seconds.fill += MPI_Wtime() - began;
+    if (f->in_step) MPI_Barrier(f->ctx.comm);
+    f->paused += MPI_Wtime() - began;
+}
+
+static int verify_piece(io_step *f, const io_part *parts, int n) {
+    if (f->direction == IO_WRITING || !io_step_verifies(f)) return 0;
+    double began = MPI_Wtime();
+    int status = verify_parts(f, parts, n);
+    f->paused += MPI_Wtime() - began;
+    return status;
+}
+
+/* A call through a reused buffer. */
+static int move_pieces(io_step *f, int n) {
+    int some = 0;
+    for (int first = 0; !first || first < n; first += some) {
+        io_part *parts = f->parts + first;
+        uint64_t bytes;
+        some = piece_of(&f->schema, parts, n - first, f->in_step, &bytes);
+        for (int i = some - 1; i >= 0; i--)
+            parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
+        ready_piece(f, parts, some, bytes);
+        if (hand_over(f, parts, some) || verify_piece(f, parts, some)) return -1;
+        if (!some) break; /* a call of no parts */
+    }
+    return 0;
+}
+
+static int move_calls(io_step *f, uint64_t from, uint64_t to) {
+    for (uint64_t k = from; k < to; k++) {
+        int n = parts_of(f, k);
+        if (reuses(f) ? move_pieces(f, n) : hand_over(f, f->parts, n)) return -1;
+    }
+    return 0;
+}
+
+/* Together, unless processes take turns: then one's stretch is over before another's begins. */
+static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
+    bool together = !f->session->what->io_group;
+    if (together) MPI_Barrier(f->session->world->comm);
+    double began = io_step_clock(f);
+    int status = move_calls(f, from, to);
+    f->seconds.stretch[which] += io_step_clock(f) - began;
+    return together ? io_agree(f->session->world) : status;
+}
+
+int io_step_move(io_step *f) {
+    const io_case *c = f->session->what;
+    uint64_t calls = f->calls_each;
+    if (!c->pattern->stretch) return move_calls(f, 0, calls);
+    for (uint64_t k = 0, next; k < calls; k = next) {
+        int which = c->pattern->stretch(c->state, k);
+        for (next = k + 1; next < calls && c->pattern->stretch(c->state, next) == which;) next++;
+        if (move_stretch(f, which, k, next)) return -1;
+    }
+    return 0;
+}
+
+void io_step_stretch_bytes(io_step *f, io_sample *sample) {
+    const io_case *c = f->session->what;
+    uint64_t bytes[IO_MAX_STRETCHES] = {0}, calls = c->pattern->calls(c->state);
+    if (!c->pattern->stretch) return;
+    for (uint64_t k = 0; k < calls; k++)
+        for (int i = parts_of(f, k) - 1; i >= 0; i--)
+            bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
+    MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
+    for (int i = 0; c->pattern->stretches[i]; i++) sample->stretch_bytes[f->direction][i] += bytes[i];
+}
+
+/* ---------------------------------------------------------------- memory */
+
+int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *error) {
+    *most = c->pattern->bytes(c->state, owner);
+    if (!c->reuse) return 0;
+    io_schema schema;
+    c->pattern->schema(c->state, 0, &schema);
+    bool in_step = !io_own_files(c);
+    size_t room = (size_t)io_most_parts(c->pattern, c->state);
+    io_part *parts = malloc(room * sizeof *parts);
+    if (!parts) return io_fail(error, "out of memory for %zu parts", room);
+    *most = 0;
+    for (uint64_t k = c->pattern->calls(c->state); k--;) {
+        int n = c->pattern->parts(c->state, owner, k, parts), some;
+        for (int i = 0; i < n; i += some) {
+            uint64_t bytes;
+            some = piece_of(&schema, parts + i, n - i, in_step, &bytes);
+            if (bytes > *most) *most = bytes;
+        }
+    }
+    free(parts);
+    return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/run_files.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/filesystem.h"
+#include "driver/evidence.h"
+#include "driver/own_files.h"
+
+int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t number,
+                 char path[IO_MAX_PATH]) {
+    const io_case *c = s->what;
+    char name[IO_MAX_PATH / 2];
+    if (s->own_files)
+        io_own_name(c, step, owner, number, name, sizeof name);
+    else
+        c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
+    if (snprintf(path, IO_MAX_PATH, "%s/%s", c->common.dir, name) < IO_MAX_PATH) return 0;
+    return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->common.dir);
+}
+
+typedef void handle_file(io_session *session, const char *path);
+
+/* The files of a step: those of this process, `most` of a series, or the shared one where `shared` says that
+ * it is this process's to handle; process 0 has the text files too. */
+static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most, handle_file *handle) {
+    char path[IO_MAX_PATH];
+    bool own = s->own_files;
+    uint64_t n = io_series_length(s->what);
+    for (uint64_t i = 0; (own || shared) && i < n && i < most; i++)
+        if (!io_file_path(s, step, (uint64_t)s->world->rank, i, path)) handle(s, path);
+    for (int i = 0; own && s->world->rank == 0 && io_text_path(s, step, i, path); i++) handle(s, path);
+}
+
+/* A shared file is process 0's. */
+static void each_file(io_session *s, handle_file *handle) {
+    for (uint64_t step = 0; step < s->what->steps; step++)
+        handle_step(s, step, s->world->rank == 0, UINT64_MAX, handle);
+}
+
+/* For what each node's memory holds of the files: a shared one is looked at by a process of each node. Of a
+ * series only the first file, because a look at a file brings in what the series is to measure. */
+static void each_cached_file(io_session *s, handle_file *handle) {
+    for (uint64_t step = 0; step < s->what->steps; step++)
+        handle_step(s, step, s->world->first_on_node, 1, handle);
+}
+
+static void remove_file(io_session *s, const char *path) {
+    (void)s;
+    unlink(path);
+}
+static void drop_file(io_session *s, const char *path) {
+    (void)s;
+    io_drop_file_cache(path);
+}
+static void look_at_cache(io_session *s, const char *path) {
+    uint64_t resident, bytes;
+    io_file_residency(path, &resident, &bytes);
+    s->found->resident += resident;
+    s->found->cached_bytes += bytes;
+}
+
+/* Opened for it, because a network file system may remember an older size. */
+static void look_at_size(io_session *s, const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !fstat(fd, &st)) {
+        s->stored += (uint64_t)st.st_size;
+        if (s->repeat == 0) io_note_size(s->found, path, (uint64_t)st.st_size);
+    }
+    if (fd >= 0) close(fd);
+}
+
+void io_cool_files(io_session *s) {
+    if (s->what->drop_caches) {
+        MPI_Barrier(s->world->comm);
+        if (s->world->first_on_node) io_drop_node_caches();
+        each_cached_file(s, drop_file);
+    }
+    MPI_Barrier(s->world->comm);
+    if (s->found) each_cached_file(s, look_at_cache);
+}
+
+/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
+void io_remove_files(io_session *s) {
+    for (uint64_t step = 0; io_may_remove(s, step); step++) {
+        handle_step(s, step, true, UINT64_MAX, remove_file);
+        io_remove_directory(s, step);
+    }
+}
+
+void io_clear_place(io_session *s) { each_file(s, remove_file); }
+
+/* The directories are empty once all processes have removed their files. */
+void io_remove_all(io_session *s) {
+    for (uint64_t step = 0; io_may_remove(s, step); step++)
+        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_file);
+    MPI_Barrier(s->world->comm);
+    for (uint64_t step = 0; io_may_remove(s, step); step++) io_remove_directory(s, step);
+}
+
+int io_look_at_files(io_session *s) {
+    s->stored = 0;
+    each_file(s, look_at_size);
+    if (!s->what->write || io_moves_nothing(s->what)) return 0;
+    /* Some libraries lose the error of a write to a full file system, but not its traces. */
+    uint64_t all = 0, right = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
+    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
+    if (all < right && s->world->rank == 0)
+        io_fail(&s->world->error,
+                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
+                "check the free space and the quota there (df), or ask for less data",
+                (unsigned long long)all, (unsigned long long)right, s->what->common.dir);
+    return io_agree(s->world);
+}

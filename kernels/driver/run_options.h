@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options of a run: what is measured, and what is asked around it. */
+#ifndef IOGAUGE_RUN_OPTIONS_H
+#define IOGAUGE_RUN_OPTIONS_H
+
+#include "driver/case.h"
+
+typedef struct io_chosen io_chosen;
+
+typedef struct {
+    io_case what;
+    io_method own;     /* this run's copy of a method that has options (command_line/method_options.h) */
+    io_chosen *chosen; /* methods' options as they were given */
+    int nchosen;
+    uint64_t processes; /* with plan */
+    bool reuse_given, ceilings, space_check, phases, plan;
+    const char *json;
+    int argc;
+    char **argv;
+} io_run;
+
+#endif

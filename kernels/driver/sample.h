@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is measured: phases, operations on files, and the times of one repeat. */
+#ifndef IOGAUGE_SAMPLE_H
+#define IOGAUGE_SAMPLE_H
+
+#include "method_roles.h"
+#include "pattern.h"
+
+typedef enum {
+    IO_PHASE_CREATE,
+    IO_PHASE_DEFINE,
+    IO_PHASE_WRITE,
+    IO_PHASE_FLUSH,
+    IO_PHASE_CLOSE,
+    IO_PHASE_DRAIN,
+    IO_PHASE_OPEN,
+    IO_PHASE_READ_DEFINE,
+    IO_PHASE_READ,
+    IO_PHASE_READ_CLOSE,
+    IO_PHASES
+} io_phase;
+enum { IO_WRITING, IO_READING, IO_DIRECTIONS };
+
+typedef struct {
+    const char *name; /* within its direction */
+    int direction;
+} io_phase_name;
+extern const io_phase_name io_phases[IO_PHASES];
+
+typedef struct {
+    double min, mean, max; /* seconds, over processes */
+} io_time;
+
+/* What is done to each file of a series (create: to its close; open: read and close too); rates in files a
+ * second. */
+typedef enum { IO_OP_CREATE, IO_OP_STAT, IO_OP_OPEN, IO_OP_REMOVE, IO_OPERATIONS } io_operation;
+typedef struct {
+    double mine;           /* seconds of this process, all steps; 0 where it did not run */
+    io_time seconds, rate; /* over processes */
+    double all;            /* rate of all together: their files over the slowest process's seconds */
+} io_operation_time;
+
+/* What one process measured in one step, in seconds. Only doubles: reduced as an array (times.c). */
+typedef struct {
+    double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
+    double fill; /* to make the values; in no phase */
+    /* Unix time, 0 where it did not run; the last of each: the files of a series after the first. */
+    double begin[IO_PHASES + 1], end[IO_PHASES + 1];
+} io_seconds;
+
+/* One repeat, all steps. */
+typedef struct {
+    io_time phase[IO_PHASES];
+    io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
+    uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
+    uint64_t calls[IO_DIRECTIONS];              /* to the library, by the process that made most */
+    double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
+    double fill;                                /* seconds to make the values, slowest process; in no phase */
+    double bandwidth[IO_DIRECTIONS];            /* MiB/s of the payload over that; 0 where nothing ran */
+    io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
+    double between;     /* seconds from the first creating to the end of writing, without `seconds` */
+    io_queue_use queue; /* of a method with servers */
+} io_sample;
+
+#endif

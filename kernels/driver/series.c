@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/series.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver/run_files.h"
+
+const char *const io_operation_names[IO_OPERATIONS] = {
+    [IO_OP_CREATE] = "create",
+    [IO_OP_STAT] = "stat",
+    [IO_OP_OPEN] = "open",
+    [IO_OP_REMOVE] = "remove",
+};
+
+typedef int system_call(const char *path);
+
+static int look_up(const char *path) {
+    struct stat st;
+    return stat(path, &st);
+}
+
+static bool is_series(const io_session *s) { return s->what->pattern->series && !io_moves_nothing(s->what); }
+
+/* The call on every file of an owner's step. Only the calls are on the clock, not the making of names. */
+static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *name, system_call *call,
+                     double *seconds) {
+    char path[IO_MAX_PATH];
+    uint64_t n = io_series_length(s->what);
+    for (uint64_t i = 0; i < n; i++) {
+        if (io_file_path(s, step, owner, i, path)) return -1;
+        double began = MPI_Wtime();
+        int status = call(path);
+        *seconds += MPI_Wtime() - began;
+        if (status) return io_fail_errno(&s->world->error, name, path, errno);
+    }
+    return 0;
+}
+
+int io_stat_series(io_session *s, uint64_t step, uint64_t owner, io_sample *sample) {
+    if (!is_series(s)) return 0;
+    MPI_Barrier(s->world->comm);
+    each_file(s, step, owner, "stat", look_up, &sample->operation[IO_OP_STAT].mine);
+    return io_agree(s->world);
+}
+
+int io_remove_series(io_session *s, io_sample *sample) {
+    int status = 0;
+    if (!is_series(s)) return 0;
+    MPI_Barrier(s->world->comm);
+    for (uint64_t step = 0; step < s->what->steps && !status; step++)
+        status = each_file(s, step, (uint64_t)s->world->rank, "unlink", unlink,
+                           &sample->operation[IO_OP_REMOVE].mine);
+    return io_agree(s->world);
+}
+
+void io_note_series(io_sample *sample, int direction, const double phase[IO_PHASES]) {
+    for (int p = 0; p < IO_PHASES; p++)
+        if (io_phases[p].direction == direction)
+            sample->operation[direction == IO_WRITING ? IO_OP_CREATE : IO_OP_OPEN].mine += phase[p];
+}
+
+/* A process's own rate, and what it is over all processes. */
+static void reduce(const io_session *s, io_operation_time *t) {
+    double files = (double)(io_series_length(s->what) * s->what->steps), size = s->world->size;
+    /* Largest of -x is the least x: one reduction for both ends. */
+    double ends[2] = {-t->mine, t->mine}, most[2], sums[2] = {t->mine, t->mine > 0 ? files / t->mine : 0},
+           all[2];
+    MPI_Allreduce(ends, most, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    MPI_Allreduce(sums, all, 2, MPI_DOUBLE, MPI_SUM, s->world->comm);
+    t->seconds = (io_time){-most[0], all[0] / size, most[1]};
+    if (t->seconds.min <= 0) return;
+    t->rate = (io_time){files / t->seconds.max, all[1] / size, files / t->seconds.min};
+    t->all = files * size / t->seconds.max;
+}
+
+void io_reduce_series(const io_session *s, io_sample *sample) {
+    for (int i = 0; i < IO_OPERATIONS && s->what->pattern->series; i++) reduce(s, &sample->operation[i]);
+}

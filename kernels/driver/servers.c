@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/servers.h"
+
+#include "driver/times.h"
+#include "driver/values.h"
+#include "method_roles.h"
+
+bool io_is_server(int rank, int size, int servers) {
+    for (long i = 1; i <= servers; i++)
+        if (rank == (i * size + servers - 1) / servers - 1) return true;
+    return false;
+}
+
+void io_compute(const io_session *s) {
+    double end = MPI_Wtime() + s->what->compute_seconds;
+    volatile uint64_t sum = 0;
+    if (s->what->compute_seconds <= 0) return;
+    for (uint64_t i = 0; MPI_Wtime() < end; i += 4096)
+        for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, k);
+}
+
+/* The phase, and the busiest server's counters. */
+static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *use, io_sample *sample) {
+    double seconds[] = {use->busy, use->blocked};
+    uint64_t bytes[] = {use->peak, use->limit, use->rss};
+    MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    io_add_times(s, sample, mine, IO_WRITING);
+    sample->queue = (io_queue_use){seconds[0], seconds[1], bytes[0], bytes[1], bytes[2]};
+}
+
+int io_drain(io_session *s, io_sample *sample) {
+    const io_method *m = s->what->method;
+    io_queue_use use = {0};
+    double wall = 0;
+    if (m->servers) {
+        io_ctx ctx = io_context(s->what, s->world, s->info);
+        io_world_doing(s->world, "drain", m->name, s->what->common.dir);
+        MPI_Barrier(s->world->comm);
+        io_seconds mine = {.begin = {[IO_PHASE_DRAIN] = io_wall_clock()}};
+        double began = MPI_Wtime();
+        m->servers->drain(&ctx, &use);
+        mine.phase[IO_PHASE_DRAIN] = MPI_Wtime() - began;
+        mine.end[IO_PHASE_DRAIN] = io_wall_clock();
+        if (io_agree(s->world)) return -1;
+        reduce(s, &mine, &use, sample);
+    }
+    double mine = MPI_Wtime() - s->began;
+    MPI_Allreduce(&mine, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    sample->between = wall > sample->seconds[IO_WRITING] ? wall - sample->seconds[IO_WRITING] : 0;
+    return 0;
+}

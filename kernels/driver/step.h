@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One step in one direction while it is measured, as the driver's files share it: phases (driver.c), and
+ * buffers, values and calls (move.c). */
+#ifndef IOGAUGE_STEP_H
+#define IOGAUGE_STEP_H
+
+#include "driver/sample.h"
+#include "driver/session.h"
+
+/* Its file, or one after the other of a series. */
+typedef struct {
+    io_session *session;
+    io_ctx ctx;
+    io_schema schema;
+    io_file *file;
+    io_part *parts;
+    uint64_t owner, step;
+    uint64_t number, files, calls_each, bytes_each; /* which file of the series, and what each has */
+    int direction;
+    char path[IO_MAX_PATH];
+    double began, paused; /* on the step's clock; seconds that this clock stood still */
+    bool in_step;         /* with a reused buffer, processes begin each call together */
+    io_seconds seconds;
+    uint64_t calls; /* to the library, with the closing one */
+} io_step;
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/world.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int gather_hosts(io_world *w, MPI_Comm leaders) {
+    char host[IO_HOST_NAME] = "";
+    gethostname(host, sizeof host - 1);
+    if (w->rank == 0) w->hosts = calloc((size_t)w->nodes, IO_HOST_NAME);
+    if (w->rank == 0 && !w->hosts) return io_fail(&w->error, "out of memory for %d host names", w->nodes);
+    int code = MPI_Gather(host, IO_HOST_NAME, MPI_CHAR, w->hosts, IO_HOST_NAME, MPI_CHAR, 0, leaders);
+    return code ? io_fail_mpi(&w->error, "MPI_Gather", "host names", code) : 0;
+}
+
+/* Who sits where; `hosts`: their names are wanted. */
+static int place(io_world *w, bool hosts) {
+    MPI_Comm node, leaders;
+    int node_rank, node_size;
+    w->nodes = 1;
+    MPI_Comm_rank(w->comm, &w->rank);
+    MPI_Comm_size(w->comm, &w->size);
+    int code = MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &node);
+    if (code) return io_fail_mpi(&w->error, "MPI_Comm_split_type", "nodes", code);
+    MPI_Comm_rank(node, &node_rank);
+    MPI_Comm_size(node, &node_size);
+    w->first_on_node = node_rank == 0;
+    MPI_Comm_split(w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
+    int status = 0;
+    if (w->first_on_node) {
+        MPI_Comm_size(leaders, &w->nodes);
+        if (hosts) status = gather_hosts(w, leaders);
+        MPI_Comm_free(&leaders);
+    }
+    int mine[2] = {w->first_on_node ? w->nodes : 0, node_size}, most[2];
+    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, w->comm);
+    w->nodes = most[0];
+    w->per_node = most[1];
+    MPI_Comm_free(&node);
+    return status;
+}
+
+int io_world_start(io_world *w) {
+    *w = (io_world){.comm = MPI_COMM_WORLD};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int status = place(w, true);
+    w->job_size = w->size;
+    w->job_nodes = w->nodes;
+    w->job_per_node = w->per_node;
+    return status;
+}
+
+int io_world_narrow(io_world *w, MPI_Comm comm) {
+    w->comm = comm;
+    return place(w, false);
+}
+
+void io_world_stop(io_world *w) { free(w->hosts); }
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void give_up(const io_world *w) {
+    fprintf(stderr, "iokernel: error: %s\n", w->error.text);
+    fflush(stderr);
+    if (w->abandon) w->abandon(w->abandon_data);
+    sleep(1); /* the launcher forgets what it has not yet passed on when the job is aborted */
+    MPI_Abort(w->comm, 1);
+    _exit(1);
+}
+
+int io_agree(io_world *w) {
+    int mine[2] = {w->error.set ? w->rank : INT_MAX, w->rank}, first[2];
+    int one = w->error.set, all = 0;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Iallreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
+    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
+    double end = now() + IO_PATIENCE;
+    int done = !w->error.set;
+    if (done) MPI_Waitall(2, requests, statuses);
+    while (!done) {
+        MPI_Testall(2, requests, &done, statuses);
+        if (!done && now() > end) give_up(w);
+    }
+    if (!all) return 0;
+    w->failed = all;
+    w->error.set = true;
+    MPI_Bcast(&w->error, sizeof w->error, MPI_BYTE, first[1], w->comm);
+    return -1;
+}
+
+void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
+    char host[IO_HOST_NAME] = "?";
+    gethostname(host, sizeof host - 1);
+    snprintf(w->doing, sizeof w->doing,
+             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s: %s; "
+             "report it to the library, with its version (iokernel --version) and this command\n",
+             w->rank, host, phase, method, path);
+    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
+    snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
+}
+
+void io_world_doing_file(io_world *w, const char *phase, const char *method, const char *path, bool remove) {
+    io_world_doing(w, phase, method, path);
+    w->doing_remove = remove;
+}
+
+void io_world_complain(const io_world *w) {
+    if (w->rank) return;
+    fprintf(stderr, "iokernel: error: %s", w->error.text);
+    if (w->failed > 1 && !w->error.usage && !w->error.relayed)
+        fprintf(stderr, " (and %d more processes)", w->failed - 1);
+    fputc('\n', stderr);
+    fflush(stderr);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The build says of each library of libraries.def whether it is there: IO_HAS_hdf5 is 1 or 0. A method whose
+ * library is not there has no symbol: its entry is NULL, chosen by pasting that number. */
+#include "methods/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define IO_HAS_none 1
+
+#define DECLARE_1(id) extern const io_method io_method_##id;
+#define DECLARE_0(id)
+#define DECLARE_PASTED(built, id) DECLARE_##built(id)
+#define DECLARE_IF(built, id) DECLARE_PASTED(built, id)
+#define IO_METHOD(id, name, library) DECLARE_IF(IO_HAS_##library, id)
+#include "methods/methods.def"
+#undef IO_METHOD
+
+/* What messages call the libraries. */
+#define LIBRARY_none NULL
+#define IO_LIBRARY(id, name, ...) static const char LIBRARY_##id[] __attribute__((unused)) = name;
+#include "libraries.def"
+#undef IO_LIBRARY
+
+#define METHOD_1(id) &io_method_##id
+#define METHOD_0(id) NULL
+#define METHOD_PASTED(built, id) METHOD_##built(id)
+#define METHOD_IF(built, id) METHOD_PASTED(built, id)
+#define IO_METHOD(id, name, library) {name, METHOD_IF(IO_HAS_##library, id), LIBRARY_##library},
+static const io_method_entry methods[] = {
+#include "methods/methods.def"
+};
+#undef IO_METHOD
+
+const io_method_entry *io_methods(int *n) {
+    *n = (int)(sizeof methods / sizeof *methods);
+    return methods;
+}
+
+int io_method_find(const char *name, const io_method **method, io_error *error) {
+    char names[256] = "";
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (!strcmp(methods[i].name, name)) {
+            *method = methods[i].method;
+            if (*method) return 0;
+            return io_fail_usage(
+                error, "method %s: this build lacks %s; build with it, or choose from iokernel --list", name,
+                methods[i].library);
+        }
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);
+    }
+    return io_fail_usage(error, "method '%s' is unknown; right is one of %s", name, names);
+}

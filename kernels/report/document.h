@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result document (docs/result-format.md). */
+#ifndef IOGAUGE_DOCUMENT_H
+#define IOGAUGE_DOCUMENT_H
+
+#include "report/report.h"
+
+/* A new document; `error` NULL or the line that went to stderr. */
+json_t *io_result(const io_report *report, const char *error);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JSON to a file or stdout. */
+#ifndef IOGAUGE_JSON_FILE_H
+#define IOGAUGE_JSON_FILE_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+/* "-": stdout. 0, or -1 with a message. */
+int io_write_json(const json_t *document, const char *path, io_error *error);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report/samples.h"
+
+#include "driver/series.h"
+#include "driver/times.h"
+#include "report/server_figures.h"
+
+static json_t *time_json(io_time time) {
+    return json_pack("{s:f,s:f,s:f}", "min", time.min, "mean", time.mean, "max", time.max);
+}
+
+static json_t *stretches_json(const io_sample *s, int direction, const char *const *names) {
+    json_t *all = json_array();
+    for (int i = 0; names[i]; i++) {
+        json_t *one = time_json(s->stretch[direction][i]);
+        uint64_t bytes = s->stretch_bytes[direction][i];
+        double seconds = s->stretch[direction][i].max;
+        json_object_set_new(one, "name", json_string(names[i]));
+        json_object_set_new(one, "bytes", json_integer((json_int_t)bytes));
+        json_object_set_new(one, "bandwidth",
+                            seconds > 0 ? json_real((double)bytes / seconds / 1048576) : json_null());
+        json_array_append_new(all, one);
+    }
+    return all;
+}
+
+json_t *io_direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
+    if (!ran) return json_null();
+    json_t *phases = json_object();
+    for (int p = 0; p < IO_PHASES; p++)
+        if (io_phases[p].direction == direction && (p != IO_PHASE_DRAIN || s->queue.limit))
+            json_object_set_new(phases, io_phases[p].name, time_json(s->phase[p]));
+    json_t *all =
+        json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
+                  "library_calls", (json_int_t)s->calls[direction], "phases", phases);
+    if (names) json_object_set_new(all, "stretches", stretches_json(s, direction, names));
+    return all;
+}
+
+/* Of a series; an operation that did not run is null. */
+static json_t *series_json(const io_report *r, const io_sample *s) {
+    const io_pattern *p = r->run->what.pattern;
+    if (!p->series) return json_null();
+    json_t *all = json_pack("{s:I}", "files_per_process",
+                            (json_int_t)(p->series(r->run->what.state) * r->run->what.steps));
+    for (int i = 0; i < IO_OPERATIONS; i++) {
+        const io_operation_time *t = &s->operation[i];
+        json_object_set_new(all, io_operation_names[i],
+                            t->all > 0 ? json_pack("{s:o,s:f,s:o}", "seconds", time_json(t->seconds), "rate",
+                                                   t->all, "rate_per_process", time_json(t->rate))
+                                       : json_null());
+    }
+    return all;
+}
+
+static json_t *ceiling_json(const io_sample *s) {
+    return json_pack("{s:f,s:f}", "write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);
+}
+
+static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direction, bool ran) {
+    json_t *all = io_direction_json(&r->samples[repeat], direction, ran, r->run->what.pattern->stretches);
+    json_t *spans = ran ? json_array() : NULL;
+    for (uint64_t i = 0; ran && i < r->found->nspans; i++) {
+        const io_span *span = &r->found->spans[i];
+        if (span->repeat == repeat && span->direction == direction)
+            json_array_append_new(spans, json_pack("{s:s,s:f,s:f}", "phase", span->phase, "begin",
+                                                   span->begin, "end", span->end));
+    }
+    if (ran) json_object_set_new(all, "spans", spans);
+    return all;
+}
+
+json_t *io_samples_json(const io_report *r) {
+    json_t *samples = json_array();
+    for (uint64_t i = 0; i < r->done; i++) {
+        const io_sample *s = &r->samples[i];
+        json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
+                                                   "shared", ceiling_json(&r->ceilings[i].shared))
+                                       : json_null();
+        json_array_append_new(
+            samples,
+            json_pack("{s:I,s:f,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}", "repeat", (json_int_t)i, "fill_seconds",
+                      s->fill, "write", run_direction_json(r, i, IO_WRITING, r->run->what.write), "read",
+                      run_direction_json(r, i, IO_READING, r->run->what.read), "series", series_json(r, s),
+                      "ceilings", ceilings, "compute_seconds", io_between_json(r, i), "queue",
+                      io_queue_json(r, i), "direct", io_direct_json(r, i)));
+    }
+    return samples;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table on stdout, in the shape of S3D-IO's and IOR's summaries. */
+#ifndef IOGAUGE_TABLE_H
+#define IOGAUGE_TABLE_H
+
+#include "report/report.h"
+
+void io_print_table(const io_report *report, void *unused);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/filesystem.h"
+#include "driver/direct.h"
+#include "driver/driver.h"
+#include "driver/move.h"
+#include "driver/run_files.h"
+#include "report/document.h"
+#include "report/json_file.h"
+
+#define ALIGNMENT 4096
+#define HUGE_PAGE ((uint64_t)2 << 20)
+
+/* Everything that a run holds, so that one place frees it. */
+typedef struct {
+    io_found found;
+    io_session session;
+    io_report report;
+    io_sample *samples;
+    io_ceilings *ceilings;
+    io_sample *direct;
+} whole;
+
+static int check_place(const io_run *run, io_world *world, io_report *report) {
+    bool asked = run->space_check && run->what.write && !io_moves_nothing(&run->what);
+    uint64_t need = asked ? report->bytes : 0;
+    /* Where nodes have file systems of their own, each needs its share only. */
+    io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
+    if (!world->error.set) io_filesystem_of(run->what.common.dir, &report->filesystem, &world->error);
+    return io_agree(world);
+}
+
+/* In huge pages where it can be, as many computers give them to everybody: with small ones, making and moving
+ * data is bound by looking pages up. Touched, so that the first page faults are not timed. NULL: no memory.
+ */
+static void *data_buffer(uint64_t size) {
+    void *buffer = NULL;
+    if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
+    madvise(buffer, size, MADV_HUGEPAGE); /* advice: a kernel without them refuses, and all goes on */
+    return memset(buffer, 0, size);
+}
+
+static uint64_t largest(const io_world *world, uint64_t mine) {
+    uint64_t most = mine;
+    MPI_Allreduce(&mine, &most, 1, MPI_UINT64_T, MPI_MAX, world->comm);
+    return most;
+}
+
+/* Bytes that suffice for any process's data, as another one's is read back, and for the ceilings. */
+static uint64_t buffer_size(const whole *w, io_world *world) {
+    uint64_t mine = 0, ceilings = w->report.run->ceilings
+                                      ? io_ceiling_buffer(w->session.what, w->report.largest_share)
+                                      : 0;
+    io_buffer_bytes(w->session.what, (uint64_t)world->rank, &mine, &world->error);
+    uint64_t most = largest(world, mine > ceilings ? mine : ceilings);
+    return (most / ALIGNMENT + 1) * ALIGNMENT;
+}
+
+static int prepare(const io_run *run, io_world *world, whole *w) {
+    *w = (whole){
+        .session = {.world = world, .what = &run->what, .info = MPI_INFO_NULL, .found = &w->found}
+    };
+    io_found_start(&w->found, run->what.common.repeats * run->what.steps, &world->error);
+    w->report = (io_report){.run = run, .world = world, .found = &w->found};
+    w->report.bytes = io_total_bytes(&run->what, (uint64_t)world->size) * run->what.steps;
+    w->report.largest_share =
+        largest(world, run->what.pattern->bytes(run->what.state, (uint64_t)world->rank));
+    w->report.buffer = buffer_size(w, world);
+    if (check_place(run, world, &w->report)) return -1;
+    w->samples = calloc(run->what.common.repeats, sizeof *w->samples);
+    w->ceilings = run->ceilings ? calloc(run->what.common.repeats, sizeof *w->ceilings) : NULL;
+    bool direct = io_has_direct(&run->what);
+    w->direct = direct ? calloc(run->what.common.repeats, sizeof *w->direct) : NULL;
+    w->report.direct = w->direct;
+    w->report.scratch = calloc(run->what.common.repeats, sizeof *w->report.scratch);
+    w->report.samples = w->samples;
+    w->report.ceilings = w->ceilings;
+    void *buffer = data_buffer(w->report.buffer);
+    if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
+        (direct && !w->direct))
+        io_fail(&world->error,
+                "out of memory for %llu bytes of data per process; use more processes or less data",
+                (unsigned long long)w->report.buffer);
+    w->session.buffer = buffer;
+    io_hints_info(&run->what.hints, &w->session.info, &world->error);
+    return io_agree(world);
+}
+
+static int measure(const io_run *run, whole *w) {
+    for (uint64_t i = 0; i < run->what.common.repeats; i++) {
+        w->session.repeat = i;
+        if (io_measure(&w->session, &w->samples[i])) return -1;
+        if (w->direct && io_measure_direct(&w->session, &w->direct[i])) return -1;
+        if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i]))
+            return -1;
+        w->report.done++;
+    }
+    return 0;
+}
+
+/* The largest resident set that each process had, in bytes, over processes. */
+static void peak_rss(io_world *world, io_peak_rss *peak) {
+    struct rusage usage;
+    int64_t mine = 0, sum = 0;
+    if (!getrusage(RUSAGE_SELF, &usage)) mine = (int64_t)usage.ru_maxrss * 1024;
+    MPI_Reduce(&mine, &peak->max, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
+    MPI_Reduce(&mine, &peak->min, 1, MPI_INT64_T, MPI_MIN, 0, world->comm);
+    MPI_Reduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, 0, world->comm);
+    peak->mean = sum / world->size;
+}
+
+static void release(whole *w) {
+    io_found_stop(&w->found);
+    if (w->session.info != MPI_INFO_NULL) MPI_Info_free(&w->session.info);
+    json_decref(w->report.summary.files);
+    json_decref(w->report.summary.first);
+    free(w->session.buffer);
+    free(w->samples);
+    free(w->ceilings);
+    free(w->direct);
+    free(w->report.scratch);
+}
+
+/* The first wrong byte, in one line. */
+static void print_mismatch(const io_report *r) {
+    char *first = json_dumps(r->summary.first, JSON_COMPACT), *index;
+    const json_t *m = r->summary.first;
+    index = json_dumps(json_object_get(m, "index"), JSON_COMPACT);
+    char *expected = json_dumps(json_object_get(m, "expected"), JSON_ENCODE_ANY);
+    char *found = json_dumps(json_object_get(m, "found"), JSON_ENCODE_ANY);
+    char *offset = json_dumps(json_object_get(m, "offset"), JSON_ENCODE_ANY);
+    fprintf(stderr,
+            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
+            "expected %s, found %s (read by process %lld on %s)\n",
+            (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
+            json_string_value(json_object_get(m, "dataset")), index, offset,
+            json_string_value(json_object_get(m, "file")), expected, found,
+            (long long)json_integer_value(json_object_get(m, "process")),
+            json_string_value(json_object_get(m, "host")));
+    free(first);
+    free(index);
+    free(expected);
+    free(found);
+    free(offset);
+}
+
+/* Process 0: the document, and what was wrong. */
+static void say(const io_run *run, io_world *world, whole *w, bool failed) {
+    io_report *r = &w->report;
+    if (run->json) {
+        json_t *document = io_result(r, failed ? world->error.text : NULL);
+        io_error error = {0};
+        if (io_write_json(document, run->json, &error) && !world->error.set) world->error = error;
+        json_decref(document);
+    }
+    if (!failed && r->summary.wrong) print_mismatch(r);
+}
+
+/* A process that ends the job alone leaves no partial file, and the document if it can: under another
+ * name first, because two processes may give up at once. */
+static void abandon(void *data) {
+    whole *w = data;
+    const io_run *run = w->report.run;
+    io_error ignored = {0};
+    char mine[IO_MAX_PATH];
+    io_remove_files(&w->session);
+    if (!run->json || !strcmp(run->json, "-")) return;
+    w->report.summary = (io_summary){.files = json_array()};
+    json_t *document = io_result(&w->report, w->report.world->error.text);
+    snprintf(mine, sizeof mine, "%s.%d", run->json, w->report.world->rank);
+    if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
+}
+
+int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
+    whole w;
+    world->abandon = abandon;
+    world->abandon_data = &w;
+    bool failed = prepare(run, world, &w) || measure(run, &w);
+    world->abandon = NULL;
+    io_schema schema;
+    run->what.pattern->schema(run->what.state, 0, &schema);
+    io_error before = world->error;
+    if (failed) world->error = (io_error){0}; /* summing up may fail anew, and is agreed on anew */
+    io_summarise(&w.found, world, &schema, &w.report.summary);
+    peak_rss(world, &w.report.peak_rss);
+    if (failed)
+        world->error = before;
+    else
+        failed = io_agree(world) != 0;
+    if (failed) io_world_complain(world);
+    if (world->rank == 0) {
+        say(run, world, &w, failed);
+        bool stdout_taken = run->json && !strcmp(run->json, "-");
+        if (!failed && !stdout_taken) tell(&w.report, to);
+    }
+    int status = failed || w.report.summary.wrong;
+    if (!failed && world->rank == 0 && world->error.set) { /* the document could not be written */
+        io_world_complain(world);
+        status = 1;
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, world->comm);
+    release(&w);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/with_servers.h"
+
+#include "driver/servers.h"
+#include "method_roles.h"
+
+/* The world becomes that of this process's kind, and all are joined to the method; agreed on by all. */
+static int part(io_run *run, io_world *world, bool *serving, MPI_Info *info) {
+    io_world all = *world;
+    MPI_Comm kind;
+    *serving = io_is_server(world->rank, world->size, (int)io_servers(&run->what));
+    int code = MPI_Comm_split(world->comm, *serving, world->rank, &kind);
+    if (code)
+        io_fail_mpi(&all.error, "MPI_Comm_split", "servers and clients", code);
+    else if (!io_world_narrow(world, kind) && !io_hints_info(&run->what.hints, info, &world->error)) {
+        io_ctx ctx = io_context(&run->what, world, *info);
+        run->what.method->servers->start(&ctx, all.comm, *serving);
+    }
+    if (world->error.set) all.error = world->error;
+    if (!io_agree(&all)) return 0;
+    io_world_complain(&all);
+    return -1;
+}
+
+int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, io_world *)) {
+    bool serving;
+    MPI_Info info = MPI_INFO_NULL;
+    const io_method *method = run->what.method;
+    if (!method->servers) return run_all(run, world);
+    if (part(run, world, &serving, &info)) return 1;
+    io_ctx ctx = io_context(&run->what, world, info);
+    int status;
+    if (serving) {
+        io_world_doing(world, "serve", method->name, run->what.common.dir);
+        status = method->servers->serve(&ctx);
+        if (status) world->doing[0] = '\0'; /* the clients have said it all; a library left open may crash */
+    } else {
+        status = run_all(run, world);
+        method->servers->stop(&ctx, status, run->what.common.keep);
+    }
+    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+    return status;
+}

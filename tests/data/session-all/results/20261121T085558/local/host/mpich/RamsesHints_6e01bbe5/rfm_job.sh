@@ -1,2 +1,0 @@
-#!/bin/bash
-# Cut: the analysis only links to it.

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""No run removes a file that it did not create, however it ends and whatever its options say."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Run, Stack
+
+IOR = ["ior", "-b", "4k", "-t", "1k"]
+DIRECTIONS = ("--read-only", "--write-only", "-r", "-w")
+
+
+@pytest.fixture(scope="session")
+def crashing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library to preload, in which reads or writes crash."""
+    library = tmp_path_factory.mktemp("crash") / "crash.so"
+    source = Path(__file__).with_name("crash_in_call.c")
+    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True)
+    return library
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.iterdir())}
+
+
+def crash(stack: Stack, library: Path, where: str, folder: Path, *words: str) -> Run:
+    variables = {"LD_PRELOAD": str(library), "IOGAUGE_CRASH_DIR": str(folder)}
+    variables["IOGAUGE_CRASH_IN"] = where
+    run = stack.run(*words, "--dir", str(folder), processes=1, environment=variables)
+    assert run.status != 0, str(run)
+    assert f"the library crashed in phase {where}" in run.stderr, str(run)
+    return run
+
+
+@pytest.fixture
+def kept(stack: Stack, tmp_path: Path) -> Path:
+    """A folder with the file of an earlier run."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    stack.run(*IOR, "--keep", "--write-only", "--dir", str(folder), processes=1)
+    assert list(contents(folder)) == ["testFile"]
+    return folder
+
+
+@pytest.mark.parametrize("more", [["--read-only"], ["-r"], ["--read-only", "--keep"]], ids=str)
+def test_a_crash_while_only_reading(
+    stack: Stack, kept: Path, crashing: Path, more: list[str]
+) -> None:
+    before = contents(kept)
+    crash(stack, crashing, "read", kept, *IOR, *more)
+    assert contents(kept) == before
+
+
+@pytest.mark.parametrize("where", ["write", "read"])
+def test_a_crash_after_creating(stack: Stack, tmp_path: Path, crashing: Path, where: str) -> None:
+    """The run's own file goes, also where it crashes while reading back; --keep keeps it."""
+    crash(stack, crashing, where, tmp_path, *IOR)
+    assert contents(tmp_path) == {}
+    crash(stack, crashing, where, tmp_path, *IOR, "--keep")
+    assert list(contents(tmp_path)) == ["testFile"]
+
+
+def test_another_file_of_the_folder(stack: Stack, tmp_path: Path, crashing: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    crash(stack, crashing, "write", tmp_path, *IOR)
+    assert contents(tmp_path) == {"mine": b"mine"}
+
+
+def sequences() -> Iterator[tuple[str, ...]]:
+    """All orders of up to three of the words, also twice the same."""
+    for length in (1, 2, 3):
+        yield from itertools.product(DIRECTIONS, repeat=length)
+
+
+def expected(words: tuple[str, ...]) -> str:
+    """-r and -w together are IOR's both; all other words only restrict, in any order."""
+    letters = {"-r", "-w"} & set(words)
+    read = "--read-only" in words or letters == {"-r"}
+    write = "--write-only" in words or letters == {"-w"}
+    return {(True, True): "refused", (True, False): "read", (False, True): "write"}.get(
+        (read, write), "both"
+    )
+
+
+def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
+    """A run that may only read leaves the file as it is; one that writes what was not to be kept
+    leaves none; a contradiction touches nothing."""
+
+    def alone(*command: str) -> subprocess.CompletedProcess[str]:
+        environment = openmpi.environment()
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+
+    def check(words: tuple[str, ...]) -> None:
+        folder = tmp_path / "_".join(words)
+        folder.mkdir()
+        common = [str(openmpi.iokernel), *IOR, "--dir", str(folder)]
+        made = alone(*common, "--keep", "--write-only")
+        assert made.returncode == 0, made.stderr
+        before = contents(folder)
+        assert before
+        done = alone(*common, *words)
+        wanted = expected(words)
+        assert done.returncode == (2 if wanted == "refused" else 0), (words, done.stderr)
+        if wanted == "refused":
+            assert "--write-only and --read-only exclude each other" in done.stderr
+        assert ("read bandwidth" in done.stdout) == (wanted in ("read", "both")), words
+        assert ("write bandwidth" in done.stdout) == (wanted in ("write", "both")), words
+        assert contents(folder) == (before if wanted in ("read", "refused") else {}), words
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check, sequences()))
+
+
+def test_nothing_is_removed_before_anything_was_created(stack: Stack, kept: Path) -> None:
+    """A run that cannot begin leaves an older file of the same name."""
+    before = contents(kept)
+    run = stack.run(
+        "ior", "-b", "4t", "-t", "1m", "--buffer", "reused", "--dir", str(kept), processes=1
+    )
+    assert "free there" in run.error(1)
+    assert contents(kept) == before
+
+
+def test_a_directory_that_was_there_stays(openmpi: Stack, tmp_path: Path) -> None:
+    """RAMSES's files of each process's own stand in a folder: made by the run, it goes with it."""
+    words = ["ramses-amr", "--size", "8", "--method", "posix", "--dir", str(tmp_path)]
+    openmpi.run(*words)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "output_00001").mkdir()
+    openmpi.run(*words)
+    assert [p.name for p in tmp_path.iterdir()] == ["output_00001"]
