@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The names of all patterns, methods and modes, built or not, in the order of the kernels' tables,
-which is the order in which ours show them."""
+"""What the kernels' tables name: all patterns, methods and modes, built or not, in the order of the
+table, which is the order of lists and rows."""
 
 from __future__ import annotations
 
 from iogauge import tables
 
-# What is asked for -> the table, the word of its rows, and the column of the name.
+# For each of them the table's file below kernels/, and the word that its rows begin with.
 REGISTRIES = {
-    "patterns": ("patterns/patterns.def", "IO_PATTERN", 0),
-    "methods": ("methods/methods.def", "IO_METHOD", 1),
-    "modes": ("base/modes.def", "IO_MODE", 1),
+    "patterns": ("patterns/patterns.def", "IO_PATTERN"),
+    "methods": ("methods/methods.def", "IO_METHOD"),
+    "modes": ("base/modes.def", "IO_MODE"),
 }
 
 
 def names(what: str) -> tuple[str, ...]:
-    """The names of all "patterns", "methods" or "modes": `ramses-amr`, `posix-shared`.
+    """The names of all `what`: "patterns", "methods" or "modes".
 
-    A pattern's is its identifier with dashes. Raises tables.BadTable."""
-    file, word, column = REGISTRIES[what]
-    return tuple(row[column].replace("_", "-") for row in tables.rows(file, word))
+    Patterns are named after their identifier, with dashes: `ramses-amr`; the others have a name of
+    their own in the second cell. Raises tables.BadTable, which names the file.
+    """
+    rows = tables.rows(*REGISTRIES[what])
+    if what == "patterns":
+        return tuple(row[0].replace("_", "-") for row in rows)
+    return tuple(row[1] for row in rows)
