@@ -4,13 +4,16 @@ collective metadata changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import parameter
 
+from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls
 
 COORDINATES = 3
@@ -160,17 +163,23 @@ class CgnsUnstructured(IoBenchmark):
         return bool(self.call == "cgns:collective")
 
 
+HINT = "hdf5_coll_metadata"
+
+
 @dataclass(frozen=True)
 class Metadata:
+    """`hint`: the value given; `in_use`: what the library must say it uses, where that is known."""
+
     mode: str
-    hints: dict[str, str] = field(default_factory=dict)
+    hint: str | None = None
+    in_use: str | None = None
 
 
 # What is asked of HDF5 for its metadata; `library`: nothing, so what the method's library sets.
 COLLECTIVE_METADATA = {
     "library": Metadata("collective"),
-    "on": Metadata("collective-metadata"),
-    "off": Metadata("collective", {"hdf5_coll_metadata": "false"}),
+    "on": Metadata("collective-metadata", in_use="true"),
+    "off": Metadata("collective", hint="false", in_use="false"),
 }
 
 
@@ -193,5 +202,12 @@ class CgnsMetadata(CgnsStructured):
     def scale_processes(self) -> int | None:
         return int(self.processes)
 
-    def all_hints(self) -> dict[str, str]:
-        return {**COLLECTIVE_METADATA[self.metadata].hints, **super().all_hints()}
+    has_label = True
+
+    def label_hints(self) -> Label:
+        return {HINT: COLLECTIVE_METADATA[self.metadata].hint}
+
+    def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """A mode asks for it without a hint."""
+        wanted = COLLECTIVE_METADATA[self.metadata].in_use
+        return labels.hints_in_use(used["hints"], {HINT: wanted})

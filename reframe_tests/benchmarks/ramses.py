@@ -10,6 +10,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls
 
 
@@ -192,8 +193,9 @@ class RamsesHints(RamsesBenchmark):
         super().set_where_it_runs()
         self.valid_prog_environs = [f"{environ} +romio" for environ in self.the_call.environs]
 
-    def all_hints(self) -> dict[str, str]:
+    has_label = True
+
+    def label_hints(self) -> Label:
         buffering, sieving = HINT_SETS[self.hint_set]
         ours = {f"romio_cb_{way}": buffering for way in ("write", "read")}
-        ours |= {f"romio_ds_{way}": sieving for way in ("write", "read")}
-        return {**ours, **super().all_hints()}
+        return {**ours, **{f"romio_ds_{way}": sieving for way in ("write", "read")}}

@@ -40,6 +40,16 @@ SCALES = {
 }
 
 
+# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90, versions 1.1 to
+# 1.2.1), for its two methods; its `nc_...` and `cb_nodes` are commented out there.
+UPSTREAM_CALLS = ("pnetcdf:collective", "pnetcdf:nonblocking")
+UPSTREAM_HINTS = {
+    "romio_ds_write": "disable",
+    "romio_ds_read": "disable",
+    "romio_no_indep_rw": "true",
+}
+
+
 @rfm.simple_test
 class S3d(IoBenchmark):
     """Checkpoint of S3D (S3D-IO document; facts: x-fastest process order, CDF-5)."""
@@ -55,6 +65,11 @@ class S3d(IoBenchmark):
 
     def scale_steps(self) -> int:
         return SCALES[self.scale].steps
+
+    def own_hints(self) -> dict[str, str]:
+        """Another MPI-IO than ROMIO does not know them."""
+        has_romio = "romio" in self.current_environ.features
+        return UPSTREAM_HINTS if has_romio and self.call in UPSTREAM_CALLS else {}
 
     def process_grid(self) -> tuple[int, int, int]:
         """The scale's own, unless another number of processes was asked for."""

@@ -25,8 +25,10 @@ from reframe.core.exceptions import SanityError
 
 from analysis.judge import references
 from iogauge.hints import Hints, parse_hints, sort_hints
+from reframe_tests.framework import labels
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.labels import Label
 from reframe_tests.framework.trace import KEPT, Traced
 from reframe_tests.framework.verdict import Expected, Wrong, check_run, load
 from reframe_tests.jobs import launchers
@@ -93,11 +95,15 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
+    # Of a test whose name stands for hints or stripes: were they in use?
+    label_check = variable(str, value="", loggable=True)
     # The site file's, with its source; MB/s. The fractions of it are performance variables.
     published_peak = variable(str, value="", loggable=True)
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    # The test's name stands for hints or stripes.
+    has_label = False
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
     # Tags that several patterns' tests share.
@@ -131,6 +137,18 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     def clients(self) -> int:
         """The processes that have data."""
         return self.num_tasks - self.servers()
+
+    def own_hints(self) -> dict[str, str]:
+        """Hints that the code which the test stands for sets itself."""
+        return {}
+
+    def label_hints(self) -> Label:
+        """Hints that the test's name stands for; None: that nobody sets this one."""
+        return {}
+
+    def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """What is not as the test's name has it, and what nobody tells; `used` of the document."""
+        return labels.hints_in_use(used["hints"], self.label_hints())
 
     def expected(self) -> Expected:
         """What the document must say."""
@@ -216,6 +234,7 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
         """Last of all: the reasons depend on what the hooks before have set."""
         reasons = (
             self.unplaceable,
+            labels.contradiction(self.label_hints(), parse_hints(self.hints)),
             stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
             stacks.too_many(self.current_environ, self.num_tasks),
             self.shortage(),
@@ -256,8 +275,10 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
         ]
 
     def all_hints(self) -> dict[str, str]:
-        """The site's for this file system, then the user's."""
-        return {**self.file_system.get("hints", {}), **parse_hints(self.hints)}
+        """The site's for this file system, then the test's, then the user's."""
+        site = filesystems.hints_for(self.file_system, self.pattern, self.the_call.needs)
+        test = {**self.own_hints(), **self.label_hints()}
+        return labels.merged(site, test, parse_hints(self.hints))
 
     @property
     def sorted_hints(self) -> Hints:
@@ -342,11 +363,19 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_byte_is_right(self) -> bool:
         try:
-            check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+            document = check_run(Path(self.stagedir), self.expected(), self.job.stderr)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
         self.check_the_ledger()
+        self.check_the_label(document)
         return True
+
+    def check_the_label(self, document: dict[str, Any]) -> None:
+        """A run under the name of hints that were not in use is a wrong number in a table."""
+        wrong, silent = self.label_in_use(document["used"])
+        if wrong:
+            raise SanityError("; ".join(wrong))
+        self.label_check = labels.verdict(silent) if self.has_label else ""
 
     @run_before("performance")
     def set_performance_variables(self) -> None:
