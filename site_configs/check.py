@@ -24,6 +24,8 @@ EXTRAS = ("nodes", "memory", "per_node", "blocks", "job_type", "filesystems")
 ENTRY = (
     *("path", "type", "note", "create", "mounted_as", "prefix", "hints", "striping"),
     "published_peak",
+    "expected_bandwidth",
+    "hints_where",
 )
 WHOLE_NUMBERS = ("nodes", "memory")
 

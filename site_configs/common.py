@@ -129,8 +129,9 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
     `kind`: the type to show where the path is not on the machine that ReFrame runs on; a result's
     own type is always what /proc/mounts of the compute node says.
     `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
-    MPI, such as `ufs:`), `hints` (object), `striping` (`kind` of templates/stripe/, `count`,
-    `size`), `published_peak` (`value` in MB/s of 10^6 bytes, `source`), `mounted_as`.
+    MPI, such as `ufs:`), `hints` (object), `hints_where` (list of rules), `striping` (`kind` of
+    templates/stripe/, `count`, `size`), `expected_bandwidth` (MB/s of 10^6 bytes),
+    `published_peak` (`value` in MB/s, `source`), `mounted_as`.
     """
     path = Path(path).absolute()
     found = mount_of(path)["type"] if path.exists() or not kind else kind
@@ -166,7 +167,7 @@ def stack(
     script, and not by ReFrame, which would want the machine's module system even to look at the
     site file elsewhere. `more`: keys of
     an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
-    runs on compute nodes only), `darshan`.
+    runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,
@@ -174,6 +175,8 @@ def stack(
         "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
         "cross": more.pop("cross", False),
     }
+    if cgns := setting("CGNS", ""):
+        extras["cmake"] = {**extras["cmake"], "cgns": [f"-DIOKERNEL_CGNS_ROOT={cgns}"]}
     extras |= {key: more.pop(key) for key in ("darshan",) if key in more}
     loads = [f"module load {module}" for module in modules or []]
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]

@@ -17,9 +17,8 @@ from site_configs import common
 
 PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
 
-# IBM's MPI-IO, not ROMIO: its own names. The document's choice, largeblock for writing and sparse for
-# reading (a run here gives both to both, for one set of hints goes with a run); nothing for HDF5,
-# which crashed with them.
+# IBM's MPI-IO, not ROMIO: its own names. The document's choice, largeblock for writing and sparse
+# for reading (here both for both: a run has one set of hints); nothing for HDF5, which crashed.
 HINTS = {
     "without": ["hdf5"],
     "hints": {"IBM_largeblock_io": "true", "IBM_sparse_access": "true"},

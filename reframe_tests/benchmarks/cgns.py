@@ -4,6 +4,7 @@ collective metadata changes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from reframe_tests.framework import labels
+from reframe_tests.framework import labels, scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls
@@ -28,7 +29,7 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(scales.Scale):
     """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number."""
 
     edge: tuple[int, int, int]
@@ -66,7 +67,7 @@ BLOCKS = {
 
 
 @dataclass(frozen=True)
-class Mesh:
+class Mesh(scales.Scale):
     elements: int
     per_process: bool = False
     processes: int | None = None
@@ -78,16 +79,17 @@ MESHES = {
     "laptop": Mesh(200_000),
     "node": Mesh(65_536, per_process=True),
     # "~33.5 million elements with ~201 million nodes": 13.5 GiB.
-    "paper": Mesh(33_554_432),
-    # The benchmark's own header, Cetus: 3.375 TiB and 431 GiB.
-    "paper-cetus": Mesh(8_589_934_592, processes=4096),
-    "paper-cetus-256": Mesh(1_073_741_824, processes=256),
+    "paper": Mesh(33_554_432, bandwidth=500),
+    # The benchmark's own header, Cetus: 3.375 TiB and 431 GiB; it frees arrays once written.
+    "paper-cetus": Mesh(8_589_934_592, processes=4096, bandwidth=2000, buffer="reused"),
+    "paper-cetus-256": Mesh(1_073_741_824, processes=256, bandwidth=500, buffer="reused"),
 }
 
 NODES_PER_ELEMENT = 6
 # Three coordinates, three fields and two arrays at each node, and an element's node numbers.
 VALUES_PER_ELEMENT = NODES_PER_ELEMENT * (3 + 3 + 2) + NODES_PER_ELEMENT
 BYTES_PER_VALUE = 8
+ARRAYS_OF_CALL = 3
 
 
 @rfm.simple_test
@@ -98,12 +100,12 @@ class CgnsStructured(IoBenchmark):
     descr = "CGNS, a structured zone for each process"
     pattern = "cgns-structured"
     call = parameter(ZONE_CALLS, type=str, loggable=True)
-    grids = ZONES
+    scales: Mapping[str, Grid] = ZONES
     scale = parameter(ZONES, type=str, loggable=True)
 
     @property
     def grid(self) -> Grid:
-        return self.grids[self.scale]
+        return self.scales[self.scale]
 
     def scale_processes(self) -> int | None:
         return self.grid.processes
@@ -123,7 +125,7 @@ class CgnsBlock(CgnsStructured):
     """One block split over the processes (2005: what was read)."""
 
     descr = "CGNS, one structured block"
-    grids = BLOCKS
+    scales = BLOCKS
     scale = parameter(BLOCKS, type=str, loggable=True)
 
     def pattern_options(self) -> list[str]:
@@ -143,6 +145,7 @@ class CgnsUnstructured(IoBenchmark):
     descr = "CGNS, an unstructured mesh"
     pattern = "cgns-unstructured"
     call = parameter(CALLS, type=str, loggable=True)
+    scales = MESHES
     scale = parameter(MESHES, type=str, loggable=True)
 
     def scale_processes(self) -> int | None:
@@ -158,6 +161,11 @@ class CgnsUnstructured(IoBenchmark):
 
     def payload_bytes(self) -> int:
         return self.elements() * VALUES_PER_ELEMENT * BYTES_PER_VALUE * self.dumps
+
+    def call_bytes(self) -> int:
+        """Three coordinates or three fields of a process's nodes."""
+        most = -(-self.elements() // self.clients)
+        return most * NODES_PER_ELEMENT * ARRAYS_OF_CALL * BYTES_PER_VALUE
 
     def is_quick(self) -> bool:
         return bool(self.call == "cgns:collective")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests whose name says what was asked of a library or file system: does the run stand under its name?
+"""Tests whose name stands for hints or stripes: were they in use, or is the run under a wrong name?
 
-A label's values are hints. None: left out, also where the site file has it; the label is that nobody
-set it. Pure functions on plain values: no ReFrame.
+A label is hints. None: left out, also where the site file has it; the name is that nobody set it.
+Pure functions on plain values: no ReFrame.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def contradiction(label: Label, user: Mapping[str, str]) -> str | None:
 
 
 def hints_in_use(used: Mapping[str, Any], label: Label) -> tuple[list[str], list[str]]:
-    """(what is otherwise in use, what the library does not report), of a document's `used.hints`."""
+    """(what is otherwise in use, what the library does not report), of `used.hints`."""
     wrong, silent = [], []
     for key, value in label.items():
         if value is None:

@@ -20,6 +20,8 @@ class Call:
     system's ceilings means nothing.
     `only_meshes`: only for patterns that are meshes.
     `processes`: the only number of processes that it runs with; None: any.
+    `copies`: a library on the way may hold a process's data a second time; `no` where nothing does,
+    `romio` where ROMIO does not.
     `inner`: for a method that stands in front of another: that one. `servers`: how many of the
     processes it keeps for itself, unless a test says otherwise.
     """
@@ -31,6 +33,7 @@ class Call:
     moves_data: bool = True
     only_meshes: bool = False
     processes: int | None = None
+    copies: str = "yes"
     inner: str | None = None
     servers: int = 0
 
@@ -54,6 +57,10 @@ class Call:
         """As ReFrame's `valid_prog_environs` takes it."""
         return [" ".join(f"+{feature}" for feature in ("mpi", *self.needs))]
 
+    def is_copied(self, features: Iterable[str]) -> bool:
+        """With a stack of these features."""
+        return self.copies == "yes" or (self.copies == "romio" and "romio" not in features)
+
     @property
     def verdict(self) -> str:
         """What the result document must say of the bytes read back."""
@@ -66,19 +73,19 @@ CALLS = (
     Call("posix-shared", None, quick=True),
     Call("master", None, quick=True),
     Call("mpiio", "collective", needs=("mpiio",), quick=True),
-    Call("mpiio", "independent", needs=("mpiio",), quick=True),
+    Call("mpiio", "independent", needs=("mpiio",), quick=True, copies="romio"),
     Call("mpiio", "nonblocking", needs=("mpiio",)),
     Call("mpiio", "ordered", needs=("mpiio",)),
     Call("hdf5", "collective", needs=("hdf5",), quick=True),
     # Where metadata is much of a file; `collective` is enough for the others.
     Call("hdf5", "collective-metadata", needs=("hdf5",), only_meshes=True),
-    Call("hdf5", "independent", needs=("hdf5",), quick=True),
+    Call("hdf5", "independent", needs=("hdf5",), quick=True, copies="romio"),
     Call("pnetcdf", "collective", needs=("pnetcdf",), quick=True),
     Call("pnetcdf", "independent", needs=("pnetcdf",)),
     Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
     Call("cgns", "collective", needs=("hdf5", "cgns"), only_meshes=True),
     Call("cgns", "collective-metadata", needs=("hdf5", "cgns"), only_meshes=True),
-    Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True),
+    Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True, copies="romio"),
     Call("cgns", "multi", needs=("hdf5", "cgns", "cgns-multi"), only_meshes=True),
     Call("cgns", "serial", needs=("hdf5", "cgns"), only_meshes=True, processes=1),
     Call("ioserver", None, inner="posix", servers=1),
