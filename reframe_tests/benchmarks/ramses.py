@@ -142,10 +142,10 @@ class RamsesBenchmark(IoBenchmark):
         return of(self.contents, self.cells(), self.clients) * self.dumps
 
     def call_bytes(self) -> int:
-        """A component of the finest level, or of all levels: 8 bytes a grid."""
-        levels = range(self.cells().bit_length() - 1)
-        of_level = [grids_of_level(level, self.clients) for level in levels]
-        return BYTES_OF_COMPONENT * (sum(of_level) if self.merges_levels() else of_level[-1])
+        """A component of the finest level: 8 bytes a grid."""
+        if self.merges_levels():
+            return super().call_bytes()
+        return BYTES_OF_COMPONENT * grids_of_level(self.cells().bit_length() - 2, self.clients)
 
     def merges_levels(self) -> bool:
         """All levels of a component in one call."""
