@@ -16,6 +16,12 @@ ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environmen
 SPACK_STATE = ROOT / ".local" / "spack"
 
 
+def builds() -> Path:
+    """Where kernels are built: in the checkout, or with one's own results in somebody else's."""
+    place = next(path for path in (BUILDS, *BUILDS.parents) if path.exists())
+    return BUILDS if os.access(place, os.W_OK | os.X_OK) else output() / "build"
+
+
 def is_checkout() -> bool:
     """Does this package stand in a checkout, and not among installed ones?"""
     return (ROOT / "reframe_tests").is_dir() and KERNELS.is_dir()

@@ -36,6 +36,7 @@ batch = {
                 # numbers are through it.
                 prefix="ufs:",
                 note="the PAIO document: 298 MB/s by one process",
+                expected_bandwidth=298,
             ),
         },
     },

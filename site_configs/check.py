@@ -2,13 +2,22 @@
 """What ReFrame's own schema lets pass in a site file: each problem names the key and what is right.
 
 Used by `common.checked`; a typo in `extras` would else be ignored, and the wrong thing measured.
+Types and forms stand in site.schema.json, whose `right` ends the sentence "... is not ..."; what
+depends on several keys stands here.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from iogauge.paths import KERNELS
 from iogauge.spelling import unknown
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
 from reframe_tests.machine.striping import ANSWERS, in_bytes
@@ -20,20 +29,90 @@ STOCK_LAUNCHERS = (
     *("alps", "ibrun", "lrun", "lrun-gpu", "upcrun", "upcxx-run", "clush", "pdsh", "ssh"),
 )
 NEEDED = ("name", "scheduler", "launcher", "environs")
-EXTRAS = ("nodes", "memory", "per_node", "blocks", "job_type", "filesystems")
-ENTRY = (
-    *("path", "type", "note", "create", "mounted_as", "prefix", "hints", "striping"),
-    "published_peak",
-)
-WHOLE_NUMBERS = ("nodes", "memory")
+SCHEMA = json.loads((Path(__file__).parent / "site.schema.json").read_text())
+# What ReFrame calls no modules system.
+NO_MODULES = ("", "nomod")
+PATTERNS = KERNELS / "patterns" / "patterns.def"
 
 
-def problems(site: dict[str, Any]) -> Iterator[str]:
-    """All of a site's, each beginning with its key."""
-    stacks = {environ["name"] for environ in site["environments"]}
+def problems(site: Any) -> Iterator[str]:
+    """All of a site's, each beginning with its key. Where a type is wrong, only those are told."""
+    wrong = list(dict.fromkeys(of_types(site)))
+    yield from wrong or of_meaning(site)
+
+
+# ---------------------------------------------------------------- types and forms
+
+
+def of_types(site: Any, schema: Any = SCHEMA) -> Iterator[str]:
+    """Against the schema, or a part of it."""
+    for error in Draft202012Validator(schema).iter_errors(site):
+        yield from said(site, error)
+
+
+def said(site: Any, error: ValidationError) -> Iterator[str]:
+    at = place(site, list(error.absolute_path))
+    schema: Any = error.schema
+    found: Any = error.instance
+    if error.validator == "required":
+        there = ", ".join(map(str, found))
+        lacking = [key for key in schema["required"] if key not in found]
+        yield from (f"{dotted(at, key)}: missing; there are {there}" for key in lacking)
+    elif error.validator == "additionalProperties":
+        known = schema.get("properties", {})
+        for key in set(found) - set(known):
+            yield f"{at}: {unknown(str(key), known)}"
+    else:
+        yield f"{at}: {found!r} is not {schema.get('right', error.message)}"
+
+
+def dotted(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
+
+
+def place(site: Any, path: list[str | int]) -> str:
+    """As one writes it: `edison:batch.extras.nodes`, `environ cray.env_vars.0`."""
+
+    def name_of(length: int) -> str:
+        value = site
+        for key in path[:length]:
+            value = value[key]
+        name = value.get("name") if isinstance(value, dict) else None
+        return str(name) if isinstance(name, str) else f"number {path[length - 1]}"
+
+    if path[:1] == ["systems"] and path[2:3] == ["partitions"] and len(path) > 3:
+        return ".".join([f"{name_of(2)}:{name_of(4)}", *map(str, path[4:])])
+    if path[:1] in (["systems"], ["environments"]) and len(path) > 1:
+        kind = "environ " if path[0] == "environments" else ""
+        return ".".join([f"{kind}{name_of(2)}", *map(str, path[2:])])
+    return ".".join(map(str, path)) or "site_configuration"
+
+
+# ---------------------------------------------------------------- what depends on several keys
+
+
+def of_meaning(site: dict[str, Any]) -> Iterator[str]:
+    environs = {environ["name"]: environ for environ in site["environments"]}
     for system in site["systems"]:
         for part in system["partitions"]:
-            yield from of_partition(system["name"], part, stacks)
+            yield from of_partition(system["name"], part, set(environs))
+        yield from of_modules(system, environs)
+
+
+def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str]:
+    """ReFrame drops them without a word where it has been told of no modules system."""
+    if system.get("modules_system", "") not in NO_MODULES:
+        return
+    right = (
+        f"system {system['name']} has no modules_system, so they would not be loaded; right is "
+        "modules_system ('lmod', 'tmod4', ...), or modules= of common.stack()"
+    )
+    for part in system["partitions"]:
+        if part.get("modules"):
+            yield f"{system['name']}:{part['name']}.modules: {right}"
+        for name in part.get("environs", []):
+            if environs.get(name, {}).get("modules"):
+                yield f"environ {name}.modules: {right}"
 
 
 def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterator[str]:
@@ -51,44 +130,28 @@ def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterato
             yield f"{at}.environs: {unknown(name, stacks)}"
     if "extras" not in part:
         yield f"{at}.extras: missing; there are {', '.join(part)}"
-    yield from of_extras(f"{at}.extras", part.get("extras", {}))
+    extras = part.get("extras", {})
+    if part["scheduler"].startswith("loadleveler") and "job_type" not in extras:
+        yield f"{at}.extras.job_type: missing; right is 'parallel' or 'bluegene'"
+    yield from of_extras(f"{at}.extras", extras)
 
 
 def of_extras(at: str, extras: dict[str, Any]) -> Iterator[str]:
-    for key in extras:
-        if key not in EXTRAS:
-            yield f"{at}: {unknown(key, EXTRAS)}"
-    for key in WHOLE_NUMBERS:
-        value = extras.get(key, 0)
-        if not isinstance(value, int) or value < 0:
-            yield f"{at}.{key}: {value!r} is not a whole number"
     if not extras.get("filesystems"):
         yield f"{at}.filesystems: there is none, so no test can run"
     for name, entry in extras.get("filesystems", {}).items():
         yield from of_entry(f"{at}.filesystems.{name}", entry)
 
 
-def of_peak(at: str, peak: Any) -> Iterator[str]:
-    """A number that nobody can look up is none."""
-    right = "right is {'value': MB/s, 'source': where it was published}"
-    if peak is None:
-        return
-    keys = isinstance(peak, dict) and set(peak) == {"value", "source"}
-    if not (keys and isinstance(peak["value"], int) and peak["value"] > 0 and peak["source"]):
-        yield f"{at}: {peak!r}; {right}"
-
-
 def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
-    for key in entry:
-        if key not in ENTRY:
-            yield f"{at}: {unknown(key, ENTRY)}"
-    for key, value in entry.get("hints", {}).items():
-        if not isinstance(value, str):
-            yield f"{at}.hints.{key}: {value!r} is not a string"
-    yield from of_peak(f"{at}.published_peak", entry.get("published_peak"))
     prefix = entry.get("prefix", "")
     if prefix and not prefix.endswith(":"):
         yield f"{at}.prefix: {prefix!r} does not end with a colon"
+    known = patterns()
+    for number, rule in enumerate(entry.get("hints_where", [])):
+        for name in rule.get("patterns", []):
+            if known and name not in known:
+                yield f"{at}.hints_where.{number}.patterns: {unknown(name, known)}"
     striping = entry.get("striping") or {"kind": "gpfs"}
     kind = striping.get("kind", "")
     if kind not in ANSWERS:
@@ -100,3 +163,12 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
         in_bytes(striping.get("size", 0))
     except ValueError as error:
         yield f"{at}.striping.size: {error}"
+
+
+def patterns() -> list[str]:
+    """As iokernel has them; none where its sources are not here."""
+    try:
+        text = PATTERNS.read_text()
+    except OSError:
+        return []
+    return [name.replace("_", "-") for name in re.findall(r"^IO_PATTERN\((\w+)", text, re.M)]

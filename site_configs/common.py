@@ -29,8 +29,11 @@ import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated bac
 from iogauge import paths
 from iogauge.mounts import mount_of
 from iogauge.paths import ROOT
+from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
 from site_configs import check
+
+settings.refuse_unknown()
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = paths.output()
@@ -71,9 +74,23 @@ def general(**more: Any) -> list[dict[str, Any]]:
 BATCH: dict[str, Any] = {"poll_rate_max": 10, "poll_rate_min": 0.1, "poll_rate_decay": 0.2}
 
 
+def make_writable(folder: Path) -> None:
+    """`ConfigError` says what to do where somebody else's checkout, say, cannot be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        problem = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
+    except OSError as error:
+        problem = str(error.strerror)
+    if problem:
+        raise ConfigError(
+            f"results cannot be written to {folder} ({problem}): "
+            "right is IOGAUGE_OUTPUT, a folder of your own"
+        )
+
+
 def logging() -> list[dict[str, Any]]:
     """The `logging` section: terminal, one log file, and one line per performance variable."""
-    OUTPUT.mkdir(parents=True, exist_ok=True)  # ReFrame opens its log file there, first of all
+    make_writable(OUTPUT)  # ReFrame opens its log file there, first of all
     columns = "|".join(f"%(check_{column})s" for column in PERFLOG_COLUMNS)
     values = "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s"
     return [
@@ -129,8 +146,9 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
     `kind`: the type to show where the path is not on the machine that ReFrame runs on; a result's
     own type is always what /proc/mounts of the compute node says.
     `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
-    MPI, such as `ufs:`), `hints` (object), `striping` (`kind` of templates/stripe/, `count`,
-    `size`), `published_peak` (`value` in MB/s of 10^6 bytes, `source`), `mounted_as`.
+    MPI, such as `ufs:`), `hints` (object), `hints_where` (list of rules), `striping` (`kind` of
+    templates/stripe/, `count`, `size`), `expected_bandwidth` (MB/s of 10^6 bytes),
+    `published_peak` (`value` in MB/s, `source`), `mounted_as`.
     """
     path = Path(path).absolute()
     found = mount_of(path)["type"] if path.exists() or not kind else kind
@@ -166,7 +184,7 @@ def stack(
     script, and not by ReFrame, which would want the machine's module system even to look at the
     site file elsewhere. `more`: keys of
     an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
-    runs on compute nodes only), `darshan`.
+    runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,
@@ -174,8 +192,10 @@ def stack(
         "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
         "cross": more.pop("cross", False),
     }
+    if cgns := setting("CGNS", ""):
+        extras["cmake"] = {**extras["cmake"], "cgns": [f"-DIOKERNEL_CGNS_ROOT={cgns}"]}
     extras |= {key: more.pop(key) for key in ("darshan",) if key in more}
-    loads = [f"module load {module}" for module in modules or []]
+    loads = [f"module load {shlex.quote(module)}" for module in modules or []]
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
     return {
         "name": name, "cc": compiler, "cxx": "", "ftn": "",

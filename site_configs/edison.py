@@ -8,6 +8,7 @@ machine; that it was this one is unverified.
   jobs: overview".
 - /scratch1, Lustre, 36 GB/s: www.nersc.gov, Edison, "File storage and I/O" of 2013. The machine had
   664 nodes then; the same page for the whole machine was not found.
+- IOGAUGE_CGNS: the prefix of a parallel CGNS, which is no module there.
 - Unverified: what a job may have of the 64 GB (3 GB are left to the system here), the names of
   modules and of the login nodes.
 """
@@ -51,7 +52,7 @@ site_configuration = common.site(
             "cray",
             "cc",
             "libmpich.so.12",
-            ["romio", "hdf5", "pnetcdf", "peak"],
+            ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
             modules=["cray-hdf5-parallel", "cray-parallel-netcdf"],
             env_vars=[["CRAYPE_LINK_TYPE", "dynamic"]],  # so that ldd can show the MPI
         )

@@ -80,7 +80,7 @@ site_configuration = common.site(
             "xl",
             "mpixlc_r",
             "",
-            ["romio", "hdf5", "pnetcdf", "peak"],
+            ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
             # Cobalt has booted the block; runjob must be told which.
             launcher=["--block $COBALT_PARTNAME"],
             cross=True,

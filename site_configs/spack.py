@@ -51,18 +51,20 @@ host = {
     "environs": [entry["name"] for entry in ENVIRONS],
 }
 
-site_configuration = {
-    "systems": [
-        {
-            "name": "spack",
-            "descr": "this machine, with Spack's stacks",
-            "hostnames": [".*"],
-            "max_local_jobs": 1,
-            **common.folders(),
-            "partitions": [host],
-        }
-    ],
-    "environments": ENVIRONS,
-    "general": common.general(),
-    "logging": common.logging(),
-}
+site_configuration = common.checked(
+    {
+        "systems": [
+            {
+                "name": "spack",
+                "descr": "this machine, with Spack's stacks",
+                "hostnames": [".*"],
+                "max_local_jobs": 1,
+                **common.folders(),
+                "partitions": [host],
+            }
+        ],
+        "environments": ENVIRONS,
+        "general": common.general(),
+        "logging": common.logging(),
+    }
+)

@@ -4,13 +4,17 @@ collective metadata changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import parameter
 
+from reframe_tests.framework import labels, scales
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls
 
 COORDINATES = 3
@@ -25,7 +29,7 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(scales.Scale):
     """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number."""
 
     edge: tuple[int, int, int]
@@ -63,7 +67,7 @@ BLOCKS = {
 
 
 @dataclass(frozen=True)
-class Mesh:
+class Mesh(scales.Scale):
     elements: int
     per_process: bool = False
     processes: int | None = None
@@ -75,16 +79,17 @@ MESHES = {
     "laptop": Mesh(200_000),
     "node": Mesh(65_536, per_process=True),
     # "~33.5 million elements with ~201 million nodes": 13.5 GiB.
-    "paper": Mesh(33_554_432),
-    # The benchmark's own header, Cetus: 3.375 TiB and 431 GiB.
-    "paper-cetus": Mesh(8_589_934_592, processes=4096),
-    "paper-cetus-256": Mesh(1_073_741_824, processes=256),
+    "paper": Mesh(33_554_432, bandwidth=500),
+    # The benchmark's own header, Cetus: 3.375 TiB and 431 GiB; it frees arrays once written.
+    "paper-cetus": Mesh(8_589_934_592, processes=4096, bandwidth=2000, buffer="reused"),
+    "paper-cetus-256": Mesh(1_073_741_824, processes=256, bandwidth=500, buffer="reused"),
 }
 
 NODES_PER_ELEMENT = 6
 # Three coordinates, three fields and two arrays at each node, and an element's node numbers.
 VALUES_PER_ELEMENT = NODES_PER_ELEMENT * (3 + 3 + 2) + NODES_PER_ELEMENT
 BYTES_PER_VALUE = 8
+ARRAYS_OF_CALL = 3
 
 
 @rfm.simple_test
@@ -95,12 +100,12 @@ class CgnsStructured(IoBenchmark):
     descr = "CGNS, a structured zone for each process"
     pattern = "cgns-structured"
     call = parameter(ZONE_CALLS, type=str, loggable=True)
-    grids = ZONES
+    scales: Mapping[str, Grid] = ZONES
     scale = parameter(ZONES, type=str, loggable=True)
 
     @property
     def grid(self) -> Grid:
-        return self.grids[self.scale]
+        return self.scales[self.scale]
 
     def scale_processes(self) -> int | None:
         return self.grid.processes
@@ -120,7 +125,7 @@ class CgnsBlock(CgnsStructured):
     """One block split over the processes (2005: what was read)."""
 
     descr = "CGNS, one structured block"
-    grids = BLOCKS
+    scales = BLOCKS
     scale = parameter(BLOCKS, type=str, loggable=True)
 
     def pattern_options(self) -> list[str]:
@@ -140,6 +145,7 @@ class CgnsUnstructured(IoBenchmark):
     descr = "CGNS, an unstructured mesh"
     pattern = "cgns-unstructured"
     call = parameter(CALLS, type=str, loggable=True)
+    scales = MESHES
     scale = parameter(MESHES, type=str, loggable=True)
 
     def scale_processes(self) -> int | None:
@@ -156,21 +162,32 @@ class CgnsUnstructured(IoBenchmark):
     def payload_bytes(self) -> int:
         return self.elements() * VALUES_PER_ELEMENT * BYTES_PER_VALUE * self.dumps
 
+    def call_bytes(self) -> int:
+        """Three coordinates or three fields of a process's nodes."""
+        most = -(-self.elements() // self.clients)
+        return most * NODES_PER_ELEMENT * ARRAYS_OF_CALL * BYTES_PER_VALUE
+
     def is_quick(self) -> bool:
         return bool(self.call == "cgns:collective")
 
 
+HINT = "hdf5_coll_metadata"
+
+
 @dataclass(frozen=True)
 class Metadata:
+    """`hint`: the value given; `in_use`: what the library must say it uses, where that is known."""
+
     mode: str
-    hints: dict[str, str] = field(default_factory=dict)
+    hint: str | None = None
+    in_use: str | None = None
 
 
 # What is asked of HDF5 for its metadata; `library`: nothing, so what the method's library sets.
 COLLECTIVE_METADATA = {
     "library": Metadata("collective"),
-    "on": Metadata("collective-metadata"),
-    "off": Metadata("collective", {"hdf5_coll_metadata": "false"}),
+    "on": Metadata("collective-metadata", in_use="true"),
+    "off": Metadata("collective", hint="false", in_use="false"),
 }
 
 
@@ -193,5 +210,12 @@ class CgnsMetadata(CgnsStructured):
     def scale_processes(self) -> int | None:
         return int(self.processes)
 
-    def all_hints(self) -> dict[str, str]:
-        return {**COLLECTIVE_METADATA[self.metadata].hints, **super().all_hints()}
+    has_label = True
+
+    def label_hints(self) -> Label:
+        return {HINT: COLLECTIVE_METADATA[self.metadata].hint}
+
+    def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """A mode asks for it without a hint."""
+        wanted = COLLECTIVE_METADATA[self.metadata].in_use
+        return labels.hints_in_use(used["hints"], {HINT: wanted})

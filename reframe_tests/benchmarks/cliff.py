@@ -15,6 +15,7 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import MIB
+from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
 from reframe_tests.framework.verdict import Wrong, check, exit_status, load
@@ -23,7 +24,7 @@ from reframe_tests.machine.memory import memory
 
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(scales.Scale):
     """`memory`: bytes, of a control group; 0: the node's own. `smallest`: the smallest size, which
     is the piece that all others are written in, as a fraction of it."""
 
@@ -45,6 +46,7 @@ class CacheCliff(IoBenchmark):
     descr = "cache cliff"
     pattern = "ior"
     call = parameter(["posix"], type=str, loggable=True)
+    scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
     num_tasks = 1
     fsync = False
@@ -79,6 +81,9 @@ class CacheCliff(IoBenchmark):
     def payload_bytes(self) -> int:
         """Of the largest run."""
         return self.array * self.sizes()[-1]
+
+    def bytes_of_a_repeat(self) -> int:
+        return self.array * sum(self.sizes())
 
     def memory_shortage(self) -> str | None:
         return None  # what a process holds is one array

@@ -16,6 +16,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
 from iogauge.mounts import mount_of
+from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.ior_document import Asked, convert_files
@@ -26,14 +27,22 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(scales.Scale):
     """`block`: bytes that a process has in one piece in a segment; `transfer`: bytes per call;
-    `segments`: how often that repeats in the file; `processes`: where defined for a number."""
+    `segments`: how often that repeats in the file; `processes`: where defined for a number;
+    `total`: in place of `block`, the bytes of all processes, however many these are."""
 
-    block: int
     transfer: int
+    block: int = 0
     segments: int = 1
     processes: int | None = None
+    total: int = 0
+
+    def block_of(self, processes: int) -> int:
+        """Whole transfers, at least one: of a total that does not divide, the rest is left out."""
+        if not self.total:
+            return self.block
+        return max(self.total // (processes * self.transfer), 1) * self.transfer
 
 
 SCALES = {
@@ -41,8 +50,11 @@ SCALES = {
     # 32 MiB per process: 64 to 128 MiB in all on 2 to 4 processes.
     "laptop": Scale(block=8 * MIB, transfer=1 * MIB, segments=4),
     "node": Scale(block=64 * MIB, transfer=1 * MIB, segments=2),
-    # IDRIS 2011: 256 GiB in all, transfers of 2 MiB, from 256 processes on.
-    "paper": Scale(block=1 * GIB, transfer=2 * MIB, processes=256),
+    # IDRIS 2011: 256 GiB in all, transfers of 2 MiB, 256 to 32768 processes (32 to 1024 on Power6).
+    # IOR has one transfer in memory.
+    "paper": Scale(
+        total=256 * GIB, transfer=2 * MIB, processes=256, bandwidth=500, buffer="reused"
+    ),
 }
 
 
@@ -98,6 +110,7 @@ class Ior(IoBenchmark):
     descr = "IOR"
     pattern = "ior"
     call = parameter(calls.names(), type=str, loggable=True)
+    scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
     ior_program = variable(str, value="", loggable=True)
     keep_files = [*IoBenchmark.keep_files, "ior.json"]
@@ -107,11 +120,19 @@ class Ior(IoBenchmark):
 
     def pattern_options(self) -> list[str]:
         scale = SCALES[self.scale]
-        return [f"-b {scale.block}", f"-t {scale.transfer}", f"-s {scale.segments}", "-C"]
+        block = scale.block_of(self.clients)
+        return [f"-b {block}", f"-t {scale.transfer}", f"-s {scale.segments}", "-C"]
 
     def payload_bytes(self) -> int:
         scale = SCALES[self.scale]
-        return scale.block * scale.segments * self.clients * self.dumps
+        return scale.block_of(self.clients) * scale.segments * self.clients * self.dumps
+
+    def call_bytes(self) -> int:
+        return SCALES[self.scale].transfer
+
+    def reuses_buffer(self) -> bool:
+        """The real ior always does."""
+        return bool(self.ior_program) or super().reuses_buffer()
 
     # ---------------------------------------------------------------- the real ior
 

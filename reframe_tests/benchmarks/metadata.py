@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.benchmarks.peak import cores_of
+from reframe_tests.framework import scales
+from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
 
 # Of each file's payload: three int64 that name it.
 BYTES_PER_FILE = 24
@@ -19,10 +21,13 @@ SERIES = [10**n for n in range(6)]
 QUICK = ("posix", "1000")
 
 
+# What a time limit has for making, looking up, reading and removing a file, one after the other.
+SECONDS_PER_FILE = 0.02
+
+
 @dataclass(frozen=True)
-class Scale:
-    """`most`: the longest series, in files of all processes. `processes`: where it is defined for a
-    number."""
+class Scale(scales.Scale):
+    """`most`: the longest series, in files of all processes. `processes`: so many at most."""
 
     most: int
     processes: int | None = None
@@ -32,26 +37,59 @@ SCALES = {
     "smoke": Scale(10),
     "laptop": Scale(10_000),
     "node": Scale(100_000),
-    # Babel: 2048 processes are the count of the document's other tables.
+    # Babel: 2048 processes are the count of the document's other tables; 2000 divide its files.
     "paper": Scale(100_000, processes=2048),
 }
 
 
-@rfm.simple_test
-class Metadata(IoBenchmark):
-    """`files`: of all processes together; each handles an equal share of them, at least one.
-    `-S Metadata.unique_dir=yes`: a directory for each process, not one for all."""
+# The 2011 curve of one file for each process: as many processes as files, up to 32768, the most
+# cores that the document has numbers for.
+CREATORS = [*(4**n for n in range(8)), 32768]
+SMOKE_CREATORS = 4
 
-    descr = "many small files"
+
+def dividing(files: int, most: int) -> int:
+    """The largest number of processes, not above `most`, over which the files divide."""
+    return next(n for n in range(min(files, most), 0, -1) if files % n == 0)
+
+
+class SmallFiles(IoBenchmark):
+    """What both have in common. `-S Metadata.unique_dir=yes`: a directory for each process."""
+
     pattern = "metadata"
     # The file system's own cost, and one library's. With posix-shared and master the calls would be
     # those of posix, and a library's modes are all the same to a file that one process opens.
     call = parameter(["posix", "hdf5:independent"], type=str, loggable=True)
-    scale = parameter(SCALES, type=str, loggable=True)
-    files = parameter(map(str, SERIES), type=str, loggable=True)
+    scales = SCALES
     unique_dir = variable(bool, value=False, loggable=True)
     fsync = False
     ceilings = False  # of bandwidth, and there is next to none
+
+    def files_per_process(self) -> int:
+        raise NotImplementedError
+
+    def records_to_trace(self) -> int:
+        """Each file, and as many again for its data set or what a library puts beside."""
+        return max(int(self.trace_records), 2 * self.files_per_process() * self.dumps)
+
+    def more_seconds(self) -> float:
+        return SECONDS_PER_FILE * self.files_per_process() * self.num_tasks * self.dumps
+
+    def pattern_options(self) -> list[str]:
+        unique = ["--unique-dir"] if self.unique_dir else []
+        return [f"--files {self.files_per_process()}", *unique]
+
+    def payload_bytes(self) -> int:
+        return BYTES_PER_FILE * self.files_per_process() * self.num_tasks * self.dumps
+
+
+@rfm.simple_test
+class Metadata(SmallFiles):
+    """`files`: of all processes together, each of which handles an equal share of them."""
+
+    descr = "many small files"
+    scale = parameter(SCALES, type=str, loggable=True)
+    files = parameter(map(str, SERIES), type=str, loggable=True)
 
     @run_after("init")
     def leave_out_what_the_scale_has_not(self) -> None:
@@ -62,18 +100,45 @@ class Metadata(IoBenchmark):
         return (self.call, self.files) == QUICK
 
     def scale_processes(self) -> int | None:
-        return SCALES[self.scale].processes
+        """Unless the user says how many."""
+        usual = min(MAX_DEFAULT_PROCESSES, cores_of(self.current_partition))
+        return dividing(int(self.files), SCALES[self.scale].processes or usual)
+
+    def shortage(self) -> str | None:
+        if int(self.files) % self.num_tasks:
+            right = dividing(int(self.files), self.num_tasks)
+            return (
+                f"{self.files} files do not divide over {self.num_tasks} processes; "
+                f"right is -S {type(self).__name__}.num_tasks={right}"
+            )
+        return super().shortage()
 
     def files_per_process(self) -> int:
-        return max(1, int(self.files) // self.num_tasks)
+        return int(self.files) // self.num_tasks
 
-    def records_to_trace(self) -> int:
-        """Each file, and as many again for its data set or what a library puts beside."""
-        return max(int(self.trace_records), 2 * self.files_per_process() * self.dumps)
 
-    def pattern_options(self) -> list[str]:
-        unique = ["--unique-dir"] if self.unique_dir else []
-        return [f"--files {self.files_per_process()}", *unique]
+@rfm.simple_test
+class FilePerProcess(SmallFiles):
+    """Each process makes one file (IDRIS 2011: the slowest one's time, against the number of files,
+    which is that of processes)."""
 
-    def payload_bytes(self) -> int:
-        return BYTES_PER_FILE * self.files_per_process() * self.num_tasks * self.dumps
+    descr = "one file for each process"
+    call = parameter(["posix"], type=str, loggable=True)
+    scale = parameter(["smoke", "paper"], type=str, loggable=True)
+    processes = parameter(CREATORS, type=int, loggable=True)
+
+    @run_after("init")
+    def leave_out_what_the_scale_has_not(self) -> None:
+        if self.scale == "smoke" and self.processes > SMOKE_CREATORS:
+            self.valid_systems = []
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def files_per_process(self) -> int:
+        return 1
+
+    def shortage(self) -> str | None:
+        if self.num_tasks != self.processes:
+            return f"{self.processes} processes are the test's name, not {self.num_tasks}"
+        return super().shortage()

@@ -36,6 +36,7 @@ class Peak(IoBenchmark):
     descr = "ceilings of a file system"
     pattern = "ior"
     call = parameter(["posix", "posix-shared"], type=str, loggable=True)
+    scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
     processes = parameter(
         powers_of_two(max(cores_of(partition) for partition in rt.runtime().system.partitions)),

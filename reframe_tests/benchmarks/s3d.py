@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import reframe as rfm
 from reframe.core.builtins import parameter
 
+from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls
@@ -18,7 +19,7 @@ BYTES_PER_VALUE = 8
 
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(scales.Scale):
     """`grid`: points of the whole grid in x, y, z, or of each process with `per_process`.
     `processes`: the process grid in x, y, z, where the scale is defined for one."""
 
@@ -35,8 +36,18 @@ SCALES = {
     "laptop": Scale((80, 80, 80)),
     # 15 MiB per process and dump, the load that the S3D-IO document gives each process.
     "node": Scale((50, 50, 50), per_process=True),
-    # The S3D-IO document's published run: 305.18 GiB.
-    "paper": Scale((800, 800, 800), processes=(16, 16, 16), steps=5),
+    # The S3D-IO document's published run: 305.18 GiB, at 17 GiB/s.
+    "paper": Scale((800, 800, 800), processes=(16, 16, 16), steps=5, bandwidth=1000),
+}
+
+
+# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90, versions 1.1 to
+# 1.2.1), for its two methods; its `nc_...` and `cb_nodes` are commented out there.
+UPSTREAM_CALLS = ("pnetcdf:collective", "pnetcdf:nonblocking")
+UPSTREAM_HINTS = {
+    "romio_ds_write": "disable",
+    "romio_ds_read": "disable",
+    "romio_no_indep_rw": "true",
 }
 
 
@@ -47,6 +58,7 @@ class S3d(IoBenchmark):
     descr = "S3D checkpoint"
     pattern = "s3d"
     call = parameter(calls.names(), type=str, loggable=True)
+    scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
 
     def scale_processes(self) -> int | None:
@@ -55,6 +67,11 @@ class S3d(IoBenchmark):
 
     def scale_steps(self) -> int:
         return SCALES[self.scale].steps
+
+    def own_hints(self) -> dict[str, str]:
+        """Another MPI-IO than ROMIO does not know them."""
+        has_romio = "romio" in self.current_environ.features
+        return UPSTREAM_HINTS if has_romio and self.call in UPSTREAM_CALLS else {}
 
     def process_grid(self) -> tuple[int, int, int]:
         """The scale's own, unless another number of processes was asked for."""

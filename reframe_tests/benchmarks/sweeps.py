@@ -4,12 +4,15 @@ striping where a file system lets a run choose it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import reframe as rfm
 import reframe.core.runtime as rt
 from reframe.core.builtins import parameter, run_after
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.benchmarks.s3d import S3d
+from reframe_tests.framework import labels
 from reframe_tests.machine import calls, filesystems
 
 # One call of each library: a sweep of all of them would be thousands of jobs.
@@ -87,6 +90,11 @@ class StripeSweep(S3d):
     scale = parameter(["node"], type=str, loggable=True)
     count = parameter([1, 4, 16, 64, -1], type=int, loggable=True)
     size = parameter(["1M", "4M", "16M"], type=str, loggable=True)
+
+    has_label = True
+
+    def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
+        return labels.stripes_in_use(used.get("striping"), self.count, self.size)
 
     @run_after("init")
     def set_stripes(self) -> None:

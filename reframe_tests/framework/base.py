@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from reframe.core.builtins import (
 from reframe.core.exceptions import SanityError
 
 from analysis.judge import references
-from iogauge.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.hinted import Hinted
+from reframe_tests.framework.scales import Scale
 from reframe_tests.framework.trace import KEPT, Traced
 from reframe_tests.framework.verdict import Expected, Wrong, check_run, load
 from reframe_tests.jobs import launchers
@@ -40,7 +42,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -48,7 +50,8 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     - `pattern`: its name, as `iokernel` takes it;
     - `call`: a parameter over names in `reframe_tests.machine.calls`, by default
       `parameter(calls.names(without=[...]))`;
-    - `scale`: a parameter over the keys of a table of its own with the entry `QUICK_SCALE`;
+    - `scales`, a table of its own (`framework/scales.py`) with the entry `QUICK_SCALE`, and
+      `scale`, a parameter over its keys;
     - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
     - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed
       from its own parameters and never from what the program says.
@@ -59,6 +62,9 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
       without those that a method keeps for itself: the data is that of `clients` processes;
     - `servers()`: how many a method keeps;
     - `scale_steps()`: the number of dumps of its scale;
+    - `own_hints()`, `label_hints()` and others of framework/hinted.py;
+    - `call_bytes()`, `slower()`, `more_seconds()` and others of machine/room.py, for what memory
+      and time limits are reckoned with;
     - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
 
@@ -85,7 +91,6 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     drop_caches = variable(typ.Bool, value=True, loggable=True)
     # `whole` or `reused`; empty: as the pattern's own code has it.
     buffer = variable(str, value="", loggable=True)
-    hints = variable(str, value="", loggable=True)
     kernel_path = variable(str, value="", loggable=True)
 
     # Set while a test runs; logged.
@@ -98,13 +103,13 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    scales: Mapping[str, Scale] = {}
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
     # Tags that several patterns' tests share.
     family: tuple[str, ...] = ()
     sourcesdir = None
     keep_files = ["result.json", "exit_status", *KEPT]
-    time_limit = "10m"
 
     # ---------------------------------------------------------------- for children to define
 
@@ -150,6 +155,10 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     @property
     def the_call(self) -> Call:
         return BY_NAME[self.call]
+
+    @property
+    def the_scale(self) -> Scale:
+        return self.scales.get(self.scale, Scale())
 
     @property
     def file_system(self) -> dict[str, Any]:
@@ -202,6 +211,8 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
             self.num_tasks = wanted or self.nodes * shape.cores
             return
         self.num_tasks = where.processes
+        if not (local or per_node or self.nodes):
+            where = self.with_room(where, shape)
         self.where = where
         if self.clients < 1:
             self.unplaceable = (
@@ -211,11 +222,22 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
             self.num_tasks_per_node = where.per_node
             self.nodes = where.nodes
 
+    def with_room(self, where: placement.Placement, shape: placement.Shape) -> placement.Placement:
+        """On more nodes, where the memory of these is too small: nobody asked for just these."""
+        fits = self.memory_fits()
+        if self.clients < 1 or not 0 < fits < where.per_node:
+            return where
+        try:
+            return placement.place(where.processes, fits, 0, shape)
+        except placement.CannotPlace:
+            return where
+
     @run_after("setup", always_last=True)
     def skip_what_cannot_run(self) -> None:
         """Last of all: the reasons depend on what the hooks before have set."""
         reasons = (
             self.unplaceable,
+            self.hints_against_the_name(),
             stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
             stacks.too_many(self.current_environ, self.num_tasks),
             self.shortage(),
@@ -255,14 +277,6 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
             "--json result.json",
         ]
 
-    def all_hints(self) -> dict[str, str]:
-        """The site's for this file system, then the user's."""
-        return {**self.file_system.get("hints", {}), **parse_hints(self.hints)}
-
-    @property
-    def sorted_hints(self) -> Hints:
-        return sort_hints(self.all_hints())
-
     @property
     def file_prefix(self) -> str:
         """The file system's, for a stack with ROMIO: OMPIO takes it for a part of the name."""
@@ -284,7 +298,7 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
             f"--steps {self.dumps}",
             f"--repeat {self.repeats}",
             *(flag for flag, wanted in flags.items() if wanted),
-            *([f"--buffer {self.buffer}"] if self.buffer else []),
+            *([f"--buffer {self.chosen_buffer()}"] if self.chosen_buffer() else []),
         ]
 
     def programs(self) -> list[dict[str, Any]]:
@@ -342,10 +356,11 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_byte_is_right(self) -> bool:
         try:
-            check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+            document = check_run(Path(self.stagedir), self.expected(), self.job.stderr)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
         self.check_the_ledger()
+        self.check_the_label(document)
         return True
 
     @run_before("performance")

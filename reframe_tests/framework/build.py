@@ -17,7 +17,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from iogauge.libraries import libraries
-from iogauge.paths import BUILDS, KERNELS
+from iogauge.paths import KERNELS, builds
 from reframe_tests.jobs import carried
 from reframe_tests.machine import spack, stacks
 
@@ -130,7 +130,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     @property
     def build_folder(self) -> Path:
         partition = self.current_partition.fullname.replace(":", "-")
-        return BUILDS / f"{partition}-{self.current_environ.name}"
+        return builds() / f"{partition}-{self.current_environ.name}"
 
     @run_before("compile")
     def write_the_build(self) -> None:

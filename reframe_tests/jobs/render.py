@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 
 from iogauge.paths import TEMPLATES
+from reframe_tests.jobs import shell
 from reframe_tests.machine.striping import in_bytes
 
 
@@ -43,6 +44,7 @@ def _pbs_name(name: str) -> str:
 
 def _directive(option: str, prefix: str) -> str:
     """`prefix` before an option, but for one that is a directive of its own (`#DW ...`)."""
+    option = shell.checked_line(option)
     return option if option.startswith("#") else f"{prefix} {option}"
 
 
@@ -62,6 +64,9 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         "pbs_name": _pbs_name,
         "directive": _directive,
         "bytes": in_bytes,
+        "line": shell.one_line,
+        "name": shell.name,
+        "checked": shell.checked_line,
     }
     return env
 

@@ -26,6 +26,8 @@ class Call:
     system's ceilings means nothing.
     `only_meshes`: only for patterns that are meshes.
     `processes`: the only number of processes that it runs with; None: any.
+    `copies`: a library on the way may hold a process's data a second time; `no` where nothing does,
+    `romio` where ROMIO does not.
     `inner`: for a method that stands in front of another: that one. `servers`: how many of the
     processes it keeps for itself, unless a test says otherwise.
     """
@@ -37,6 +39,7 @@ class Call:
     moves_data: bool = True
     only_meshes: bool = False
     processes: int | None = None
+    copies: str = "yes"
     inner: str | None = None
     servers: int = 0
 
@@ -60,6 +63,10 @@ class Call:
         """As ReFrame's `valid_prog_environs` takes it."""
         return [" ".join(f"+{feature}" for feature in ("mpi", *self.needs))]
 
+    def is_copied(self, features: Iterable[str]) -> bool:
+        """With a stack of these features."""
+        return self.copies == "yes" or (self.copies == "romio" and "romio" not in features)
+
     @property
     def verdict(self) -> str:
         """What the result document must say of the bytes read back."""
@@ -76,6 +83,8 @@ STILL = frozenset(("null",))  # moves nothing
 MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
 # Features besides those of the libraries, of a method or a call.
 FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
+# Calls of which a process keeps a copy of its data, on stacks with this feature (Call.copies).
+COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
 # A method in front of another -> which ones the tests put behind it.
 BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
 
@@ -115,6 +124,7 @@ def _table() -> tuple[Call, ...]:
                     quick=name in QUICK,
                     moves_data=name not in STILL,
                     only_meshes=bool(MESHES & {method, name}),
+                    copies=COPIES.get(name, ""),
                     processes=1 if row and "IO_ONE_PROCESS" in row[2] else None,
                 )
             )

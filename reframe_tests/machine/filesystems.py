@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,19 @@ def names() -> list[str]:
 def partitions_with(name: str) -> list[str]:
     """Where a file system can be reached: full names, for `valid_systems`."""
     return [part.fullname for part in _partitions() if name in of(part)]
+
+
+def hints_for(entry: dict[str, Any], pattern: str, needs: Sequence[str]) -> dict[str, str]:
+    """The site's hints for runs of a pattern by a call with these needs (`Call.needs`): `hints` for
+    all, then those of each rule of `hints_where` that fits: `patterns`, of which one is the run's;
+    `with`, features that the call needs; `without`, features that it does not."""
+    found: dict[str, str] = dict(entry.get("hints", {}))
+    for rule in entry.get("hints_where", []):
+        fits = pattern in rule.get("patterns", [pattern])
+        fits = fits and set(rule.get("with", [])) <= set(needs)
+        if fits and not set(rule.get("without", [])) & set(needs):
+            found |= rule["hints"]
+    return found
 
 
 def published_peak(entry: dict[str, Any]) -> str:

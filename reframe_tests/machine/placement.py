@@ -88,20 +88,18 @@ def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
 
 
 def memory_shortage(
-    bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0
+    bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0, copies: int = 2
 ) -> str | None:
-    """Why a node's memory is too small, or None. Twice the data: what is written and what is read
-    back, or a library's copy of it, are in memory at once. `files`: bytes of a process's share of
-    files that are memory themselves."""
+    """Why a node's memory is too small, or None. `copies`: the data that is written or read, and a
+    library's copy of it, are in memory at once. `files`: bytes of a process's share of files that
+    are memory themselves."""
     if not shape.memory:
         return None
     has = shape.memory * 2**20 // placement.per_node
-    needs = 2 * bytes_per_process + files
+    needs = copies * bytes_per_process + files
     if needs <= has:
         return None
-    fit = shape.memory * 2**20 // needs
-    if shape.per_node:
-        fit = max((n for n in shape.per_node if n <= fit), default=0)
+    fit = most_per_node(needs, shape)
     right = f"-S num_tasks_per_node={fit}" if fit else "a smaller scale or more processes"
     if shape.nodes == 1:  # the rest of the processes would have nowhere to go
         right = "a smaller scale"
@@ -111,3 +109,9 @@ def memory_shortage(
         f"{has / 2**20:.0f} MiB are there (extras.memory: {shape.memory} MiB "
         f"for {placement.per_node} processes per node); what fits: {right}"
     )
+
+
+def most_per_node(bytes_per_process: int, shape: Shape) -> int:
+    """How many processes a node has memory for, among the numbers that it can be given."""
+    fit = shape.memory * 2**20 // max(bytes_per_process, 1)
+    return max((n for n in shape.per_node if n <= fit), default=0) if shape.per_node else fit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is there room for a run: on its file system, and in the memory of its nodes?"""
+"""Is there room for a run: on its file system, in the memory of its nodes, in its time limit?"""
 
 from __future__ import annotations
 
@@ -7,17 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
+from reframe.core.builtins import run_before
 
 from iogauge.mounts import IN_MEMORY, mount_of
-from reframe_tests.machine import filesystems, placement
+from reframe_tests.framework.scales import Scale
+from reframe_tests.machine import duration, filesystems, placement
+from reframe_tests.machine.calls import Call
+from reframe_tests.machine.duration import Move
+
+# A reused buffer has a piece of so many bytes at least, and the ceilings' transfer where they are
+# measured (kernels/driver: PIECE, TRANSFER).
+PIECE, CEILING = 2**20, 8 * 2**20
 
 
 class Roomy(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: reasons to skip what does not fit."""
+    """What `IoBenchmark` gets: reasons to skip what does not fit, and the time limit."""
+
+    # The pattern's own code packs what it writes: iokernel then reuses a buffer by itself.
+    packs = False
 
     if TYPE_CHECKING:  # what IoBenchmark has
         fs: str
+        buffer: str
         ceilings: bool
+        repeats: int
         unplaceable: str
         where: placement.Placement
 
@@ -25,9 +38,41 @@ class Roomy(rfm.RegressionTestPlugin):
         def dumps(self) -> int: ...
 
         @property
+        def the_call(self) -> Call: ...
+
+        @property
+        def the_scale(self) -> Scale: ...
+
+        @property
         def file_system(self) -> dict[str, Any]: ...
 
         def payload_bytes(self) -> int: ...
+
+        def servers(self) -> int: ...
+
+    # ---------------------------------------------------------------- for children to define
+
+    def call_bytes(self) -> int:
+        """The most that a process hands over in one call; a dump where a test does not say."""
+        return self.share_of_a_dump()
+
+    def buffer_must_be_whole(self) -> bool:
+        """Others would wait while a piece is filled: iokernel refuses to reuse a buffer then."""
+        return self.servers() > 0
+
+    def bytes_of_a_repeat(self) -> int:
+        """Of one direction."""
+        return self.payload_bytes()
+
+    def slower(self, direction: str) -> float:
+        """Than what the file system is expected to give, by a factor that a document shows."""
+        return 1.0
+
+    def more_seconds(self) -> float:
+        """Of a repeat, that are none of the bytes'."""
+        return 0.0
+
+    # ---------------------------------------------------------------- file system
 
     def shortage(self) -> str | None:
         """Of room or rights on the file system; known only where jobs run on this machine."""
@@ -40,16 +85,64 @@ class Roomy(rfm.RegressionTestPlugin):
         """The ceilings' files lie beside the run's own for a while."""
         return self.payload_bytes() * (2 if self.ceilings else 1)
 
+    # ---------------------------------------------------------------- memory
+
+    def chosen_buffer(self) -> str:
+        """The user's, else the scale's where that can be; empty: as iokernel has it."""
+        return self.buffer or ("" if self.buffer_must_be_whole() else self.the_scale.buffer)
+
+    def reuses_buffer(self) -> bool:
+        by_itself = self.packs and not self.buffer_must_be_whole()
+        return (self.chosen_buffer() or ("reused" if by_itself else "whole")) == "reused"
+
+    def share_of_a_dump(self) -> int:
+        return int(self.payload_bytes() // (self.dumps * self.num_tasks))
+
+    def held_bytes(self) -> int:
+        """Of data, in a process at once."""
+        whole = self.share_of_a_dump()
+        least = CEILING if self.ceilings else PIECE
+        return min(whole, max(self.call_bytes(), least)) if self.reuses_buffer() else whole
+
     def memory_shortage(self) -> str | None:
         """Checked before anything is submitted: a job that runs out of memory wastes its turn."""
         if self.unplaceable:
             return None
-        data = self.payload_bytes() // (self.dumps * self.num_tasks)
         shape = placement.shape_of(self.current_partition)
         files = self.bytes_of_files() // self.num_tasks if self.files_are_memory() else 0
-        return placement.memory_shortage(data, self.where, shape, files=files)
+        return placement.memory_shortage(
+            self.held_bytes(), self.where, shape, files=files, copies=self.copies()
+        )
+
+    def copies(self) -> int:
+        """Of the data that a process holds, in memory at once."""
+        return 2 if self.the_call.is_copied(self.current_environ.features) else 1
+
+    def memory_fits(self) -> int:
+        """How many processes a node has memory for; 0 where that is not known, or none."""
+        shape = placement.shape_of(self.current_partition)
+        needs = self.held_bytes() * self.copies()
+        return placement.most_per_node(needs, shape) if shape.memory else 0
 
     def files_are_memory(self) -> bool:
         """Of this node; known only where jobs run on this machine."""
         kind = mount_of(Path(self.file_system["path"]))["type"]
         return bool(self.current_partition.scheduler.is_local) and kind in IN_MEMORY
+
+    # ---------------------------------------------------------------- time
+
+    def moves(self) -> list[Move]:
+        """What a repeat moves: the run itself, what a method with servers measures beside it, and
+        the ceilings' two kinds of files, written and read."""
+        data = self.bytes_of_a_repeat()
+        found = [Move(data, self.slower(way)) for way in ("write", "read")]
+        found += found if self.servers() else []
+        return found + ([Move(data)] * 4 if self.ceilings else [])
+
+    @run_before("run")
+    def set_time_limit(self) -> None:
+        """`-S time_limit=` counts more."""
+        if self.time_limit is None:  # type: ignore[has-type]
+            expected = duration.expected_bandwidth(self.file_system, self.the_scale.bandwidth)
+            seconds = duration.time_limit(self.moves(), expected, self.repeats, self.more_seconds())
+            self.time_limit = f"{seconds}s"

@@ -14,7 +14,22 @@ from typing import Any
 import reframe.core.runtime as rt
 from reframe.core.exceptions import JobError
 
+from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
+
+
+def environment_lines(environs: list[Any]) -> list[str]:
+    """As ReFrame's `emit_loadenv_commands`, but for values: there `$(...)` and whatever follows a
+    `;` would run."""
+    modules = rt.runtime().modules_system
+    lines = []
+    for environ in environs:
+        lines += environ.prepare_cmds
+        for module in environ.modules_detailed:
+            lines += modules.emit_load_commands(**module)
+        for key, value in environ.env_vars.items():
+            lines.append(f"export {shell.name(key)}={shell.assigned(value)}")
+    return lines
 
 
 class TemplatedJob:
@@ -45,7 +60,7 @@ class TemplatedJob:
         values = {
             **self.script_values,
             "job": self._job_values(),
-            "environment": [*(prepare_cmds or []), *rt.emit_loadenv_commands(*(environs or []))],
+            "environment": [*(prepare_cmds or []), *environment_lines(environs or [])],
             "template": self.template,
         }
         system = values["system"]

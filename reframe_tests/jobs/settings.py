@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`-S` for a test or a variable that there is not is an error. ReFrame warns, runs without it, and
+ends with 0: the wrong thing would be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reframe.core.exceptions import ReframeError
+from reframe.core.pipeline import RegressionTest
+from reframe.frontend.loader import RegressionCheckLoader
+
+from iogauge.spelling import unknown
+
+KEPT = "_iogauge_wrapped"
+
+
+# Of ReFrame's own many, those that one sets.
+COMMON = {"num_tasks", "num_tasks_per_node", "time_limit", "exclusive_access", "env_vars"}
+
+
+def variables(cls: type) -> list[str]:
+    """What `-S` is used for with a test: its own variables, and some of ReFrame's."""
+    mine = set(getattr(cls, "_rfm_var_space", ()))
+    return sorted(mine - set(RegressionTest._rfm_var_space) | mine & COMMON)
+
+
+def misplaced(
+    asked: Iterable[str], unset: Mapping[str, Iterable[str]], known: Mapping[str, Iterable[str]]
+) -> str | None:
+    """The first of the settings (`TEST.NAME` or `NAME`) that no test took, with what is right.
+    `unset`: test -> names that it did not take; `known`: test -> its variables."""
+    for setting in asked:
+        test, dot, name = setting.partition(".")
+        if not dot:
+            if known and all(setting in unset.get(test, ()) for test in known):
+                names = {name for names in known.values() for name in names}
+                return f"-S {setting}=...: variable {unknown(setting, sorted(names))}"
+        elif test not in known:
+            return f"-S {setting}=...: test {unknown(test, sorted(known))}"
+        elif name in unset.get(test, ()):
+            return f"-S {setting}=...: variable {unknown(name, sorted(known[test]))}"
+    return None
+
+
+def refuse_unknown() -> None:
+    """From now on, when all tests are loaded."""
+    load_all = RegressionCheckLoader.load_all
+    if hasattr(load_all, KEPT):
+        return
+
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tests = load_all(self, *args, **kwargs)
+        known = {type(test).__name__: variables(type(test)) for test in tests}
+        unset = {name: self.unset_vars(name) for name in known}
+        problem = misplaced(self._external_vars or {}, unset, known)
+        if problem:
+            raise ReframeError(problem)
+        return tests
+
+    setattr(checked, KEPT, True)
+    RegressionCheckLoader.load_all = checked

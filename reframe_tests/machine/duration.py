@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How long a job may take: from its bytes and the bandwidth that is expected. Needs no ReFrame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Start, build-up of the libraries, creating files: all that does not grow with the bytes.
+LEAST = 600.0
+# Shared machines: the 2011 document's five repeats differ, and a killed job measured nothing.
+MARGIN = 2.0
+
+
+@dataclass(frozen=True)
+class Move:
+    """Bytes that move once in a repeat; `slower`: than what is expected, by a known factor."""
+
+    bytes: int
+    slower: float = 1.0
+
+
+def expected_bandwidth(entry: dict[str, Any], of_scale: float) -> float:
+    """MB/s: the site's for this file system, else the scale's, but never more than was published of
+    the whole file system."""
+    peak = entry.get("published_peak")
+    usual = min(of_scale, peak["value"]) if peak else of_scale
+    return float(entry.get("expected_bandwidth") or usual)
+
+
+def time_limit(moves: Sequence[Move], bandwidth: float, repeats: int, more: float = 0.0) -> int:
+    """Seconds, whole minutes. `more`: seconds of each repeat that are none of the bytes'."""
+    once = sum(move.bytes * move.slower for move in moves) / (bandwidth * 1e6) + more
+    return math.ceil((LEAST + MARGIN * repeats * once) / 60) * 60
