@@ -21,6 +21,8 @@ Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
 # The name that kernels/driver/ceilings.c gives its files.
 CEILINGS = "iogauge-ceiling"
+# The folder that kernels/driver/direct.c writes in, with the run's own names.
+DIRECT = "iogauge-direct"
 
 # Module -> the counters of its calls, by direction. In the order from the program down.
 CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
@@ -131,7 +133,7 @@ class Ledger:
 
 def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
     """The ledger of a run. `document`: a result document that says how the run ended well."""
-    own = _own(document)
+    own = own_files(document)
     payload_files = [file for file in log.files if own(_file_of(file))]
     beside = [file for file in log.files if not own(_file_of(file))]
     phases, phases_from = divide(document, log, own)
@@ -165,14 +167,23 @@ def _file_of(file: FileTrace) -> str:
     return file.path.partition(":")[0] if file.module in VARIABLES else file.path
 
 
-def _own(document: dict[str, Any]) -> Callable[[str], bool]:
+def own_files(document: dict[str, Any]) -> Callable[[str], bool]:
     """Is a path one of the run's own files? All others are ceilings, and what libraries put beside.
-    The document lists at most some files; where it leaves any out, only the ceilings are told
-    apart."""
+    The document lists at most some files; where it leaves any out, only the ceilings and what is
+    measured beside are told apart."""
     listed = {_plain(entry["path"]) for entry in document.get("files") or []}
     if listed and document.get("file_count") == len(listed):
         return listed.__contains__
-    return lambda path: not os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
+    return lambda path: not (is_ceiling(path) or is_direct(path))
+
+
+def is_ceiling(path: str) -> bool:
+    return os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
+
+
+def is_direct(path: str) -> bool:
+    """Of the inner method alone, beside a method with servers."""
+    return f"/{DIRECT}/" in path
 
 
 def _side(

@@ -113,6 +113,9 @@ class Ior(IoBenchmark):
         scale = SCALES[self.scale]
         return scale.block * scale.segments * self.clients * self.dumps
 
+    def runs_the_kernel(self) -> bool:
+        return not self.ior_program
+
     # ---------------------------------------------------------------- the real ior
 
     @run_after("setup")

@@ -27,8 +27,9 @@ from analysis.judge import references
 from iogauge.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.result_file import Wrong, is_readable, load
 from reframe_tests.framework.trace import KEPT, Traced
-from reframe_tests.framework.verdict import Expected, Wrong, check_run, load
+from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
@@ -132,6 +133,10 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
         """The processes that have data."""
         return self.num_tasks - self.servers()
 
+    def runs_the_kernel(self) -> bool:
+        """Or another program, whose results are made the same document?"""
+        return True
+
     def expected(self) -> Expected:
         """What the document must say."""
         return Expected(
@@ -143,6 +148,11 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
             payload_bytes=self.payload_bytes(),
             verdict=self.the_call.verdict,
             fs_type=self.file_system.get("mounted_as"),
+            steps=self.dumps,
+            fsync=bool(self.fsync),
+            ceilings=bool(self.ceilings),
+            hints=self.all_hints(),
+            ours=self.runs_the_kernel(),
         )
 
     # ---------------------------------------------------------------- axes
@@ -334,7 +344,7 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     @run_before("sanity")
     def record_the_striping(self) -> None:
         """What the job read back from the file system goes into the document."""
-        if not self.is_dry_run():
+        if not self.is_dry_run() and is_readable(Path(self.stagedir) / "result.json"):
             striping.record(Path(self.stagedir), self.striping())
 
     # ---------------------------------------------------------------- is it right, and how fast
@@ -342,10 +352,11 @@ class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_byte_is_right(self) -> bool:
         try:
-            check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+            stage, expected = Path(self.stagedir), self.expected()
+            document = check_run(stage, expected, self.job.stderr, self.outside())
+            self.check_the_trace(document, expected)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
-        self.check_the_ledger()
         return True
 
     @run_before("performance")

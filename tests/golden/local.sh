@@ -43,6 +43,9 @@ mkdir -p -- '/scratch/my files'
 }
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
 
+# What this script's processes have had from storage: caches that were emptied make them read.
+storage() { sed -n 's/^read_bytes: //p' "/proc/$$/io" 2> /dev/null || true; }
+storage > storage_read
 echo before
 mpiexec.openmpi -n 4 --bind-to none \
     /opt/iokernel s3d --grid 100x100x100 \
@@ -50,3 +53,4 @@ mpiexec.openmpi -n 4 --bind-to none \
         --dir "$run_dir" \
         --json result.json
 echo after
+storage >> storage_read
