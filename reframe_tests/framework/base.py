@@ -28,6 +28,7 @@ from iogauge.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.framework.result_file import Wrong, is_readable, load
+from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, Traced
 from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
@@ -41,7 +42,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Roomy, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Tidy, Roomy, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
