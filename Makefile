@@ -10,7 +10,6 @@ SHELL := bash
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
-REFRAME := RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe $(REFRAME_ARGS)
 STACKS := openmpi mpich
 ROUNDS := 8
 ARGS ?=
@@ -22,11 +21,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
-	@status=0; $(REFRAME) -t quick $(ARGS) -r || status=$$?; \
-	for step in summary report; do \
-		$(PYTHON) -m analysis $$step || { s=$$?; [ $$status -ne 0 ] || status=$$s; }; \
-	done; \
-	exit $$status
+	@$(PYTHON) -m tools.run_session -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
 	@$(PYTHON) -m tools.ab $(STACKS) --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)

@@ -38,9 +38,18 @@ settings.refuse_unknown()
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = paths.output()
 
-# One folder per session below output/ and output/stage, unless the user names another pattern. It
-# is an environment variable because ReFrame has no setting that turns time stamps on.
-os.environ.setdefault("RFM_TIMESTAMP_DIRS", "%Y%m%dT%H%M%S")
+
+def name_the_session() -> None:
+    """One folder per session below output/ and output/stage, unless the user names another pattern:
+    with the process, because two sessions may begin in the same second; one that was inherited is
+    another process's. It is an environment variable because ReFrame has no setting that turns time
+    stamps on."""
+    pattern = "%Y%m%dT%H%M%S-"
+    if os.environ.get("RFM_TIMESTAMP_DIRS", pattern).startswith(pattern):
+        os.environ["RFM_TIMESTAMP_DIRS"] = f"{pattern}{os.getpid()}"
+
+
+name_the_session()
 
 # IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame gathers all of a
 # test's variables (5 ms), at each look at a running job too: a tenth of a core, taken from the

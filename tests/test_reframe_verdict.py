@@ -35,10 +35,16 @@ def phase() -> dict[str, float]:
     return {"min": 0.1, "mean": 0.1, "max": 0.1}
 
 
+def side(phases: dict[str, Any], bandwidth: float) -> dict[str, Any]:
+    seconds = sum(one["max"] for one in phases.values())
+    return {"seconds": seconds, "bandwidth": bandwidth, "library_calls": 4, "phases": phases}
+
+
 def document() -> dict[str, Any]:
     """A run in which all is right, after docs/result-format.md."""
     write = {name: phase() for name in ("create", "write", "flush", "close")}
     read = {name: phase() for name in ("open", "read", "close")}
+    speeds = [BYTES / (len(phases) * 0.1) / 2**20 for phases in (write, read)]
     fractions = [f"{d}_fraction_{c}" for d in ("write", "read") for c in ("fpp", "shared")]
     return {
         "schema": "iogauge.result/1",
@@ -84,13 +90,13 @@ def document() -> dict[str, Any]:
         "samples": [
             {
                 "repeat": 0,
-                "write": {"seconds": 1, "bandwidth": 9.0, "library_calls": 4, "phases": write},
-                "read": {"seconds": 1, "bandwidth": 9.0, "library_calls": 4, "phases": read},
+                "write": side(write, speeds[0]),
+                "read": side(read, speeds[1]),
                 "ceilings": None,
             }
         ],
         "summary": {
-            **dict.fromkeys(("write_bw", "read_bw"), 9.0),
+            **dict(zip(("write_bw", "read_bw"), speeds, strict=True)),
             **dict.fromkeys(("open_time", "close_time", "read_open_time"), 0.1),
             **dict.fromkeys(fractions),
         },

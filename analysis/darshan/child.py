@@ -149,10 +149,11 @@ def _files(
 
 
 def _work(record: Record) -> list[float]:
-    """Rank, bytes read, bytes written, seconds, time of closing."""
+    """Rank, bytes read, bytes written, seconds, time of closing, seconds of reading and writing."""
     get = record.values.get
     moved = [int(get(name, 0)) for name in ("BYTES_READ", "BYTES_WRITTEN")]
-    return [int(record.rank), *moved, record.seconds, get("F_CLOSE_END_TIMESTAMP", 0.0)]
+    times = [get(f"F_{name}", 0.0) for name in ("CLOSE_END_TIMESTAMP", "READ_TIME", "WRITE_TIME")]
+    return [int(record.rank), *moved, record.seconds, *times]
 
 
 def _heat(

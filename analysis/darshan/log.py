@@ -32,13 +32,16 @@ class UnreadableLogError(AnalysisError):
 @dataclass(frozen=True)
 class Work:
     """What one process moved through one module, one file: bytes, and seconds in calls. `closed`:
-    when it last closed the file, in seconds of the log's time; 0 where the log does not say."""
+    when it last closed the file, in seconds of the log's time; 0 where the log does not say.
+    `reading`, `writing`: of the seconds, those in calls that move data."""
 
     rank: int
     read: int
     written: int
     seconds: float
     closed: float = 0.0
+    reading: float = 0.0
+    writing: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
 # How the names of files begin that the kernels write to measure the ceilings.
 CEILINGS = "iogauge-ceiling"
+# The folder that kernels/driver/direct.c writes in, with the run's own names.
+DIRECT = "iogauge-direct"
 
 # For each module of Darshan and each direction, the counters of calls. The module nearest to the
 # program comes first.
@@ -139,8 +141,8 @@ _JSON = {"other_files": "beside"}
 
 
 def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
-    """The ledger of a run. `document`: the result document of a run that ended well."""
-    own = _own(document)
+    """The ledger of a run. `document`: a result document that says how the run ended well."""
+    own = own_files(document)
     payload_files = [file for file in log.files if own(_file_of(file))]
     others = [file for file in log.files if not own(_file_of(file))]
     phases, phases_from = divide(document, log, own)
@@ -174,14 +176,24 @@ def _file_of(file: FileTrace) -> str:
     return file.path.partition(":")[0] if file.module in VARIABLES else file.path
 
 
-def _own(document: dict[str, Any]) -> Callable[[str], bool]:
+def own_files(document: dict[str, Any]) -> Callable[[str], bool]:
     """A function that says whether a path is one of the run's own files, and not a file of the
-    ceilings or of a library. The document lists a limited number of files; where it leaves some
-    out, all files but those of the ceilings count as the run's own."""
+    ceilings, of what is measured beside, or of a library. The document lists a limited number of
+    files; where it leaves some out, all files but those of the ceilings and of direct writing
+    count as the run's own."""
     listed = {_plain(entry["path"]) for entry in document.get("files") or []}
     if listed and document.get("file_count") == len(listed):
         return listed.__contains__
-    return lambda path: not os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
+    return lambda path: not (is_ceiling(path) or is_direct(path))
+
+
+def is_ceiling(path: str) -> bool:
+    return os.path.basename(path).startswith(CEILINGS)  # noqa: PTH119
+
+
+def is_direct(path: str) -> bool:
+    """Of the inner method alone, beside a method with servers."""
+    return f"/{DIRECT}/" in path
 
 
 def _side(

@@ -11,12 +11,42 @@
 #include <unistd.h>
 
 #include "driver/driver.h"
+#include "driver/evidence.h"
 
 #define DIRECTORY "iogauge-direct"
 
 bool io_has_direct(const io_case *what) {
     const io_method *behind = what->write ? io_method_behind(what) : NULL;
     return behind && !(behind->traits & IO_MOVES_NOTHING);
+}
+
+/* What was found wrong joins what the run itself found; how much was checked is the sample's. */
+static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
+    if (!to->check.wrong && from->check.wrong) {
+        uint64_t elements = to->check.elements, bytes = to->check.bytes;
+        to->check = from->check;
+        to->check.elements = elements;
+        to->check.bytes = bytes;
+        to->located = from->located;
+        to->wrong_offset = from->wrong_offset;
+        memcpy(to->wrong_index, from->wrong_index, sizeof to->wrong_index);
+        memcpy(to->wrong_file, from->wrong_file, sizeof to->wrong_file);
+    } else
+        to->check.wrong += from->check.wrong;
+    uint64_t bytes = from->check.bytes;
+    int code = MPI_Allreduce(&bytes, &sample->verified, 1, MPI_UINT64_T, MPI_SUM, world->comm);
+    return code ? io_fail_mpi(&world->error, "MPI_Allreduce", "evidence", code) : 0;
+}
+
+/* Written, and read back and verified where the run itself is; the reading is not reported. */
+static int measure_verified(io_session *s, const io_session *run, io_sample *sample) {
+    io_found found;
+    io_found_start(&found, s->what->steps, &s->world->error);
+    s->found = &found;
+    int status = io_agree(s->world) || io_measure(s, sample);
+    if (!status && run->found) status = join(s->world, run->found, &found, sample);
+    io_found_stop(&found);
+    return status ? -1 : 0;
 }
 
 int io_measure_direct(const io_session *session, io_sample *sample) {
@@ -29,7 +59,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     what.mode = IO_INDEPENDENT;
     what.compute_seconds = 0;
     memcpy(what.common.dir, dir, sizeof dir);
-    what.read = what.common.keep = false;
+    what.common.keep = false;
     s.what = &what;
     s.found = NULL;
     s.created = 0;
@@ -37,7 +67,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     /* By each process, because nodes may have file systems of their own. */
     if (mkdir(dir, 0777) && errno != EEXIST) io_fail_errno(&s.world->error, "mkdir", dir, errno);
     if (io_agree(s.world)) return -1;
-    int status = io_measure(&s, sample);
+    int status = measure_verified(&s, session, sample);
     if (!status) MPI_Barrier(s.world->comm);
     rmdir(dir); /* whoever comes last */
     return status;

@@ -60,6 +60,7 @@ typedef struct {
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
     double between;     /* seconds from the first creating to the end of writing, without `seconds` */
     io_queue_use queue; /* of a method with servers */
+    uint64_t verified;  /* of direct writing: bytes of all processes that were read back and checked */
 } io_sample;
 
 #endif

@@ -94,6 +94,8 @@ json_t *io_queue_json(const io_report *r, uint64_t i) {
 }
 
 json_t *io_direct_json(const io_report *r, uint64_t i) {
-    return r->direct ? io_direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches)
-                     : NULL;
+    if (!r->direct) return NULL;
+    json_t *all = io_direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches);
+    json_object_set_new(all, "verified", json_integer((json_int_t)r->direct[i].verified));
+    return all;
 }

@@ -136,7 +136,7 @@ class CacheCliff(IoBenchmark):
         try:
             for n in self.sizes():
                 expected = self.expected()
-                right = {**vars(expected), "payload_bytes": self.array * n}
+                right = {**vars(expected), "payload_bytes": self.array * n, "steps": n}
                 check(load(stage / self.document(n)), type(expected)(**right))
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None

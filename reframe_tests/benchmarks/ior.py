@@ -134,6 +134,9 @@ class Ior(IoBenchmark):
         """The real ior always does."""
         return bool(self.ior_program) or super().reuses_buffer()
 
+    def runs_the_kernel(self) -> bool:
+        return not self.ior_program
+
     # ---------------------------------------------------------------- the real ior
 
     @run_after("setup")

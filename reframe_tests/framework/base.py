@@ -28,9 +28,11 @@ from analysis.judge import references
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.framework.hinted import Hinted
+from reframe_tests.framework.result_file import Wrong, is_readable, load
 from reframe_tests.framework.scales import Scale
+from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, Traced
-from reframe_tests.framework.verdict import Expected, Wrong, check_run, load
+from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
@@ -42,7 +44,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -137,6 +139,10 @@ class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
         """The processes that have data."""
         return self.num_tasks - self.servers()
 
+    def runs_the_kernel(self) -> bool:
+        """Or another program, whose results are made the same document?"""
+        return True
+
     def expected(self) -> Expected:
         """What the document must say."""
         return Expected(
@@ -148,6 +154,11 @@ class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
             payload_bytes=self.payload_bytes(),
             verdict=self.the_call.verdict,
             fs_type=self.file_system.get("mounted_as"),
+            steps=self.dumps,
+            fsync=bool(self.fsync),
+            ceilings=bool(self.ceilings),
+            hints=self.all_hints(),
+            ours=self.runs_the_kernel(),
         )
 
     # ---------------------------------------------------------------- axes
@@ -348,7 +359,7 @@ class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     @run_before("sanity")
     def record_the_striping(self) -> None:
         """What the job read back from the file system goes into the document."""
-        if not self.is_dry_run():
+        if not self.is_dry_run() and is_readable(Path(self.stagedir) / "result.json"):
             striping.record(Path(self.stagedir), self.striping())
 
     # ---------------------------------------------------------------- is it right, and how fast
@@ -356,10 +367,11 @@ class IoBenchmark(Traced, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_byte_is_right(self) -> bool:
         try:
-            document = check_run(Path(self.stagedir), self.expected(), self.job.stderr)
+            stage, expected = Path(self.stagedir), self.expected()
+            document = check_run(stage, expected, self.job.stderr, self.outside())
+            self.check_the_trace(document, expected)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
-        self.check_the_ledger()
         self.check_the_label(document)
         return True
 

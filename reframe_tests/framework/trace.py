@@ -6,25 +6,28 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
-from reframe.core.exceptions import SanityError
 
-from analysis.darshan.log import read_log
+from analysis.darshan.log import Log, read_log
 from analysis.errors import AnalysisError
 from analysis.ledger.ledger import Ledger, make_ledger
 from analysis.ledger.verdict import Judgement, judge
 from reframe_tests.framework import tracing
 from reframe_tests.framework.build import mpi_problem
+from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.figures import Figures
-from reframe_tests.framework.verdict import Wrong, load
+from reframe_tests.framework.result_file import Wrong, load
+from reframe_tests.framework.verdict import Expected, check_trace
 from reframe_tests.machine import stacks
 
 KEPT = [tracing.LOG, tracing.LEDGER]
+STORAGE = "storage_read"  # of templates/local.sh.j2
 
 
 class Traced(rfm.RegressionTestPlugin):
@@ -42,6 +45,13 @@ class Traced(rfm.RegressionTestPlugin):
     the_ledger: Ledger | None = None
     judgement: Judgement | None = None
     recorder: tracing.Recorder | None = None
+    the_log: Log | None = None
+    # Unix time, and that of a clock that nobody sets.
+    began: tuple[float, float] | None = None
+
+    @run_before("run", always_last=True)
+    def look_at_the_clock(self) -> None:
+        self.began = time.time(), time.monotonic()
 
     def trace_values(self) -> dict[str, Any] | None:
         """For the job script; None where nothing is recorded."""
@@ -93,6 +103,7 @@ class Traced(rfm.RegressionTestPlugin):
             raw = None if self.recorder.real else stage / tracing.RAW
             log = read_log(stage / tracing.LOG, convert=raw, heat=not self.dxt, segments=self.dxt)
             log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
+            self.the_log = log
             self.the_ledger = make_ledger(document, log)
             self.judgement = judge(self.the_ledger)
         except AnalysisError as problem:
@@ -113,11 +124,23 @@ class Traced(rfm.RegressionTestPlugin):
         }
         path.write_text(json.dumps(data, indent=1) + "\n")
 
-    def check_the_ledger(self) -> None:
-        """Bytes without a cause fail the test. A log that cannot tell does not: the bytes read back
-        were right; the row says `inconclusive`."""
-        if self.judgement and self.judgement.verdict == "unbalanced":
-            raise SanityError(f"the byte ledger does not add up: {self.judgement}")
+    def outside(self) -> Outside | None:
+        """What was seen of the job; None in a session that was restored."""
+        test: Any = self
+        if not self.began:
+            return None
+        (began, since), local = self.began, test.current_partition.scheduler.is_local
+        lines = _lines(Path(test.stagedir) / STORAGE)
+        # The script leaves what its processes had read before and after launching.
+        read = int(lines[1]) - int(lines[0]) if len(lines) == 2 else None
+        return Outside(began, time.time(), time.monotonic() - since, local, read)
+
+    def check_the_trace(self, document: dict[str, Any], expected: Expected) -> None:
+        """`Wrong` for bytes without a cause, for a log that was asked for and cannot tell, and for
+        what the document says and the log does not show."""
+        if not self.recorder:
+            return
+        check_trace(document, expected, self.judgement, self.the_log, self.outside())
 
     def ledger_figures(self) -> Figures:
         """For the log: bytes, calls and processes at the POSIX layer, all repeats."""
@@ -136,3 +159,11 @@ class Traced(rfm.RegressionTestPlugin):
         written = self.the_ledger.side("write")
         found["format_overhead"] = (written.format_overhead if written else None, "B")
         return {name: (value, unit) for name, (value, unit) in found.items() if value is not None}
+
+
+def _lines(path: Path) -> list[str]:
+    """Numbers that a script left, one a line; none where it could not."""
+    try:
+        return [line for line in path.read_text().splitlines() if line.strip().isdecimal()]
+    except OSError:
+        return []

@@ -1,28 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a run right? Holds a result document (docs/result-format.md) against what the test asked for.
+"""Is a run right? Holds a result document (docs/result-format.md) against what the test asked for,
+and against what the kernel did not say (evidence.py; the trace: evidence_of_trace.py).
 
 Pure functions on plain values: no ReFrame, so that a test can hand them any document.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA = "iogauge.result/1"
+from analysis.darshan.log import Log
+from analysis.ledger.verdict import Judgement
+from reframe_tests.framework import arithmetic, evidence
+from reframe_tests.framework.evidence import Outside
+from reframe_tests.framework.evidence_of_trace import against_the_trace
+from reframe_tests.framework.result_file import SCHEMA, Wrong, load, one_line
+
+__all__ = [
+    "SCHEMA",
+    "Expected",
+    "Wrong",
+    "check",
+    "check_run",
+    "check_trace",
+    "exit_status",
+    "load",
+]
 
 # How much of a job's stderr a message quotes, in lines, where no line speaks of an error. One that
 # does comes first: launchers add a page of their own behind it.
 TAIL = 3
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
-
-
-class Wrong(Exception):
-    """The run is not right; the text says why in one line."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,7 @@ class Expected:
 
     `payload_bytes`: one direction of one repeat, all processes, all steps. `fs_type`: the file
     system's type where the site file insists on one; a folder whose mount is gone has another.
+    `ours`: the program is the kernel. What is None was not asked for in any way.
     """
 
     pattern: str
@@ -42,22 +55,15 @@ class Expected:
     verdict: str
     directions: tuple[str, ...] = ("write", "read")
     fs_type: str | None = None
+    steps: int | None = None
+    fsync: bool | None = None
+    ceilings: bool | None = None
+    hints: Mapping[str, str] = field(default_factory=dict)
+    ours: bool = True
 
-
-def load(path: Path) -> dict[str, Any]:
-    """The document in `path`; `Wrong` where it is missing, unreadable or of an unknown schema."""
-    try:
-        document = json.loads(path.read_text())
-    except OSError as error:
-        raise Wrong(f"no result document {path.name}: {error.strerror}") from error
-    except ValueError as error:
-        raise Wrong(f"{path.name} is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise Wrong(f"{path.name} holds no object")
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        raise Wrong(f"{path.name} has schema {schema!r}; this reader knows {SCHEMA!r}")
-    return document
+    @property
+    def program(self) -> str | None:
+        return "iokernel" if self.ours else None
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:
@@ -74,7 +80,8 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
     if verification.get("first"):
         yield first_mismatch(verification)
     if document["status"] != "ok":
-        yield f"status {document['status']!r}: {document.get('error') or 'no reason given'}"
+        why = one_line(str(document.get("error") or "no reason given"))
+        yield f"status {document['status']!r}: {why}"
 
     verdict = verification["verdict"]
     if verdict != expected.verdict:
@@ -82,6 +89,13 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
     if verification["mismatches"]:
         yield f"{verification['mismatches']} elements differ, yet the verdict is {verdict!r}"
 
+    yield from _not_as_asked(document, expected)
+    yield from _verified_bytes(document, expected)
+    yield from arithmetic.complaints(document)
+
+
+def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]:
+    asked = document["asked"]
     wanted = {
         "asked.pattern": (document["asked"]["pattern"], expected.pattern),
         "asked.method": (document["asked"]["method"], expected.method),
@@ -90,6 +104,16 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
         "number of samples": (len(document["samples"]), expected.repeats),
         "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
     }
+    of_asked = {"steps": expected.steps, "repeats": expected.repeats, "fsync": expected.fsync}
+    wanted |= {
+        f"asked.{name}": (asked.get(name), right)
+        for name, right in of_asked.items()
+        if right is not None
+    }
+    hints = asked.get("hints") or {}
+    wanted |= {f"asked.hints.{k}": (hints.get(k), right) for k, right in expected.hints.items()}
+    if expected.program:
+        wanted["program.name"] = (document["program"]["name"], expected.program)
     if expected.fs_type:
         found_type = document["system"]["filesystem"]["type"]
         wanted["system.filesystem.type"] = (found_type, expected.fs_type)
@@ -101,8 +125,30 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
         for direction in expected.directions:
             if not sample[direction]:
                 yield f"repeat {sample['repeat']} has no {direction}"
-    if verdict == "verified" and verification["bytes"] < expected.payload_bytes:
-        yield f"only {verification['bytes']} of {expected.payload_bytes} bytes were verified"
+        if expected.ceilings is not None and bool(sample["ceilings"]) != expected.ceilings:
+            has = "no ceilings" if expected.ceilings else "ceilings that nobody asked for"
+            yield f"repeat {sample['repeat']} has {has}"
+
+
+def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[str]:
+    """All that was read in all repeats, no less and no more."""
+    found = document["verification"]["bytes"]
+    reads = sum(1 for sample in document["samples"] if sample["read"])
+    wanted = expected.payload_bytes * reads
+    if expected.verdict == "verified" and found < wanted:
+        each = f"{reads} repeats of {expected.payload_bytes}"
+        yield f"only {found} of {wanted} bytes were verified ({each})"
+    if expected.verdict == "verified" and found > wanted:
+        yield f"{found} bytes were verified, more than the {wanted} that were read"
+    for sample in document["samples"]:
+        beside = (sample.get("direct") or {}).get("verified", 0)
+        if sample.get("direct") and sample["read"] and beside != expected.payload_bytes:
+            yield (
+                f"repeat {sample['repeat']}: of direct writing {beside} of "
+                f"{expected.payload_bytes} bytes were verified"
+            )
+    if expected.verdict == "nothing moved" and found:
+        yield f"{found} bytes were verified, yet nothing was moved"
 
 
 def first_mismatch(verification: dict[str, Any]) -> str:
@@ -116,8 +162,11 @@ def first_mismatch(verification: dict[str, Any]) -> str:
     )
 
 
-def check_run(stage: Path, expected: Expected, stderr: str) -> dict[str, Any]:
+def check_run(
+    stage: Path, expected: Expected, stderr: str, outside: Outside | None = None
+) -> dict[str, Any]:
     """The document of the run in `stage`, if all is right with it and with the job's end.
+    `outside`: what the harness saw of the job, where it did.
 
     The document speaks first, since it knows why; then the exit status that the script left in
     `exit_status`, which works with schedulers that do not report one.
@@ -129,7 +178,37 @@ def check_run(stage: Path, expected: Expected, stderr: str) -> dict[str, Any]:
     status = exit_status(stage)
     if status != "0":
         raise Wrong(f"the document is right, but {_end_of_job(stage, stderr)}")
+    check_evidence(document, outside)
     return document
+
+
+def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
+    """`Wrong` where the document does not fit the clock outside, or the storage."""
+    for complaint in evidence.spans_and_seconds(document):
+        raise Wrong(complaint)
+    for complaint in evidence.against_the_caches(document, outside):
+        raise Wrong(complaint)
+    for complaint in evidence.against_the_clock(document, outside) if outside else ():
+        raise Wrong(complaint)
+
+
+def check_trace(
+    document: dict[str, Any],
+    expected: Expected,
+    judgement: Judgement | None,
+    log: Log | None,
+    outside: Outside | None = None,
+) -> None:
+    """`Wrong` for bytes without a cause, for a trace that was asked for and cannot tell, and for
+    what the document says and the trace does not show."""
+    judgement = judgement or Judgement("inconclusive", ("no trace was read",))
+    if judgement.verdict == "unbalanced":
+        raise Wrong(f"the byte ledger does not add up: {judgement}")
+    if judgement.verdict == "inconclusive" or not log:
+        advice = "-S trace=false runs without a trace, and says so"
+        raise Wrong(f"a trace was asked for, and it cannot tell: {judgement}; {advice}")
+    for complaint in against_the_trace(document, log, outside, ours=expected.ours):
+        raise Wrong(f"not as the trace shows it: {complaint}")
 
 
 def exit_status(stage: Path) -> str | None:

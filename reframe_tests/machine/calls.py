@@ -83,7 +83,7 @@ STILL = frozenset(("null",))  # moves nothing
 MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
 # Features besides those of the libraries, of a method or a call.
 FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
-# Calls of which a process keeps a copy of its data, on stacks with this feature (Call.copies).
+# Call.copies of those that are not `yes`.
 COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
 # A method in front of another -> which ones the tests put behind it.
 BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
@@ -124,7 +124,7 @@ def _table() -> tuple[Call, ...]:
                     quick=name in QUICK,
                     moves_data=name not in STILL,
                     only_meshes=bool(MESHES & {method, name}),
-                    copies=COPIES.get(name, ""),
+                    copies=COPIES.get(name, "yes"),
                     processes=1 if row and "IO_ONE_PROCESS" in row[2] else None,
                 )
             )

@@ -42,7 +42,13 @@ mkdir -p -- '/scratch/my files'
     exit 1
 }
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+# Whose it is: a later session removes what a killed job left, and nothing else.
+echo "$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" \
+    > "$run_dir/.iogauge-run" 2> /dev/null || rm -f -- "$run_dir/.iogauge-run"
 
+# What this script's processes have had from storage: caches that were emptied make them read.
+storage() { sed -n 's/^read_bytes: //p' "/proc/$$/io" 2> /dev/null || true; }
+storage > storage_read
 echo before
 mpiexec.openmpi -n 4 --bind-to none \
     /opt/iokernel s3d --grid 100x100x100 \
@@ -50,3 +56,4 @@ mpiexec.openmpi -n 4 --bind-to none \
         --dir "$run_dir" \
         --json result.json
 echo after
+storage >> storage_read

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One measuring session at a time: on a machine, and in an output folder.
+
+Two at once measure each other. A second one waits, and says for whom; IOGAUGE_NO_LOCK=1 lets it go
+on. The locks end with the process, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+ESCAPE = "IOGAUGE_NO_LOCK"
+SECONDS = 0.2  # between two tries
+NAME = "iogauge-session.lock"
+
+
+def of_the_machine() -> Path:
+    """A folder that all users can write, and that a restart empties."""
+    common = Path("/run/lock")
+    usable = common.is_dir() and os.access(common, os.W_OK | os.X_OK)
+    return (common if usable else Path(tempfile.gettempdir())) / NAME
+
+
+def of_the_output(output: Path) -> Path:
+    return output / NAME
+
+
+@contextmanager
+def measuring(
+    what: str, paths: list[Path], say: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Hold all of `paths`; waits for each."""
+    say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+    with ExitStack() as held:
+        for path in () if os.environ.get(ESCAPE) else paths:
+            handle = _open(path)
+            if handle is not None:
+                held.callback(os.close, handle)
+                _take(handle, path, what, say)
+        yield
+
+
+def _open(path: Path) -> int | None:
+    """None where no lock can be made: then nobody waits."""
+    for flags in (os.O_RDWR | os.O_CREAT, os.O_RDWR, os.O_RDONLY):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except OSError:
+            continue  # in such folders another user's file is not opened to be made
+        with suppress(OSError):  # another user's file
+            os.fchmod(handle, 0o666)
+        return handle
+    return None
+
+
+def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> None:
+    told = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not told:
+                say(
+                    f"waiting: {_holder(handle)} measures here ({path}); "
+                    f"{ESCAPE}=1 measures beside it"
+                )
+            told = True
+            time.sleep(SECONDS)
+        except OSError:
+            return  # a file system without locks
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    text = f"{what}, process {os.getpid()} on {socket.gethostname()}, since {since}"
+    with suppress(OSError):  # another user's file
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, text.encode(), 0)
+
+
+def _holder(handle: int) -> str:
+    text = os.pread(handle, 300, 0).decode(errors="replace")
+    return "".join(c for c in text if c.isprintable()) or "another session"

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A result document against the trace of the run: times, fsync, what was read where and by whom,
+the ceilings, and direct writing. Pure; times are compared as in evidence.py."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from analysis.darshan.log import FileTrace, Log
+from analysis.ledger.ledger import is_ceiling, is_direct, own_files
+from reframe_tests.framework.arithmetic import MIB, Json, clients
+from reframe_tests.framework.evidence import (
+    SECONDS,
+    SIDES,
+    SKEW,
+    WITHIN,
+    Outside,
+    ceiling_bytes,
+    fits,
+    spans,
+)
+
+# MPI-IO calls whose time goes on after they have returned.
+LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")
+
+
+def against_the_trace(
+    document: Json, log: Log, outside: Outside | None = None, *, ours: bool = True
+) -> Iterator[str]:
+    """`ours`: the program is the kernel, whose ways are known: it reads another process's data,
+    says when it flushes, and its ceilings are in its own trace."""
+    own = own_files(document)
+    posix = [file for file in log.files if file.module == "POSIX"]
+    mine = [file for file in posix if own(file.path)]
+    moves = document["verification"]["verdict"] != "nothing moved"
+    if log.processes != document["system"]["processes"]:
+        said = document["system"]["processes"]
+        yield f"the trace is of {log.processes} processes, the result says {said}"
+    yield from _trace_times(document, log, outside)
+    yield from _slowest(document, [f for f in log.files if own(f.path)])
+    if not ours:
+        return
+    if moves:
+        yield from _flushed(document, log, mine)
+        yield from _reach(document, log, mine)
+        yield from _shifted(document, log, own)
+    yield from _direct(document, [file for file in posix if is_direct(file.path)])
+    yield from _ceilings(document, [file for file in posix if is_ceiling(file.path)])
+
+
+def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[str]:
+    """A trace of another day; phases outside of it. (The start that Darshan's runtime writes down
+    is later than the zero of its times.)"""
+    if outside and not outside.clock_was_set:
+        slack = SECONDS if outside.local else SKEW
+        if not outside.begin - slack <= log.start <= outside.end + slack:
+            yield "the trace was not begun within the time of the job: it is another run's"
+    if log.by_runtime:
+        return
+    for place, entry in spans(document):
+        if not log.start - SECONDS <= entry["begin"] <= entry["end"] + SECONDS or not fits(
+            entry["end"] - log.start, log.seconds
+        ):
+            yield f"{place}: phase {entry['phase']} was not within the time of the trace"
+            return
+
+
+def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
+    """No process can have been in calls for longer than the phases took."""
+    if document["system"].get("io_processes"):
+        return  # they write while the others do something else
+    took = {
+        side: sum(sample[side]["seconds"] for sample in document["samples"] if sample[side])
+        for side, _ in SIDES
+    }
+    for module in ("POSIX", "MPI-IO"):
+        through = [file for file in files if file.module == module]
+        if any(file.count(*LASTING) for file in through):
+            continue
+        # What is written may have to be read before: sieving, headers.
+        for verb, room in (("write", took["write"]), ("read", sum(took.values()))):
+            most = _longest(through, verb)
+            if not fits(most, room, WITHIN):
+                yield (
+                    f"{verb}: a process spent {most:.6g} s in {module} calls, "
+                    f"but the result says {room:.6g} s in all"
+                )
+
+
+def _longest(files: list[FileTrace], side: str) -> float:
+    """Seconds that the slowest process spent in the calls of a side, at least."""
+    if side == "write" and any(file.count("FDSYNCS") for file in files):
+        # They stand among the time of writing, and may be what empties caches, between phases.
+        return max((file.values.get("F_MAX_WRITE_TIME", 0.0) for file in files), default=0.0)
+    spent: dict[int, float] = defaultdict(float)
+    for file in files:
+        for work in file.ranks:
+            spent[work.rank] += work.writing if side == "write" else work.reading
+    return max(spent.values(), default=0.0)
+
+
+def _repeats(document: Json, side: str) -> int:
+    return sum(1 for sample in document["samples"] if sample[side])
+
+
+def _says_flushed(document: Json) -> bool:
+    return bool(document["asked"]["fsync"]) and all(
+        "flush" in sample["write"]["phases"] for sample in document["samples"] if sample["write"]
+    )
+
+
+def _flushed(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
+    """Each file that was written, in each repeat; emptying caches has another call (fdatasync)."""
+    if not _says_flushed(document):
+        return
+    repeats = _repeats(document, "write")
+    above: Counter[str] = Counter()
+    for file in log.files:
+        if file.module == "MPI-IO":
+            above[file.path] += file.count("SYNCS")
+    for file in mine:
+        calls = max(file.count("FSYNCS"), above[file.path])
+        if file.count("BYTES_WRITTEN") and calls < repeats:
+            yield (
+                f"fsync is claimed for {repeats} repeats, but the trace has {calls} of "
+                f"{_name(file)}"
+            )
+            return
+
+
+def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
+    """The bytes that were read are all of the payload, not some of it again and again."""
+    if not _repeats(document, "read") or not _repeats(document, "write"):
+        return
+    payload = document["payload"]["bytes"]
+    places = sum(file.count("MAX_BYTE_READ") + 1 for file in mine if file.count("BYTES_READ"))
+    if places < payload:
+        yield f"only {places} bytes of the files can have been read, the payload is {payload}"
+    size = document.get("file_bytes")
+    headers = max(0, size - payload) if size is not None else None
+    for file in mine:
+        last = file.count("MAX_BYTE_WRITTEN") - (headers or 0)
+        if (
+            headers is not None
+            and file.count("BYTES_WRITTEN", "BYTES_READ")
+            and (file.count("MAX_BYTE_READ") < last)
+        ):
+            what = f"up to byte {file.count('MAX_BYTE_READ')}, and written up to {last + headers}"
+            yield f"{_name(file)} was read only {what}"
+            return
+    covered: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    paths = {file.path for file in mine}
+    for one in log.segments:
+        if one.module == "POSIX" and one.path in paths:
+            covered[one.path] += [(at, at + size) for at, size, *_ in one.reads]
+    different = sum(_length(_union(parts)) for parts in covered.values())
+    if any(one.reads or one.writes for one in log.segments) and different < payload:
+        yield (
+            f"the accesses of the trace read {different} different bytes, the payload is {payload}"
+        )
+
+
+def _union(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(parts):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def _length(parts: list[tuple[int, int]]) -> int:
+    return sum(end - begin for begin, end in parts)
+
+
+def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[str]:
+    """Each process reads what another wrote: seen where each file has one writer, and with each
+    access where processes share a file that no library writes for them."""
+    if clients(document) < 2 or not _repeats(document, "read"):
+        return
+    layers: dict[str, FileTrace] = {}
+    for module in ("POSIX", "MPI-IO"):  # the calls of the program itself, where there are any
+        layers |= {f.path: f for f in log.files if f.module == module and own(f.path) and f.ranks}
+    written = {path: file for path, file in layers.items() if file.count("BYTES_WRITTEN")}
+    writers = {
+        path: {work.rank for work in file.ranks if work.written} for path, file in written.items()
+    }
+    of_one_each = all(len(ranks) == 1 for ranks in writers.values())
+    if of_one_each and len(set().union(*writers.values())) > 1:
+        for path, file in written.items():
+            by_itself = sum(work.read for work in file.ranks if work.rank in writers[path])
+            if by_itself and 2 * by_itself >= file.count("BYTES_READ"):
+                yield f"{_name(file)} was read back by the process that wrote it"
+                return
+    above = {file.path for file in log.files if file.module != "POSIX"}
+    for path in {one.path for one in log.segments if one.module == "POSIX" and own(one.path)}:
+        both = [one for one in log.segments if one.module == "POSIX" and one.path == path]
+        if path in above or sum(1 for one in both if one.writes) < 2:
+            continue
+        again = sum(_common(one.writes, one.reads) for one in both)
+        if again and 2 * again >= sum(size for one in both for _, size, *_ in one.reads):
+            yield f"processes read back their own parts of {path.rpartition('/')[2]}"
+            return
+
+
+def _common(writes: list[Any], reads: list[Any]) -> int:
+    """Bytes that were read of those that were written, each time counted."""
+    mine = _union([(at, at + size) for at, size, *_ in writes])
+    return sum(
+        max(0, min(end, at + size) - max(begin, at))
+        for at, size, *_ in reads
+        for begin, end in mine
+    )
+
+
+def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
+    """Direct writing, beside a method with servers, is a run like all others."""
+    samples = [sample for sample in document["samples"] if sample.get("direct")]
+    if not samples:
+        return
+    wanted = document["payload"]["bytes"] * len(samples)
+    for _, word in SIDES[: 2 if _repeats(document, "read") else 1]:
+        found = sum(file.count(f"BYTES_{word}") for file in files)
+        if found < wanted:
+            yield f"direct: of {wanted} bytes the trace has {found} {word.lower()}"
+    yield from _quick("direct", files, sum(s["direct"]["seconds"] for s in samples), "write")
+    yield from _unflushed(document, "direct", files, len(samples))
+
+
+def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
+    """Both kinds, both directions: bytes as said, and no faster than their calls."""
+    measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
+    amount = ceiling_bytes(document)
+    for kind in ("fpp", "shared"):
+        of_kind = [file for file in files if f"-{kind}" in file.path.rpartition("/")[2]]
+        for side, word in SIDES:
+            bandwidths = [one[kind][side] for one in measured if one[kind][side]]
+            wanted = amount * len(bandwidths)
+            found = sum(file.count(f"BYTES_{word}") for file in of_kind)
+            if found < wanted:
+                yield f"ceilings: of {wanted} bytes to {side} ({kind}) the trace has {found}"
+                return
+            seconds = sum(amount / bandwidth / MIB for bandwidth in bandwidths)
+            if bandwidths:
+                yield from _quick(f"ceilings ({kind})", of_kind, seconds, side)
+        if measured:
+            yield from _unflushed(document, f"ceilings ({kind})", of_kind, len(measured))
+
+
+def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iterator[str]:
+    most = _longest(files, side)
+    if not fits(most, seconds, WITHIN):
+        yield (
+            f"{what}: to {side}, a process spent {most:.6g} s in calls, "
+            f"but the result says {seconds:.6g} s"
+        )
+
+
+def _unflushed(document: Json, what: str, files: list[FileTrace], repeats: int) -> Iterator[str]:
+    if _says_flushed(document):
+        for file in files:
+            if file.count("BYTES_WRITTEN") and file.count("FSYNCS") < repeats:
+                yield f"{what}: fsync is claimed, but the trace has too few of {_name(file)}"
+                return
+
+
+def _name(file: FileTrace) -> str:
+    return file.path.rpartition("/")[2]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One session measures at a time, and what killed jobs left in a file system is removed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from iogauge import lock
+from reframe_tests.machine import leftovers
+
+ROOT = Path(__file__).parents[1]
+HOLD = """
+import sys
+from pathlib import Path
+from iogauge import lock
+paths = [Path(path) for path in sys.argv[2:]]
+with lock.measuring(sys.argv[1], paths, lambda text: print(text, flush=True)):
+    print("held", flush=True)
+    sys.stdin.read()
+"""  # fmt: skip
+
+
+def hold(name: str, *paths: Path, **more: str) -> subprocess.Popen[str]:
+    kept = {key: value for key, value in os.environ.items() if key != lock.ESCAPE}
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLD, name, *map(str, paths)],
+        cwd=ROOT, env={**kept, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_the_second_one_says_who_measures_and_waits(tmp_path: Path) -> None:
+    paths = tmp_path / "output" / "lock", tmp_path / "machine"
+    first = hold("make run", *paths)
+    assert line(first) == "held"
+    second = hold("make ab", paths[1])
+    said = line(second)
+    for part in ("make run", str(first.pid), socket.gethostname(), "since 2", lock.ESCAPE):
+        assert part in said
+    assert second.poll() is None
+    first.kill()  # a lock ends with its process, however that ends
+    assert line(second) == "held"
+    second.communicate("")
+    first.communicate()
+
+
+def test_other_places_do_not_wait_and_nobody_has_to(tmp_path: Path) -> None:
+    first = hold("one", tmp_path / "a")
+    assert line(first) == "held"
+    beside = hold("two", tmp_path / "b")
+    assert line(beside) == "held"
+    anyway = hold("three", tmp_path / "a", **{lock.ESCAPE: "1"})
+    assert line(anyway) == "held"
+    for process in (first, beside, anyway):
+        process.communicate("")
+
+
+def test_a_lock_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    free = hold("one", tmp_path / "link", Path("/proc/none/lock"))
+    assert line(free) == "held"
+    free.communicate("")
+    assert not (tmp_path / "target").exists()
+
+
+# ---------------------------------------------------------------- what killed jobs left
+
+
+def left(place: Path, name: str, marker: str | None) -> Path:
+    folder = place / name
+    folder.mkdir()
+    (folder / "data").write_bytes(b"\1" * 2**20)
+    if marker is not None:
+        (folder / leftovers.MARKER).write_text(marker + "\n")
+    return folder
+
+
+def owner(pid: int, began: str = "", boot: str = "", host: str = "") -> str:
+    if not began:
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    boot = boot or leftovers.BOOT.read_text().strip()
+    return f"{host or socket.gethostname()} {pid} {began} {boot}"
+
+
+def dead() -> str:
+    """A process that was, and is no more."""
+    process = subprocess.Popen(["sleep", "100"])
+    said = owner(process.pid)
+    process.kill()
+    process.wait()
+    return said
+
+
+def test_what_a_dead_job_left_is_removed_and_said(tmp_path: Path) -> None:
+    gone = left(tmp_path, "iogauge.abcDEF12", dead())
+    (said,) = leftovers.remove(tmp_path)
+    assert str(gone) in said and "1.0 MiB" in said
+    assert not gone.exists()
+    assert leftovers.remove(tmp_path) == []
+
+
+def test_another_boot_and_a_process_of_the_same_number_are_dead(tmp_path: Path) -> None:
+    left(tmp_path, "iogauge.aaaaaaa1", owner(os.getpid(), boot="another"))
+    left(tmp_path, "iogauge.aaaaaaa2", owner(os.getpid(), began="1"))
+    assert len(leftovers.remove(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("what", ["alive", "no marker", "other host", "other name", "nonsense"])
+def test_what_is_not_ours_or_not_dead_stays(tmp_path: Path, what: str) -> None:
+    marker = {
+        "alive": owner(os.getpid()),
+        "no marker": None,
+        "other host": owner(os.getpid(), began="1", host="elsewhere.example"),
+        "other name": dead(),
+        "nonsense": "-1 / * ..",
+    }[what]
+    name = "iogauge.abcDEF123" if what == "other name" else "iogauge.abcDEF12"
+    folder = left(tmp_path, name, marker)
+    assert leftovers.remove(tmp_path) == []
+    assert (folder / "data").exists()
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "fs").mkdir()
+    target = left(tmp_path, "iogauge.target01", dead())
+    (tmp_path / "fs" / "iogauge.abcDEF12").symlink_to(target)
+    inner = left(tmp_path / "fs", "iogauge.abcDEF13", dead())
+    (inner / "away").symlink_to(target)
+    marked = left(tmp_path / "fs", "iogauge.abcDEF14", None)
+    (marked / leftovers.MARKER).symlink_to(target / leftovers.MARKER)
+    (said,) = leftovers.remove(tmp_path / "fs")
+    assert "abcDEF13" in said
+    assert (target / "data").exists() and marked.exists()
+
+
+def test_a_place_that_is_not_there_is_nothing_to_say(tmp_path: Path) -> None:
+    assert leftovers.remove(tmp_path / "none") == []
+
+
+def test_the_jobs_script_says_whose_its_folder_is(tmp_path: Path) -> None:
+    """The line of templates/local.sh.j2, run."""
+    text = (ROOT / "templates" / "local.sh.j2").read_text()
+    begin = text.index('echo "$(hostname)')
+    script = text[begin : text.index("{% endblock run_directory %}")]
+    folder = tmp_path / "iogauge.abcDEF12"
+    folder.mkdir()
+    alive = "echo started; read -r _; exit 0"
+    with subprocess.Popen(
+        ["bash", "-c", f"run_dir={folder}\n{script}\n{alive}"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as job:  # fmt: skip
+        assert line(job) == "started"
+        assert leftovers.remove(tmp_path) == []
+        job.kill()
+        job.wait()
+    assert len(leftovers.remove(tmp_path)) == 1 and not folder.exists()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels that lie, run through ReFrame: each test fails, by name."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reframe_session import ROOT, reframe
+from tests.tell_a_lie import LIES
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("mpicc.mpich"),
+    reason="mpicc.mpich is missing: environments/debian/setup.sh installs it",
+)
+
+# Lie -> the call of the run, and what the reason of the failure must say.
+REFUSED = {
+    "one_repeat": ("posix", "bytes were verified (2 repeats of"),
+    "faster": ("mpiio:collective", "not as the trace shows it"),
+    "bandwidth": ("posix", "repeat 0, write: the bandwidth is"),
+    "cold": ("posix", "caches are said to be 'dropped'"),
+    "ceilings": ("posix", "the ceilings (and direct writing) would have taken"),
+    "earlier": ("posix", "system.time 2026-01-01T00:00:00Z is not within the time of the job"),
+    "no_trace": ("null", "a trace was asked for, and it cannot tell"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_kernel_that_lies_fails_by_name(lie: str, tmp_path: Path) -> None:
+    call, reason = REFUSED[lie]
+    program = f"{sys.executable} {ROOT / 'tests' / 'tell_a_lie.py'} {lie}"
+    one = ("-t", "smoke", "-t", "ram", "-n", f"S3d.*call={call}%", "-p", "mpich")
+    more = ("-S", "repeats=2", "-S", f"S3d.postrun_cmds={program}")
+    session = reframe(tmp_path, "-r", *one, *more, tests="s3d.py")
+    (case,) = session.cases
+    assert session.status == 1 and case["result"] == "fail"
+    assert reason in case["fail_reason"], case["fail_reason"]
