@@ -15,11 +15,10 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import MIB
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
 from reframe_tests.framework.verdict import Wrong, check, exit_status, load
-from reframe_tests.machine import memory_group
+from reframe_tests.machine import memory_group, scales
 from reframe_tests.machine.memory import memory
 
 

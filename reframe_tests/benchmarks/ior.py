@@ -16,12 +16,11 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
 from iogauge.mounts import mount_of
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.ior_document import Asked, convert_files
 from reframe_tests.framework.verdict import Wrong, load
-from reframe_tests.machine import calls, stacks
+from reframe_tests.machine import calls, scales, stacks
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 

@@ -10,8 +10,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.benchmarks.peak import cores_of
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
+from reframe_tests.machine import scales
 
 # Of each file's payload: three int64 that name it.
 BYTES_PER_FILE = 24

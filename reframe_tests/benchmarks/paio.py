@@ -10,9 +10,8 @@ from math import prod
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.machine import calls
+from reframe_tests.machine import calls, scales
 
 BYTES_PER_VALUE = 4
 

@@ -9,10 +9,9 @@ from math import prod
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.labels import Label
-from reframe_tests.machine import calls
+from reframe_tests.machine import calls, scales
 
 
 @dataclass(frozen=True)

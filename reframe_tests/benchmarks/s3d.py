@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from reframe_tests.framework import scales
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.grids import near_cubic
-from reframe_tests.machine import calls
+from reframe_tests.machine import calls, scales
 
 # yspecies(11), u(3), pressure and temp: float64 values in each grid point.
 VALUES_PER_POINT = 11 + 3 + 1 + 1

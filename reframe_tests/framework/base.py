@@ -29,7 +29,6 @@ from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.result_file import Wrong, is_readable, load
-from reframe_tests.framework.scales import Scale
 from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, Traced
 from reframe_tests.framework.verdict import Expected, check_run
@@ -37,6 +36,7 @@ from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
 from reframe_tests.machine.room import Roomy
+from reframe_tests.machine.scales import Scale
 
 # The suite that `make run` runs is the quick calls at this scale.
 QUICK_SCALE = "laptop"
@@ -52,7 +52,7 @@ class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     - `pattern`: its name, as `iokernel` takes it;
     - `call`: a parameter over names in `reframe_tests.machine.calls`, by default
       `parameter(calls.names(without=[...]))`;
-    - `scales`, a table of its own (`framework/scales.py`) with the entry `QUICK_SCALE`, and
+    - `scales`, a table of its own (`machine/scales.py`) with the entry `QUICK_SCALE`, and
       `scale`, a parameter over its keys;
     - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
     - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed

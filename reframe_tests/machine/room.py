@@ -10,10 +10,10 @@ import reframe as rfm
 from reframe.core.builtins import run_before
 
 from iogauge.mounts import IN_MEMORY, mount_of
-from reframe_tests.framework.scales import Scale
 from reframe_tests.machine import duration, filesystems, placement
 from reframe_tests.machine.calls import Call
 from reframe_tests.machine.duration import Move
+from reframe_tests.machine.scales import Scale
 
 # A reused buffer has a piece of so many bytes at least, and the ceilings' transfer where they are
 # measured (kernels/driver: PIECE, TRANSFER).
