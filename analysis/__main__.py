@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from iogauge import version
+from iogauge import tables, version
 
-from .errors import AnalysisError
+from .errors import EXIT_DATA, AnalysisError
 
 # The module of each command is loaded only when it is asked for: some load large libraries. It has
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
@@ -110,6 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AnalysisError as error:
         print(f"analysis: {error}", file=sys.stderr)
         return error.exit_code
+    except tables.BadTable as error:  # a file of this package is missing or broken
+        print(f"analysis: {error}", file=sys.stderr)
+        return EXIT_DATA
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,10 +15,6 @@ class AnalysisError(Exception):
     exit_code = EXIT_DATA
 
 
-class InstallationError(AnalysisError):
-    """A file that belongs to this package is missing or broken; the message names it."""
-
-
 class MissingReportError(AnalysisError):
     """There is no report where one was looked for."""
 

@@ -1,39 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernels' registries hold: the names of all patterns and methods, built or not, in the
-order of the registry, which is the order in which tables show them."""
+"""What the kernels' tables name: all patterns, methods and modes, built or not, in the order of the
+table, which is the order of lists and rows."""
 
 from __future__ import annotations
 
-import functools
-import re
+from iogauge import tables
 
-from iogauge import paths
-
-# What is asked for -> the registry's file, and the word that each of its lines begins with.
+# For each of them the table's file below kernels/, and the word that its rows begin with.
 REGISTRIES = {
-    "patterns": ("kernels/patterns/patterns.def", "IO_PATTERN"),
-    "methods": ("kernels/methods/methods.def", "IO_METHOD"),
+    "patterns": ("patterns/patterns.def", "IO_PATTERN"),
+    "methods": ("methods/methods.def", "IO_METHOD"),
+    "modes": ("base/modes.def", "IO_MODE"),
 }
 
 
-class RegistryError(RuntimeError):
-    """A registry is missing or holds no line; the message names its file."""
-
-
-@functools.cache
 def names(what: str) -> tuple[str, ...]:
-    """The names of all `what`, "patterns" or "methods": `ramses-amr`, `posix-shared`.
+    """The names of all `what`: "patterns", "methods" or "modes".
 
-    A line is `IO_PATTERN(identifier ...)` or `IO_METHOD(identifier, "name", ...)`. Where a line
-    gives no name, the name is the identifier with dashes. Raises RegistryError.
+    Patterns are named after their identifier, with dashes: `ramses-amr`; the others have a name of
+    their own in the second cell. Raises tables.BadTable, which names the file.
     """
-    name, word = REGISTRIES[what]
-    file = paths.data(name)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RegistryError(f"{file}: cannot be read: {error.strerror}") from None
-    lines = re.findall(rf'^{word}\(\s*(\w+)(?:\s*,\s*"([^"]+)")?', text, re.MULTILINE)
-    if not lines:
-        raise RegistryError(f"{file}: expected lines {word}(...), found none")
-    return tuple(given or identifier.replace("_", "-") for identifier, given in lines)
+    rows = tables.rows(*REGISTRIES[what])
+    if what == "patterns":
+        return tuple(row[0].replace("_", "-") for row in rows)
+    return tuple(row[1] for row in rows)

@@ -75,11 +75,7 @@ static int alone(io_run *run, io_action action, io_error *error) {
         free(text);
         json_decref(libraries);
     }
-    if (action == IO_DO_PLAN) {
-        run->plan = true;
-        if (!run->processes) run->processes = 1;
-        if (io_configure(run, run->processes, error) || io_plan(run, error)) return complain(error);
-    }
+    if (action == IO_DO_PLAN && io_plan(run, error)) return complain(error);
     return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

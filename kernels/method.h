@@ -59,7 +59,7 @@ enum {
 struct io_method {
     const char *name, *summary;
     const char *extension; /* of file names that the pattern leaves open, with its dot */
-    unsigned modes;        /* bits 1 << io_mode; 0: has none */
+    unsigned modes;        /* of its line in methods.def (methods/modes_of.h), less what this build lacks */
     io_mode default_mode;
     const char *lacks[IO_MODES]; /* of modes that another build of its library has: what this one lacks */
     unsigned traits;

@@ -72,3 +72,15 @@ def test_open_mpi_gets_its_own_file(tmp_path: Path) -> None:
     files = settings({"io_ompio_num_aggregators": "4"}, "OMPIO", tmp_path)
     assert files["mca-params.conf"] == "io = ompio\nio_ompio_num_aggregators = 4\n"
     assert "OMPI_MCA_mca_base_param_files" in files["environment.sh"]
+
+
+def test_each_hint_goes_where_its_library_looks(tmp_path: Path) -> None:
+    """ROMIO would not read the settings of Blue Gene, of OMPIO's frameworks and of HDF5."""
+    files = settings(
+        {"BGLOCKLESSMPIO_F_TYPE": "7", "sharedfp": "sm", "hdf5_alignment": "1", "cb_nodes": "2"},
+        "ROMIO", tmp_path,
+    )  # fmt: skip
+    assert files["romio-hints"] == "cb_nodes 2\n"
+    assert files["mca-params.conf"] == "sharedfp = sm\n"
+    assert 'export BGLOCKLESSMPIO_F_TYPE="7"\n' in files["environment.sh"]
+    assert "# hdf5_alignment=1: the program asks HDF5\n" in files["environment.sh"]

@@ -66,6 +66,16 @@ def test_a_row_holds_what_the_document_says(recorded: Recorded) -> None:
     assert run.job_script is not None and "mpiexec" in run.job_script.read_text()
 
 
+def test_peak_tests_are_known_by_their_tag(recorded: Recorded) -> None:
+    """Whatever their file is called."""
+    peaks = {run.case for run in load_session(recorded.report).runs if run.is_peak}
+    assert peaks == {c["display_name"] for c in recorded.cases() if "peak" in c["tags"]} != set()
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(filename="/checkout/peak.py"))
+    assert not the_run(load_session(recorded.report), MPIIO, "mpich").is_peak
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(tags=["s3d", "peak"]))
+    assert the_run(load_session(recorded.report), MPIIO, "mpich").is_peak
+
+
 def test_a_moved_session_reads_its_own_documents(recorded: Recorded) -> None:
     session = load_session(recorded.report)
     assert session.output.is_relative_to(recorded.folder)

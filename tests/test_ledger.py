@@ -156,14 +156,14 @@ def test_text_beside_the_data_is_not_missing() -> None:
     found = ledger(trace("POSIX", ALL), **more)
     assert str(judge(found)) == "balanced"
     write = found.side("write")
-    assert write is not None and write.otherwise == 800 * REPEATS
+    assert write is not None and write.untraced == 800 * REPEATS
 
 
 def test_ceilings_and_other_files_are_kept_apart() -> None:
     ceiling = trace("POSIX", 5 * ALL, path="/fs/run/iogauge-ceiling-fpp.bin.00000000")
     found = ledger(trace("POSIX", ALL), ceiling)
     assert str(judge(found)) == "balanced"
-    assert found.beside == {ceiling.path: 6 * ALL}
+    assert found.other_files == {ceiling.path: 6 * ALL}
 
 
 def test_a_cut_list_of_files_leaves_out_only_ceilings() -> None:

@@ -12,15 +12,11 @@ from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 from tools import lock_check
 
-VARIANTS = (
-    *("mpich", "openmpi", "mpich-hdf5-1.10", "mpich-hdf5-1.14", "mpich-pnetcdf-oldest"),
-    *("debian", "cray", "bluegene", "sites/edison"),
-)
 
-
-def test_no_variant_is_missing() -> None:
-    folders = {lock_check.ROOT, *(lock_check.ENVIRONMENTS / variant for variant in VARIANTS)}
-    assert set(lock_check.environments()) == folders
+def test_every_variant_is_checked() -> None:
+    """A folder with a spack.yaml is one: no list names them."""
+    found = {folder.name for folder in lock_check.environments()}
+    assert {"mpich", "openmpi", "debian", "edison", lock_check.ROOT.name} <= found
 
 
 @pytest.mark.parametrize("folder", lock_check.environments(), ids=lambda folder: folder.name)

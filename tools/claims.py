@@ -15,8 +15,8 @@ import os
 import shlex
 import sys
 
-from analysis.judge.claims import load
 from analysis.errors import AnalysisError
+from analysis.judge.claims import load
 from tools.ab import analysis, ingest_last, reframe
 
 

@@ -25,10 +25,11 @@ from iogauge.run_folder import DOCUMENT, JOB_SCRIPT, LEDGER
 # Of a test in ReFrame's report: what no reader of ours has ever asked for.
 UNREAD = frozenset((
     "build_locally", "build_time_limit", "dependencies_conceptual", "exclusive_access",
-    "job_stderr", "job_stdout", "keep_files", "local", "max_pending_time", "modules", "num_cpus_per_task",
-    "num_gpus_per_node", "num_tasks_per_core", "num_tasks_per_socket", "postbuild_cmds",
-    "postrun_cmds", "prebuild_cmds", "prerun_cmds", "readonly_files", "sourcepath", "sourcesdir",
-    "strict_check", "use_multithreading", "valid_prog_environs", "valid_systems",
+    "job_stderr", "job_stdout", "keep_files", "local", "max_pending_time", "modules",
+    "num_cpus_per_task", "num_gpus_per_node", "num_tasks_per_core", "num_tasks_per_socket",
+    "postbuild_cmds", "postrun_cmds", "prebuild_cmds", "prerun_cmds", "readonly_files",
+    "sourcepath", "sourcesdir", "strict_check", "use_multithreading", "valid_prog_environs",
+    "valid_systems",
 ))  # fmt: skip
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 

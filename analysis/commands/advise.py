@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from iogauge.files import write_whole
 
 from ..errors import EXIT_OK, NothingFoundError, OutputError
 from ..judge.advice import candidates, rank, settings
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
                         help="what should be fast (default: write)")  # fmt: skip
     parser.add_argument("--default", default="mpiio:collective", metavar="METHOD[:MODE]",
-                        help="what you would use otherwise (mpiio:collective)")  # fmt: skip
+                        help="what to compare with (mpiio:collective)")  # fmt: skip
     parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
     options.add_where(parser)
@@ -90,11 +91,8 @@ def write_files(folder: Path, row: Row) -> list[Path]:
     hints = dict(word.split("=", 1) for word in row["hints"].split())
     files = settings(hints, row["mpi_io"] or "", folder.resolve())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            part = folder / f"{name}.{os.getpid()}"
-            part.write_text(text)
-            part.replace(folder / name)
+            write_whole(folder / name, text)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return [folder / name for name in files]

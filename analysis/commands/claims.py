@@ -21,7 +21,7 @@ examples:
 
 reproduced: each case that can tell says so; contradicted: at least one says the opposite;
 not testable here: no case has what the claim needs, or no interval tells. `published` is the ratio
-that the document gives, of its own system: it stands beside, and decides nothing.
+that the document gives, of its own system: it is shown, and decides nothing.
 """
 
 COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missing")

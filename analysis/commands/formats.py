@@ -17,7 +17,7 @@ from typing import Any
 
 from ..pages.words import value_text
 
-# A tuple: a text of several lines. Only here and on the page they become one.
+# A tuple is a text of several lines. It is joined only where it is printed.
 Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
 
@@ -74,13 +74,13 @@ def joined(row: Record) -> dict[str, Any]:
     }
 
 
-# What stands between the lines of a column, where that is no semicolon.
+# What joins the lines of these columns, in place of a semicolon.
 _BETWEEN = {"published": " | ", "command": "\n"}
 
 
 def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
     """A table on stdout: numbers to the right; columns that say nothing are left out."""
-    # Here, for a command that prints CSV should not wait for it.
+    # Imported here, so that a command that prints CSV need not wait for it.
     from rich.console import Console
     from rich.table import Table as Grid
     from rich.text import Text

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from iogauge.files import write_whole
 
 from ..errors import EXIT_OK, OutputError, TooFewSamplesError
 from ..judge import references
@@ -79,9 +80,6 @@ def write(path: Path, system: str, learned: list[dict[str, Any]]) -> None:
     text = "# Written by `python -m analysis learn`: what this system's own history expects.\n"
     text += yaml.safe_dump(data, sort_keys=False, width=100)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_text(text)
-        part.replace(path)
+        write_whole(path, text)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from None

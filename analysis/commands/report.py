@@ -76,13 +76,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. That of the last session also goes to the session's own folder."""
+    """Where the page goes. That of the last session also goes to the session's own folder, unless
+    that is gone."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
-    latest = args.output / PAGE
-    return [latest] if args.report else [latest, table.session.output / PAGE]
+    session = table.session
+    own = not args.report and session.output != session.report.parent
+    return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 
 def _print_json(table: Table, sections: Sequence[Section]) -> None:

@@ -8,12 +8,12 @@ import json
 import sys
 from pathlib import Path
 
+from iogauge.run_folder import DOCUMENT, TRACE
+
 from ..darshan.others import Others, ask_others
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..ledger.ledger import Ledger
 from ..ledger.traced import last_traced, load
-from ..session.loader import DOCUMENT
-from ..store.run_files import LOG
 from . import formats, options
 
 EXAMPLES = """\
@@ -31,7 +31,7 @@ PAGE = "trace.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=Path, metavar="RUN",
-        help=f"folder with a run's {LOG} and {DOCUMENT} (default: the last one)",
+        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one)",
     )  # fmt: skip
     options.add_output(parser)
     formats.add_format(parser, "the ledger (and make no page)")

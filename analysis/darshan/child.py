@@ -8,7 +8,6 @@ One JSON document on stdout; exit status 3 and one line on stderr where the log 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import json
 import sys
@@ -22,16 +21,17 @@ from .convert import convert, short_names
 from .header import read_header
 from .reduce import Record, reduce
 
-# The newest version of each module's records that the wheel's library reads, or this (DXT).
+# The newest version of each module's records that can be read: DXT by this program, all others by
+# the library of the darshan wheel.
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
     "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
 }  # fmt: skip
 DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
-# From this version on a segment also has its thread, which the wheel's library does not know: so
-# these records are read here.
+# From this version on a segment also names its thread, which the wheel's library does not know:
+# that is why this program reads DXT.
 THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
-# Of a whole log; more would be damage.
+# The most bins of a heat map; a log that says more is damaged.
 MOST_BINS = 10**6
 
 
@@ -206,6 +206,8 @@ def _segments(
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m analysis.darshan.child")
     parser.add_argument("log", type=Path)
     parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")
@@ -215,7 +217,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if args.convert:
             convert(args.convert, args.log)
-        # dumps and not dump: that one is written in C.
+        # json.dumps is written in C, json.dump is not.
         sys.stdout.write(json.dumps(read(args.log, heat=args.heat, segments=args.segments)))
     except AnalysisError as error:
         print(error, file=sys.stderr)

@@ -9,7 +9,6 @@ default; without it the log keeps who did what.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import functools
 import math
@@ -69,12 +68,12 @@ def _ranks(processes: Iterable[RawProcess]) -> set[int]:
 
 
 def _size(processes: Iterable[RawProcess]) -> int:
-    """Of the job. A program that one of its processes started says 1."""
+    """The processes of the job. (The trace of a program that a process started says 1.)"""
     return max(process.processes for process in processes)
 
 
 def _partial_mask(processes: Sequence[RawProcess]) -> int:
-    """All modules where a process left no trace, or not all of one."""
+    """The bits of all modules where any process left no trace or a cut one; else 0."""
     expected = set(range(_size(processes)))
     whole = all(process.whole for process in processes) and _ranks(processes) >= expected
     return 0 if whole else sum(1 << module for module in ALL_MODULES)
@@ -95,7 +94,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
     command = ctypes.create_string_buffer(first.command.encode(), native.EXE_ROOM)
     native.checked(lib.darshan_log_put_exe(handle, command), "writing the command")
-    # Of folders: there may be very many files in one.
+    # Look up the mounts of folders, and not of files: a folder may hold very many.
     folders = {record.path.rpartition("/")[0] for p in processes for record in p.records}
     mounts = _mounts(folders)
     native.checked(lib.darshan_log_put_mounts(handle, mounts, len(mounts)), "writing the mounts")
@@ -107,8 +106,8 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
 
 
 def _mounts(paths: Iterable[str]) -> ctypes.Array[native.Mount]:
-    """Those of the paths, longest first as Darshan has them; at least one, or the command is
-    lost."""
+    """The mounts that hold the paths, the longest first as Darshan has them. There must be one at
+    least: without any, the log loses the command."""
     lines = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
     where = {mount: kind for _, mount, kind in lines}
     used = {
@@ -136,8 +135,8 @@ def _name_list(names: dict[int, bytes]) -> tuple[ctypes.Array[native.NameNode], 
 
 
 def _files(processes: Sequence[RawProcess]) -> Files:
-    """Each file of each module, with each rank's record; what a process started (a forked child,
-    another program) is its own work."""
+    """For each module and file, the records of all ranks. What a process started (a forked child,
+    another program) counts as its own work."""
     start = min(process.start for process in processes)
     found: Files = defaultdict(list)
     for process in processes:
@@ -160,7 +159,7 @@ def short_names(module: str) -> tuple[str, ...]:
 
 
 def _record(raw: RawRecord, rank: int, later: float) -> Record:
-    """With times since the start of the job, in place of the start of the process."""
+    """A record whose times begin at the start of the job, `later` seconds before the process."""
     names = short_names(raw.module)
     values = dict(zip(names, [*raw.counters, *raw.times], strict=True))
     for name, value in values.items():
@@ -223,7 +222,7 @@ def _later(segments: bytes, seconds: float) -> bytes:
 
 
 def _put_heat(handle: int, processes: Sequence[RawProcess]) -> None:
-    """All with the widest bins, as readers want them, and from the start of the job."""
+    """Write the heat maps: all with equally wide bins, and from the start of the job."""
     start = min(process.start for process in processes)
     later = [(process.start - start) / 1e9 for process in processes]
     for module in MODULES:
@@ -248,7 +247,7 @@ def _moved(heat: RawHeat, direction: int, width: float, later: float) -> list[in
 
 
 def _fits(heat: RawHeat, width: float, later: float) -> bool:
-    """Does moving a process's bins lose nothing?"""
+    """Whether no byte is lost when a process's bins are moved."""
     return all(sum(_moved(heat, d, width, later)) == sum(heat.bins[d]) for d in (WRITE, READ))
 
 
@@ -258,6 +257,8 @@ def _coarser(bins: Sequence[int], factor: int) -> list[int]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m analysis.darshan.convert")
     parser.add_argument("folder", type=Path, help="with the traces of one run")
     parser.add_argument("log", type=Path, help="the Darshan log to write")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Darshan's library does not give of a log: which modules lost records, also those that have
-none, and the bytes of modules that are newer than it. Log format 3.41."""
+"""What Darshan's library does not tell of a log: which modules lost records, and the bytes of
+modules that are newer than the library. It reads log format 3.41."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ from ..errors import AnalysisError
 READER = f"{__package__}.child"
 # The folder in which Python finds it: the one that holds the outermost package.
 ROOT = Path(__file__).resolve().parents[READER.count(".")]
-# A reader that takes longer hangs: so many seconds, and more where there is much to read (10^5
-# files are 150 MiB of traces, which take 45 s).
+
+# A reader that takes longer is taken to hang: SECONDS, and more for a large log. (The traces of
+# 10^5 files are 150 MiB and take 45 s.)
 SECONDS = 60.0
 BYTES_PER_SECOND = 2**20
 RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
@@ -53,7 +54,7 @@ class FileTrace:
     ranks: tuple[Work, ...]
 
     def count(self, *names: str) -> int:
-        """The sum of counters; one that the module does not have or know counts nothing."""
+        """The sum of counters. One that the module lacks, or does not know (-1), counts as 0."""
         return sum(max(0, int(self.values.get(name, 0))) for name in names)
 
 

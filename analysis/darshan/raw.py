@@ -21,7 +21,7 @@ SEGMENT = struct.Struct("=qqdd")
 
 
 class BrokenTraceError(AnalysisError):
-    """A trace is cut off, or is none."""
+    """A file is no trace, or is cut off."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class RawProcess:
 
     @property
     def whole(self) -> bool:
-        """It ended as it should, and nothing was left out."""
+        """Whether the process ended in order and the trace has everything."""
         return bool(self.flags & COMPLETE) and not self.flags & PARTIAL
 
 

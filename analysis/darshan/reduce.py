@@ -68,7 +68,7 @@ def commonest(table: Mapping[int, int]) -> list[tuple[int, int]]:
 
 
 def reduce(records: Sequence[Record], rank: int = -1) -> Record:
-    """One record of all. `records`: at least one; the first says what cannot be summed."""
+    """One record of several processes. What cannot be summed is taken from the first record."""
     values = {name: _value(name, [r.values for r in records]) for name in records[0].values}
     tables: dict[str, Counter[int]] = {}
     for what in _TABLES:
@@ -116,6 +116,6 @@ def _extremes(records: Sequence[Record]) -> dict[str, float]:
 
 
 def _variance(values: Sequence[float]) -> float:
-    """Of the values themselves, not of a sample of more."""
+    """The variance of the values themselves (divided by n, not by n - 1)."""
     mean = sum(values) / len(values)
     return sum((value - mean) ** 2 for value in values) / len(values)

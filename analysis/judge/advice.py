@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from iogauge.hints import variable, way
+
 from ..store import database as store
 from .sides import CALL
 
@@ -64,27 +66,35 @@ def _is_default(other: Row, row: Row, default: str) -> bool:
 
 
 def settings(hints: Mapping[str, str], mpi_io: str, folder: Path) -> dict[str, str]:
-    """The text of each file. PnetCDF's hints begin with `nc_` or `pnetcdf_`, Open MPI's parameters
-    with `io_ompio_`, `fcoll`, `fbtl_` or `fs_`; all others are ROMIO's."""
-    pnetcdf = {k: v for k, v in hints.items() if k.startswith(("nc_", "pnetcdf_"))}
-    ompi = {k: v for k, v in hints.items() if k.startswith(("io_ompio_", "fcoll", "fbtl_", "fs_"))}
-    romio = {k: v for k, v in hints.items() if k not in pnetcdf and k not in ompi}
-    if mpi_io in _OPEN_MPI:
-        ompi = {"io": _OPEN_MPI[mpi_io], **ompi}
-    files, exports = {}, []
-    if romio:
+    """The text of each file; kernels/base/hints.def says which hint goes where. HDF5's own hints
+    are calls of the program, for which there is no file: environment.sh names them."""
+    by_way: dict[str, dict[str, str]] = defaultdict(dict)
+    for key, value in hints.items():
+        by_way[way(key)][key] = value
+    variables = {variable(key) or key: value for key, value in by_way["ENVIRONMENT"].items()}
+    mca = {"io": _OPEN_MPI[mpi_io]} if mpi_io in _OPEN_MPI else {}
+    mca |= {
+        name.removeprefix(_MCA): value for name, value in variables.items() if name.startswith(_MCA)
+    }
+    files, lines = {}, []
+    if romio := by_way["MPI_INFO"]:
         files["romio-hints"] = "".join(f"{key} {value}\n" for key, value in romio.items())
-        exports.append(f'export ROMIO_HINTS="{folder / "romio-hints"}"')
-    if ompi:
-        files["mca-params.conf"] = "".join(f"{key} = {value}\n" for key, value in ompi.items())
-        exports.append(f'export OMPI_MCA_mca_base_param_files="{folder / "mca-params.conf"}"')
-    if pnetcdf:
+        lines.append(f'export ROMIO_HINTS="{folder / "romio-hints"}"')
+    if mca:
+        files["mca-params.conf"] = "".join(f"{key} = {value}\n" for key, value in mca.items())
+        lines.append(f'export {_MCA}mca_base_param_files="{folder / "mca-params.conf"}"')
+    if pnetcdf := by_way["PNETCDF"]:
         text = ";".join(f"{key}={value}" for key, value in pnetcdf.items())
-        exports.append(f'export PNETCDF_HINTS="{text}"')
-    if not exports:
-        exports.append("# the fastest run had no hints: the libraries' own choice is the best seen")
-    files["environment.sh"] = "\n".join(exports) + "\n"
+        lines.append(f'export PNETCDF_HINTS="{text}"')
+    lines += [
+        f'export {name}="{value}"' for name, value in variables.items() if not name.startswith(_MCA)
+    ]
+    lines += [f"# {key}={value}: the program asks HDF5" for key, value in by_way["HDF5"].items()]
+    if not lines:
+        lines.append("# the fastest run had no hints: the libraries' own choice is the best seen")
+    files["environment.sh"] = "\n".join(lines) + "\n"
     return files
 
 
+_MCA = "OMPI_MCA_"  # how variables begin that are parameters of Open MPI
 _OPEN_MPI = {"OMPIO": "ompio"}  # what the result document says, and Open MPI's parameter `io`

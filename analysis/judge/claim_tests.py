@@ -81,7 +81,7 @@ def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: st
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
-    """The runs that the test is about, and that have what the claim needs."""
+    """The runs that the test is about and that fulfil what the claim needs."""
     sql, values = keys_condition(test["where"])
     where = where.also(sql, *values).also("verdict = 'verified'").also("NOT is_peak")
     where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
@@ -90,8 +90,8 @@ def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
     return where
 
 
-# What a claim's runs must not have, as `needs` names it: as SQL, and in words. The patterns are of
-# "cgns 3.4.0, hdf5 1.10.8, ...".
+# For each key of `needs` that excludes runs: the condition in SQL, and in words. The values of
+# libraries_not are regular expressions, matched against "cgns 3.4.0, hdf5 1.10.8, ...".
 UNFIT = {
     "fs_type_not": ("fs_type <> ?", "on a file system that is not"),
     "libraries_not": ("NOT regexp_matches(libraries, ?)", "with libraries that are not"),
@@ -130,7 +130,7 @@ def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) 
 
 
 def _place(some: Sequence[Group]) -> Place:
-    """Of groups that differ in nothing but their processes."""
+    """Where these groups ran; they differ in their numbers of processes only."""
     most = max(some, key=lambda group: int(group.about["processes"]))
     least = min(int(group.about["processes"]) for group in some)
     system, _, fs, stack = most.case[:4]
@@ -243,7 +243,8 @@ def _slopes(points: Sequence[tuple[float, list[list[float]]]]) -> Any:
     draws = []
     for _, samples in points:
         logs = [
-            np.log(interval.medians(np.sort(s), REDRAWS, generator, interval.ONE)) for s in samples
+            np.log(interval.medians(np.sort(s), REDRAWS, generator, interval.ONE_MEDIAN))
+            for s in samples
         ]
         draws.append(logs[0] - logs[1] if len(logs) == 2 else logs[0])
     centred = x - x.mean()
@@ -264,7 +265,7 @@ def published(test: Test) -> Stated | None:
     values = []
     for name in ("b", "a"):
         keys = test[name]
-        fits = [n for n in numbers if all(_said(n, key) == keys[key] for key in keys)]
+        fits = [n for n in numbers if all(_key_of(n, key) == keys[key] for key in keys)]
         if not fits:
             return None
         values.append(fits[0].value)
@@ -272,7 +273,7 @@ def published(test: Test) -> Stated | None:
     return Stated(f"{value:.3g}", f"{numbers[0].system}; {numbers[0].conditions}")
 
 
-def _said(number: references.Published, key: str) -> Any:
+def _key_of(number: references.Published, key: str) -> Any:
     return number.run.get(key, number.parameters.get(key))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparisons with what is no run: the practical peak, a site's reference, a publication
-(analysis/judge/published.py)."""
+"""Comparisons of runs with something that is no run: the practical peak, a site's reference, or a
+published number (published.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from ..errors import NothingFoundError
 from ..store import database as store
 from ..store.database import Where
-from . import published as beside
-from . import references
+from . import published, references
 from .comparison import Question
 from .interval import median_interval, paired_ratio
 from .sides import CASE, condition
@@ -22,7 +21,7 @@ PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs",
         "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
 REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
              "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
-COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": beside.COLUMNS}
+COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": published.COLUMNS}
 
 
 def _chosen(connection: Any, where: Where, question: Question) -> Where:
@@ -31,7 +30,7 @@ def _chosen(connection: Any, where: Where, question: Question) -> Where:
     return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
-def _some(rows: list[Row], question: Question, what: str) -> list[Row]:
+def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
     if not rows:
         fits = store.fitting(question.fitting)
         raise NothingFoundError(f"no run of {question.a!r} (--by {question.by}){fits} has {what}")
@@ -39,7 +38,7 @@ def _some(rows: list[Row], question: Question, what: str) -> list[Row]:
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
-    """Each case's part of what a file per process reached between its own repeats."""
+    """What part of the practical peak, measured between its own repeats, each case reached."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
@@ -62,11 +61,11 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
             "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
             "samples": part.new_count, "document": document,
         })  # fmt: skip
-    return _some(rows, question, "measured its ceilings")
+    return _or_raise(rows, question, "measured its ceilings")
 
 
 def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
-    """Each case beside what references/sites/SYSTEM.yaml expects of it."""
+    """Each case with what references/sites/SYSTEM.yaml expects of it."""
     chosen = _chosen(connection, where, question)
     found = store.rows(
         connection,
@@ -81,11 +80,13 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
         key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))
         expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
         if expected:
-            rows.append(_beside_reference(row, expected, question.allowed))
-    return _some(rows, question, "a reference in references/sites; see python -m analysis learn")
+            rows.append(_against_reference(row, expected, question.allowed))
+    return _or_raise(
+        rows, question, "a reference in references/sites; see python -m analysis learn"
+    )
 
 
-def _beside_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
+def _against_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
     values = row["found"]
     middle = statistics.median(values)
     ends = median_interval(values)
@@ -110,8 +111,8 @@ def _beside_reference(row: Row, expected: references.Expected, allowed: float | 
 
 def with_published(connection: Any, where: Where, question: Question) -> list[Row]:
     """Published numbers beside runs of the same pattern and method."""
-    rows = beside.published(connection, _chosen(connection, where, question))
-    return _some(rows, question, "a published number beside it")
+    rows = published.published(connection, _chosen(connection, where, question))
+    return _or_raise(rows, question, "a published number beside it")
 
 
 TABLES = {"peak": with_peak, "reference": with_reference, "published": with_published}

@@ -29,9 +29,9 @@ Pair = tuple[Group, Group]
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared. `a`, `b`: as the user names them; what they are says `by` ("session",
-    "stack", ...). `allowed`: B may be slower than A by this part; without it there is no gate.
-    `fitting`: the words that chose the runs, for the message that says there are none."""
+    """What to compare. `by` says what the names `a` and `b` are: sessions, stacks, ... `allowed`:
+    B may be slower than A by this part (0.05); without it there is no gate. `fitting`: the words
+    that chose the runs, for the message that there are none."""
 
     a: str
     b: str = ""
@@ -71,7 +71,7 @@ def compare(
 
 
 def pairs(found: Sequence[Group]) -> list[Pair]:
-    """Groups of the same case and quantity: A's, B's."""
+    """The groups of each case and quantity that both sides have: (of A, of B)."""
     by_case: dict[tuple[Any, ...], dict[int, Group]] = {}
     for group in found:
         by_case.setdefault((*group.case, group.quantity), {})[group.side] = group
@@ -80,7 +80,7 @@ def pairs(found: Sequence[Group]) -> list[Pair]:
 
 
 def _rank(group: Group) -> tuple[bool, str]:
-    """Writes first, as one does."""
+    """For sorting: writes come first."""
     return not group.quantity.startswith("write"), group.quantity
 
 

@@ -79,7 +79,7 @@ def site_data(system: str, learned: Sequence[Row], today: date) -> Row:
 
 
 def _rounded(row: Mapping[str, Any]) -> Row:
-    """Four digits are more than the numbers hold."""
+    """The numbers of a site file, with four digits."""
     numbers = {name: float(f"{row[name]:.4g}") for name in ("low", "value", "high")}
     numbers["low"] = min(numbers["low"], numbers["value"])
     numbers["high"] = max(numbers["high"], numbers["value"])

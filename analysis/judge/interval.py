@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ratios of medians with bootstrap intervals, and what they mean in a word.
+"""Ratios of medians with bootstrap intervals, and their verdict.
 
 The percentile bootstrap (Efron and Tibshirani 1993), smoothed: resamples come from the line through
 the sorted values, not from the values alone, for the median of few repeats takes too few different
@@ -24,9 +24,9 @@ DRAWS = 4000
 MOST_DRAWS = 20000
 # With fewer, the 95 % interval covers less than 93 % (tests/test_analysis_interval.py).
 MIN_SAMPLES = 6
-# How far the line is stretched: so that the 95 % interval of one median, and of a ratio of two,
-# covers the truth in 95 % of simulations from 6 samples on.
-ONE, TWO = 1.0, -0.6
+# By how much the line through the values is stretched, for the interval of one median and of the
+# ratio of two. With these values the 95 % interval covers the truth in 95 % of simulations.
+ONE_MEDIAN, TWO_MEDIANS = 1.0, -0.6
 SEED = 20111121  # the same data give the same interval
 
 
@@ -61,7 +61,9 @@ def ratio(base: Sequence[float], new: Sequence[float], confidence: float = CONFI
     if min(len(a), len(b)) >= MIN_SAMPLES:
         generator = np.random.default_rng(SEED)
         draws = _count(confidence)
-        ratios = medians(b, draws, generator, TWO) / medians(a, draws, generator, TWO)
+        ratios = medians(b, draws, generator, TWO_MEDIANS) / medians(
+            a, draws, generator, TWO_MEDIANS
+        )
         low, high = _ends(ratios, confidence)
     return Ratio(float(np.median(b) / np.median(a)), low, high, len(a), len(b), False)
 
@@ -72,7 +74,7 @@ def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float = CONFI
     low = high = None
     if len(ratios) >= MIN_SAMPLES:
         generator = np.random.default_rng(SEED)
-        low, high = _ends(medians(ratios, _count(confidence), generator, ONE), confidence)
+        low, high = _ends(medians(ratios, _count(confidence), generator, ONE_MEDIAN), confidence)
     return Ratio(float(np.median(ratios)), low, high, len(ratios), len(ratios), True)
 
 
@@ -84,7 +86,7 @@ def median_interval(
     if len(data) < MIN_SAMPLES:
         return None
     generator = np.random.default_rng(SEED)
-    return _ends(medians(data, _count(confidence), generator, ONE), confidence)
+    return _ends(medians(data, _count(confidence), generator, ONE_MEDIAN), confidence)
 
 
 def medians(values: Floats, draws: int, generator: np.random.Generator, stretch: float) -> Floats:
@@ -103,7 +105,7 @@ def medians(values: Floats, draws: int, generator: np.random.Generator, stretch:
 
 
 def _array(values: Sequence[float]) -> Floats:
-    """Sorted, and only positive finite numbers: others have no place in a ratio."""
+    """The values sorted. Raises ValueError for one that is not finite and above zero."""
     data = np.sort(np.asarray(values, dtype=np.float64))
     if len(data) == 0 or not (np.isfinite(data).all() and data[0] > 0):
         raise ValueError(f"expected finite numbers above zero, found {list(values)[:10]}")
@@ -111,7 +113,7 @@ def _array(values: Sequence[float]) -> Floats:
 
 
 def _count(confidence: float) -> int:
-    """More draws for a higher confidence: the ends need some draws beyond them."""
+    """How many draws: more for a higher confidence, so that some lie beyond the ends."""
     return int(min(MOST_DRAWS, max(DRAWS, 20 / (1 - confidence))))
 
 

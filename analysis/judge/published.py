@@ -27,9 +27,9 @@ COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "
 
 UNLIKE = "unlike conditions"
 
-# Parameters of a published table that are parameters of a test too: they choose runs.
+# Parameters of published tables that our tests have too. They choose the runs to compare with.
 _CHOOSING = ("layout", "hint_set")
-# How a run is a published number's in all but the machine. Those of its size must be stated.
+# What makes a run of the published size; and what else may be unlike, with its name in words.
 _SIZE = {"scale": "scale", "processes": "processes"}
 _LIKE = {**_SIZE, "fs_type": "file system"}
 
@@ -56,7 +56,7 @@ _CASE = ("system", "fs", "fs_type", "stack", "mode", "processes", "scale", "vari
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
-    """Our runs that a published number can stand beside, by place and size."""
+    """Our runs of the pattern and method of a published number, by place and size."""
     method, _, mode = number.run["method"].partition(":")
     where = chosen.key("pattern", [number.run["pattern"]]).key("method", [method])
     where = where.key("quantity", [number.quantity])
@@ -81,7 +81,8 @@ def _of_size(number: Published, ours: Row) -> bool:
 
 
 def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published, Row]]:
-    """Of one run beside the rows of one table: those of its size, else the nearest one."""
+    """The rows of one table to show beside one run: those of its size, else the one whose number of
+    processes is nearest."""
 
     def distance(pair: tuple[Published, Row]) -> float:
         theirs = pair[0].run.get("processes")
@@ -91,7 +92,7 @@ def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published
 
 
 def _unlike(number: Published, ours: Row) -> tuple[str, ...]:
-    """What is not the same, in words: ours, and theirs in brackets."""
+    """What differs, in words: `file system ext4 (gpfs)` is ours, then theirs."""
     parts = ["the machine"]
     for name, words in _LIKE.items():
         theirs = number.run.get(name)
@@ -139,8 +140,8 @@ def _row(number: Published, ours: Row) -> Row:
 
 
 def _add_parts(rows: Sequence[Row]) -> None:
-    """Each number as a part of the best of its table, ours of ours and theirs of theirs: where runs
-    of ours stand beside two rows of it or more, each run beside a row of its own."""
+    """Add each number as a part of the best of its table: ours of our best, theirs of their best.
+    Only for tables of which two rows or more have a run of ours, each another one."""
     tables: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         if row["parameters"]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge import paths
 
-# ReFrame tests import this module: where a site has no file, they shall not wait for the libraries.
+# ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
 if TYPE_CHECKING:
     from .yamlfile import YamlFile
 
@@ -20,7 +20,8 @@ FOLDER = paths.data("references")
 # A centre may keep its own expectations outside of the checkout.
 SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 
-# Columns of published numbers that describe a run of ours; all others are a test's parameters.
+# Columns of published tables that say which runs of ours a number is about. All other columns are
+# parameters.
 _OF_RUN = ("fs_type", "test", "pattern", "method", "scale", "processes", "quantity")
 _NO_PARAMETER = ("value", "high", *_OF_RUN)
 

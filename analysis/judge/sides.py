@@ -16,7 +16,8 @@ from ..store.database import SCHEMA, Where
 if TYPE_CHECKING:
     import duckdb
 
-# What tells one case from another. A comparison leaves out what it compares by.
+# The columns in which two cases differ. In a comparison both sides are equal in all of them, except
+# in what it compares by.
 CASE = (
     "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
     "processes", "fsync", "buffer",
@@ -119,7 +120,7 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
-# Columns that a parameter changes besides the hints: reserved I/O processes are processes too, and
+# Columns that change together with a parameter: reserved I/O processes are processes too, and
 # collective metadata is a mode.
 _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",)}
 

@@ -53,14 +53,14 @@ class YamlFile:
 
     def _hold_against(self, schema: dict[str, Any]) -> None:
         validator = jsonschema.Draft202012Validator(schema)
-        # A key that nobody knows explains why another one is missing: it comes first.
+        # Name an unknown key first: often it is the misspelt name of a key that is missing.
         problems = sorted(
             validator.iter_errors(self.data), key=lambda e: e.validator != "additionalProperties"
         )
         for problem in problems:
             where = list(problem.absolute_path)
             if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
-                # The schema's message is about the object: the wrong key has a line of its own.
+                # The schema's message names the object; the line of the wrong key is better.
                 known = problem.schema.get("properties", {})
                 wrong = next(key for key in problem.instance if key not in known)
                 what = f"unknown key {wrong!r}; known are {', '.join(known)}"
@@ -69,7 +69,7 @@ class YamlFile:
             raise self.error(where, f"{name}: {problem.message}" if name else problem.message)
 
     def _refuse_doubles(self, node: Any) -> None:
-        """YAML's reader takes the last of two equal keys, and says nothing."""
+        """Raise for a key that stands twice. (YAML's reader would silently take the last one.)"""
         if isinstance(node, yaml.MappingNode):
             seen = set()
             for key, value in node.value:

@@ -19,10 +19,11 @@ from .phases import BYTES, Phase, divide
 
 Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
-# The name that kernels/driver/ceilings.c gives its files.
+# How the names of files begin that the kernels write to measure the ceilings.
 CEILINGS = "iogauge-ceiling"
 
-# Module -> the counters of its calls, by direction. In the order from the program down.
+# For each module of Darshan and each direction, the counters of calls. The module nearest to the
+# program comes first.
 CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "H5D": {"write": ("WRITES",), "read": ("READS",)},
     "PNETCDF_VAR": {
@@ -37,18 +38,18 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
 VARIABLES = ("H5D", "PNETCDF_VAR")
-# Modules whose name is not that of what they record.
+# The name of the library, for modules that Darshan calls otherwise.
 TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
-# A process that moved less than this part of an even share moved headers, not data.
+# A process that moved less than this part of an even share is taken to have moved headers only.
 A_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One module in one direction. `sizes`: the commonest access sizes of the module with their
-    counts (Darshan counts reads and writes together). `processes`: how many moved data; None where
-    the log does not say."""
+    """What one module (such as POSIX) moved in one direction. `sizes`: the commonest access sizes
+    with their counts; Darshan counts reads and writes together. `processes`: how many processes
+    moved data; None where the log does not say."""
 
     name: str
     bytes: int
@@ -65,15 +66,15 @@ class Layer:
 
 @dataclass(frozen=True)
 class Side:
-    """One direction of the run. `payload`: what the pattern hands over. `files`: what the files
-    held (for writing and reading alike: a file is written, then read, once in each repeat), of
-    which `otherwise` bytes are in files that no traced call wrote (text beside the data)."""
+    """One direction of the run, in bytes. `payload`: what the pattern hands over. `files`: the size
+    of the files, once for each repeat, for each repeat writes and reads them once. `untraced`: the
+    part of it in files that no traced call wrote, for example a text file beside the data."""
 
     direction: Direction
     repeats: int
     payload: int
     files: int | None
-    otherwise: int
+    untraced: int
     layers: tuple[Layer, ...]
 
     def layer(self, name: str) -> Layer | None:
@@ -103,9 +104,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Ledger:
-    """`hints`: of collective buffering, (asked, effective), each None where not given. `beside`:
-    bytes moved in files that are not the run's own. `all_read`: by POSIX calls, also by those that
-    prepare a write. `phases_from`: what of the trace told the phases, or why there are none."""
+    """The byte ledger of one run. `hints`: for each hint, the value asked for and the value in
+    force, each None where not given. `all_read`: bytes that POSIX calls read, also those read to
+    prepare a write. `other_files`: bytes moved in each file that is not the run's own.
+    `phases_from`: which part of the trace gave the phases, or why there are none."""
 
     recorder: str
     processes: int
@@ -114,7 +116,7 @@ class Ledger:
     notes: tuple[str, ...]
     hints: dict[str, tuple[str | None, str | None]]
     all_read: int
-    beside: dict[str, int]
+    other_files: dict[str, int]
     phases: tuple[Phase, ...] = ()
     phases_from: str = ""
 
@@ -122,18 +124,25 @@ class Ledger:
         return next((side for side in self.sides if side.direction == direction), None)
 
     def as_json(self) -> dict[str, Any]:
-        data = asdict(self)
+        """As ledger.json and `trace --json` have it; there `other_files` is called `beside`, and
+        `untraced` `otherwise`."""
+        data = {_JSON.get(name, name): value for name, value in asdict(self).items()}
         for entry, side in zip(data["sides"], self.sides, strict=True):
+            entry["otherwise"] = entry.pop("untraced")
             entry["amplification"] = side.amplification
             entry["format_overhead"] = side.format_overhead
         return data
 
 
+# Names in JSON that differ from those here.
+_JSON = {"other_files": "beside"}
+
+
 def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
-    """The ledger of a run. `document`: a result document that says how the run ended well."""
+    """The ledger of a run. `document`: the result document of a run that ended well."""
     own = _own(document)
     payload_files = [file for file in log.files if own(_file_of(file))]
-    beside = [file for file in log.files if not own(_file_of(file))]
+    others = [file for file in log.files if not own(_file_of(file))]
     phases, phases_from = divide(document, log, own)
     sides = [
         side
@@ -148,27 +157,27 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
         notes=log.notes,
         hints=_hints(document),
         all_read=sum(f.count("BYTES_READ") for f in payload_files if f.module == "POSIX"),
-        beside={f.path: f.count(*BYTES.values()) for f in beside if f.module == "POSIX"},
+        other_files={f.path: f.count(*BYTES.values()) for f in others if f.module == "POSIX"},
         phases=phases,
         phases_from=phases_from,
     )
 
 
 def _plain(path: str) -> str:
-    """As the trace has it: without a file system's prefix (`ufs:`)."""
+    """A path as the trace has it: without the prefix of a file system, such as `ufs:`."""
     head, colon, tail = path.partition(":")
     return os.path.normpath(tail if colon and "/" not in head and len(head) > 1 else path)
 
 
 def _file_of(file: FileTrace) -> str:
-    """Darshan's records of variables have `file:variable` as their name."""
+    """The path of the file. A record of a variable is named `file:variable`."""
     return file.path.partition(":")[0] if file.module in VARIABLES else file.path
 
 
 def _own(document: dict[str, Any]) -> Callable[[str], bool]:
-    """Is a path one of the run's own files? All others are ceilings, and what libraries put beside.
-    The document lists at most some files; where it leaves any out, only the ceilings are told
-    apart."""
+    """A function that says whether a path is one of the run's own files, and not a file of the
+    ceilings or of a library. The document lists a limited number of files; where it leaves some
+    out, all files but those of the ceilings count as the run's own."""
     listed = {_plain(entry["path"]) for entry in document.get("files") or []}
     if listed and document.get("file_count") == len(listed):
         return listed.__contains__
@@ -188,7 +197,7 @@ def _side(
         repeats=repeats,
         payload=document["payload"]["bytes"] * repeats if moved else 0,
         files=None if size is None else (size * repeats if moved else 0),
-        otherwise=repeats * _otherwise(document, files) if moved else 0,
+        untraced=repeats * _untraced(document, files) if moved else 0,
         layers=tuple(
             _layer(name, [file for file in files if file.module == name], direction)
             for name in CALLS
@@ -197,12 +206,12 @@ def _side(
     )
 
 
-def _otherwise(document: dict[str, Any], files: list[FileTrace]) -> int:
-    """Bytes in files that the POSIX layer did not write."""
+def _untraced(document: dict[str, Any], files: list[FileTrace]) -> int:
+    """Bytes in files that no POSIX call wrote."""
     written = {f.path for f in files if f.module == "POSIX" and f.count("BYTES_WRITTEN")}
     listed = document.get("files") or []
     if document.get("file_count") != len(listed):
-        # Of a cut list only those are known that are in it.
+        # The list is cut: of the files in it, take those that the trace knows.
         listed = [entry for entry in listed if _plain(entry["path"]) in {f.path for f in files}]
     return sum(entry["bytes"] for entry in listed if _plain(entry["path"]) not in written)
 
@@ -229,7 +238,7 @@ def _layer(name: str, files: list[FileTrace], direction: Direction) -> Layer:
 
 
 def _processes(files: list[FileTrace], direction: Direction) -> int | None:
-    """How many processes moved more than headers."""
+    """How many processes moved data, and not headers only; None where the log does not say."""
     by_rank: Counter[int] = Counter()
     for file in files:
         if not file.ranks and file.count(BYTES[direction]):
@@ -242,7 +251,7 @@ def _processes(files: list[FileTrace], direction: Direction) -> int | None:
 
 
 def _hints(document: dict[str, Any]) -> dict[str, tuple[str | None, str | None]]:
-    """All hints that were asked for, and those of collective buffering that are in force."""
+    """Each hint that was asked for, and each hint of collective buffering that is in force."""
     asked, used = document["asked"].get("hints") or {}, document["used"].get("hints") or {}
     wanted = [*asked, *(k for k in used if k.startswith(("cb_", "romio_cb_", "romio_ds_")))]
     return {key: (asked.get(key), used.get(key)) for key in dict.fromkeys(wanted)}

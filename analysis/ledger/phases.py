@@ -19,7 +19,7 @@ from ..session.model import DIRECTIONS, Direction
 OUTSIDE = "between phases"
 MIXED = "not told apart"
 LAYERS = ("MPI-IO", "POSIX")
-# Heat maps have other names for them.
+# The names of the layers in heat maps.
 HEAT = {"MPI-IO": "MPIIO", "POSIX": "POSIX"}
 HEAT_ORDER: tuple[Direction, ...] = ("read", "write")
 SLACK = 0.05  # seconds: how well the times of Darshan's runtime are known
@@ -31,7 +31,7 @@ Access = tuple[str, Direction, int, float]  # layer, direction, bytes, Unix time
 
 @dataclass
 class Moved:
-    """Bytes in each direction, and the calls that moved them: None where the trace has no calls."""
+    """Bytes and calls in each direction; `calls` is None where the trace does not count them."""
 
     bytes: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, 0))
     calls: dict[Direction, int] | None = None
@@ -45,8 +45,9 @@ class Moved:
 
 @dataclass
 class Phase:
-    """A phase of all repeats and steps. `direction`: empty for what is in no phase. `seconds`: from
-    the first process's beginning to the last one's end."""
+    """One phase, such as `write: create`, summed over repeats and steps. `direction`: empty for
+    accesses outside of all phases. `seconds`: from when the first process began it to when the
+    last one ended it."""
 
     direction: str
     name: str
@@ -68,8 +69,8 @@ class Span:
 def divide(
     document: dict[str, Any], log: Log, own: Callable[[str], bool]
 ) -> tuple[tuple[Phase, ...], str]:
-    """The phases with what each moved, and what that was taken from; without phases, why there are
-    none. `own`: is this path a file of the run's own?"""
+    """The phases with what each moved, and from which part of the trace that is known. Where there
+    are no phases, the text says why. `own`: whether a path is one of the run's own files."""
     phases, spans = _spans(document)
     if not spans:
         return (), "no phases: the result document has no spans"
@@ -89,7 +90,8 @@ def divide(
 
 
 def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
-    """In the order of time. Documents of before 2026-11-21, and the real ior's, have none."""
+    """The phases, and their spans in the order of time. Documents from before 2026-11-21 have none,
+    nor have those of the real ior."""
     phases: dict[tuple[str, str], Phase] = {}
     spans: list[Span] = []
     for sample in document["samples"]:
@@ -103,9 +105,10 @@ def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
 
 
 def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, float]:
-    """How much the start that Darshan's runtime writes down is later than the zero of a process's
-    times: each clears all of its memory between the two. Every process closes its last file in a
-    phase, so the least lag is taken with which it does."""
+    """For each process, by how many seconds the start of the job that Darshan's runtime writes
+    down is later than the zero of the process's own times. (The runtime clears its memory between
+    the two.) A process closes its last file within a phase: the lag is the smallest with which it
+    does."""
     end = max(span.end for span in spans)
     found: dict[int, float] = {}
     for file in log.files if log.by_runtime else ():
@@ -119,7 +122,7 @@ def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, 
 def _accesses(
     log: Log, spans: list[Span], own: Callable[[str], bool], start: dict[int, float], outside: Phase
 ) -> str:
-    """Each access goes to the phase in which it began."""
+    """Add each access to the phase in which it began; returns what the phases are known from."""
     begins = [span.begin for span in spans]
     slack = SLACK if log.by_runtime else 0.0
     kept = dict.fromkeys(DIRECTIONS, 0)
@@ -152,9 +155,11 @@ def _all_accesses(
 
 
 def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
-    """Bins that lie within one phase, with a bin to each side of them, are that phase's: processes
-    begin counting when they start, so one's bins may lie by some of a bin beside another's. A heat
-    map does not say of which file."""
+    """Add each bin of the heat map to a phase; returns what the phases are known from.
+
+    A bin belongs to a phase where the bins before and after it lie in that phase too: each process
+    counts from its own start, so the bins of two processes differ by up to one bin. A heat map does
+    not tell files apart."""
     width = 0.0
     for layer in LAYERS:
         heat = log.heat.get(HEAT[layer])

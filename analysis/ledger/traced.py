@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.run_folder import DOCUMENT, TRACE
+
 from ..darshan.log import Log, read_log
 from ..errors import AnalysisError
-from ..session.loader import DOCUMENT
-from ..store.run_files import LOG
 from .ledger import Ledger, make_ledger
 from .verdict import Judgement, judge
 
@@ -33,9 +33,9 @@ class Traced:
 
 def last_traced(output: Path) -> Path:
     """The folder of the newest log below `output`."""
-    found = sorted(output.glob(f"**/{LOG}"), key=lambda path: path.stat().st_mtime_ns)
+    found = sorted(output.glob(f"**/{TRACE}"), key=lambda path: path.stat().st_mtime_ns)
     if not found:
-        raise NoTraceError(f"{output}: expected a traced run ({LOG}), found none")
+        raise NoTraceError(f"{output}: expected a traced run ({TRACE}), found none")
     return found[-1].parent
 
 
@@ -45,7 +45,7 @@ def load(folder: Path) -> Traced:
         document = json.loads((folder / DOCUMENT).read_text())
     except (OSError, ValueError) as error:
         raise NoTraceError(f"{folder / DOCUMENT}: expected a result document: {error}") from None
-    log = read_log(folder / LOG, heat=True, segments=True)
+    log = read_log(folder / TRACE, heat=True, segments=True)
     try:
         ledger = make_ledger(document, log)
     except (KeyError, TypeError) as error:

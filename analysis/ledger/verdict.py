@@ -31,7 +31,7 @@ OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
 @dataclass(frozen=True)
 class Finding:
-    """`wrong`: bytes without a cause."""
+    """A difference between two layers, and its cause. `wrong`: no cause was found."""
 
     text: str
     wrong: bool = False
@@ -47,8 +47,9 @@ class Judgement:
 
 
 def judge(ledger: Ledger) -> Judgement:
-    """`unbalanced` first: no cause makes up for bytes that are missing. A log that lost something
-    can neither prove nor disprove, so it is `inconclusive`, whatever it says."""
+    """The verdict: `inconclusive` where the log lost records, for it then proves nothing;
+    `unbalanced` where any difference has no cause; `explained` where each has one; else
+    `balanced`."""
     if ledger.partial:
         return Judgement("inconclusive", (f"the log is partial: {', '.join(ledger.partial)}",))
     findings = [finding for side in ledger.sides for finding in _findings(ledger, side)]
@@ -68,7 +69,7 @@ def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """Payload that a layer did not see."""
+    """Bytes of payload that a layer did not move."""
     verb = "written" if side.direction == "write" else "read"
     if side.posix < side.payload:
         text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
@@ -87,14 +88,14 @@ def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """What the program's side moved more than the files hold: headers more than once."""
+    """Bytes that the uppermost layer moved beyond the size of the files: headers, moved again."""
     top = side.posix if side.mpiio is None else side.mpiio
     extra = top - (side.payload if side.files is None else max(side.files, side.payload))
     if extra <= 0:
         return
     cause = REWRITING if side.direction == "write" else REREADING
     readers = 1 if side.direction == "write" else ledger.processes
-    # Of very many small files, each header may be moved once more: it is most of the file.
+    # Each header may be moved once more; in very small files headers are most of the bytes.
     headers = side.format_overhead or 0
     most = max(HEADER_SHARE * side.payload, HEADER * side.repeats * readers, headers)
     if side.payload and extra <= most:
@@ -105,8 +106,9 @@ def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _given_by_several(ledger: Ledger, side: Side) -> int:
-    """Most bytes that collective writes may have merged: what is no payload, from all processes but
-    one. (HDF5 without collective metadata: each process writes the same attributes.)"""
+    """The most bytes that collective writes may have merged. Without collective metadata, for
+    example, each process gives HDF5's attributes to MPI-IO, and one copy is written: all bytes
+    that are no payload, of all processes but one."""
     mpiio = side.layer("MPI-IO")
     if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.payload:
         return 0
@@ -114,7 +116,7 @@ def _given_by_several(ledger: Ledger, side: Side) -> int:
 
 
 def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """From MPI-IO to POSIX."""
+    """Bytes that POSIX moved more, or fewer, than MPI-IO was asked to."""
     if side.mpiio is None:
         return
     extra = side.posix - side.mpiio
@@ -122,7 +124,7 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
         if side.posix >= side.payload and side.direction == "read":
-            # A library asks for a whole buffer of header; POSIX gives what the file has.
+            # A library asks for a buffer full of header, and the file ends before.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
         elif -extra <= _given_by_several(ledger, side):
             yield Finding(f"{ONCE} ({-extra} bytes)")
@@ -144,13 +146,13 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _rewritten(ledger: Ledger) -> int:
-    """Bytes that were written back only because they lay between others: each was read before."""
+    """Bytes that were read and written back, because they lay between bytes to write."""
     side = ledger.side("write")
     return 0 if side is None or side.mpiio is None else max(0, side.posix - side.mpiio)
 
 
 def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
-    """What MPI-IO writes beyond what it was given, it must have read before."""
+    """The cause of `extra` written bytes: MPI-IO must have read them before."""
     read = ledger.side("read")
     expected = (read.payload if read.mpiio is None else read.mpiio) if read else 0
     before = ledger.all_read - expected
@@ -166,6 +168,6 @@ def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
 def _holes(side: Side) -> Iterator[Finding]:
     if side.files is None:
         return
-    holes = side.files - side.otherwise - side.posix
+    holes = side.files - side.untraced - side.posix
     if holes > 0 and side.posix >= side.payload:
         yield Finding(f"{PADDING} ({holes} bytes)")

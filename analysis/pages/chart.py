@@ -172,12 +172,12 @@ def _group(row: Row) -> str:
 
 
 def _how(row: Row) -> str:
-    """How a line of the plot is called: method and mode, and what else tells it from the others."""
+    """The name of a line of the plot: method, mode, and parameters where those are not enough."""
     return " ".join(part for part in (row.run.method, row.run.mode, row.label) if part)
 
 
 def _titles(table: Table, columns: list[Column]) -> dict[Column, str]:
-    """What each column shows, with what makes its numbers larger or smaller than one thinks."""
+    """The title of each column: file system, direction, and whether fsync or caches play a part."""
     titles = {}
     for fs, direction in columns:
         results = [row.run.result for row in table.rows if row.run.fs == fs and row.run.result]

@@ -27,13 +27,13 @@ def _call(row: Row) -> str:
 def _colour(names: Sequence[str]) -> alt.Color:
     domain = list(dict.fromkeys(names))
     scale = alt.Scale(domain=domain, range=[PALETTE[i % len(PALETTE)] for i in range(len(domain))])
-    # The longer the names, the more a browser's letters are wider than those measured here.
+    # A browser's letters are wider than those measured here, so long names need more room.
     legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
     return alt.Color("call:N", scale=scale, legend=legend)
 
 
 def _dash() -> alt.StrokeDash:
-    """Below: beside the colours' legend it would stand on the last of their names."""
+    """Stacks by dashes. The legend is below the plot: beside the colours' it would overlap."""
     legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
     return alt.StrokeDash("stack:N", legend=legend)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import NothingFoundError
 from ..judge import claims, compare_with
-from ..judge import published as beside
+from ..judge import published as published_numbers
 from ..judge.comparison import Question
 from ..judge.expectations import MIN_RUNS, mark_regressions
 from ..store import database as store
@@ -88,7 +88,7 @@ def published(connection: Any, session: str) -> Section:
         rows = []
     return Section(
         "published", "Beside published numbers",
-        tuple(name for name in beside.COLUMNS if name != "verdict"), rows,
+        tuple(name for name in published_numbers.COLUMNS if name != "verdict"), rows,
         "Layout x call and hints of the 2011 tables, and what else was published for these "
         "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
         "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "
@@ -144,7 +144,7 @@ def score_card(connection: Any, session: str) -> Section:
 
 
 def ledger(connection: Any, session: str) -> Section:
-    """What the traces say that was moved."""
+    """What each layer moved, from the ledgers of the traced runs."""
     amounts = {
         f"{way}_{name}": f"ledger_{way}_{quantity}"
         for way in ("write", "read")

@@ -50,7 +50,7 @@ def _height(ranks: int) -> int:
 
 
 def _time(log: Log) -> alt.Scale:
-    """From the first access to the last: a program's start is most of a small run."""
+    """The axis of time, from the first access to the last, without the start of the program."""
     spans = [
         (start, end)
         for one in log.segments
@@ -94,7 +94,7 @@ def timeline(log: Log) -> alt.Chart | None:
             x2="end:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
             color=_direction_colour(),
-            # An edge: an access is often shorter than a pixel.
+            # With an edge, an access that is shorter than a pixel is seen too.
             stroke=alt.Stroke("direction:N", title=None, scale=DIRECTION_SCALE),
         )
         .properties(width=WIDTH, height=_height(ranks))

@@ -8,10 +8,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
+
 from ..darshan.others import Others
 from ..errors import OutputError
 from ..ledger.traced import Traced
-from ..session.loader import DOCUMENT, JOB_SCRIPT
 from . import trace_chart, trace_text
 
 TEMPLATE = "trace.html.j2"

@@ -74,7 +74,7 @@ def read_document(path: Path) -> Result:
     get = reader.get
     error = reader.optional("error", str)
     if get("status", str) == "error":
-        # Such a run may have stopped before it knew most of what a document holds.
+        # Such a run may have stopped before it knew what the keys below say.
         raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
     return Result(
         error=error,
@@ -161,7 +161,7 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
 
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
-    """All other numbers of a sample, named after their place. There is no list of them, for a method
+    """All other numbers of a sample, named after their place. There is no list of them: a method
     may measure what no other does, such as a server's queue. `given`: what the summary holds."""
     values: dict[str, float] = {}
 
@@ -188,7 +188,7 @@ _SHORT = {"phases": "phase", "bandwidth": "bw"}
 
 
 def _first_mismatch(reader: _Reader) -> str | None:
-    """The first wrong element in words, or None."""
+    """The first element that was read back wrong, in words; None where all were right."""
     first = reader.optional("verification.first", dict)
     if first is None:
         return None

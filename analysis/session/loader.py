@@ -16,6 +16,8 @@ from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any
 
+from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
+
 from ..errors import (
     AnalysisError,
     EmptySessionError,
@@ -30,12 +32,10 @@ from .stats import Spread
 
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
-DOCUMENT = "result.json"
-JOB_SCRIPT = "rfm_job.sh"
 PEAK = "peak"  # the tag of tests that measure the ceilings (benchmarks/peak.py) and nothing else
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
-# Parameters that other columns show (`call` is method and mode), and ReFrame's counter of --repeat.
+# Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
 _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
 _TEXT, _NUMBER, _MAYBE = (str,), (int, float), (str, NoneType)
 _SESSION_KEYS: dict[str, tuple[type, ...]] = {
@@ -293,7 +293,7 @@ def _run(
 
 
 def _status(case: dict[str, Any]) -> Status:
-    """The status in the harness's eyes."""
+    """How the case ended, as ReFrame has it."""
     if case["result"] in _SUCCESS:
         return "ok"
     return "skipped" if case["result"] == "skip" else "failed"
@@ -331,7 +331,7 @@ def _result(
 
 
 def _stale(case: dict[str, Any], result: Result) -> str:
-    """Says so where the document is not of this session: a later one may have replaced it.
+    """Why the document is not of this session, or nothing. (A later session may have replaced it.)
 
     The report holds the medians too, so that they tell without trusting clocks.
     """

@@ -23,7 +23,7 @@ _CEILING_OF: dict[str, Ceiling] = {"posix": "fpp", "posix-shared": "shared"}
 
 
 class Place(NamedTuple):
-    """Where a peak holds. Whether a write reached the disk makes another quantity of it."""
+    """Where a peak was measured. Peaks with and without fsync are different quantities."""
 
     system: str
     partition: str

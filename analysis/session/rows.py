@@ -12,22 +12,9 @@ from typing import Literal
 
 from iogauge import registry
 
-from ..errors import InstallationError
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import Peak, Source, find_peaks, headline_peaks
 from .stats import Spread
-
-# In the order in which tables show them; patterns and methods: in that of the kernels' registries.
-MODES = (
-    "",
-    "collective",
-    "collective-metadata",
-    "multi",
-    "nonblocking",
-    "ordered",
-    "independent",
-    "serial",
-)
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
@@ -185,7 +172,7 @@ class Table:
         return Counter(row.outcome for row in self.all_rows)
 
     def all_verified(self) -> bool:
-        """Whether no byte is in doubt: nothing failed, and what moved was verified."""
+        """Whether each row was verified, or moved nothing."""
         return all(row.outcome in ("verified", "nothing moved") for row in self.ran)
 
 
@@ -224,20 +211,13 @@ def _rank(value: str, order: Sequence[str]) -> tuple[int, str]:
     return (order.index(value) if value in order else len(order), value)
 
 
-def _registered(what: str) -> Sequence[str]:
-    """The names in the kernels' registry. Raises InstallationError where it cannot be read."""
-    try:
-        return registry.names(what)
-    except registry.RegistryError as error:
-        raise InstallationError(str(error)) from None
-
-
 def _order(run: Run) -> tuple[object, ...]:
     place = (run.system, run.partition, run.fs)
-    how = (_rank(run.method, _registered("methods")), _rank(run.mode, MODES), run.variant)
+    modes = ("", *registry.names("modes"))
+    how = (_rank(run.method, registry.names("methods")), _rank(run.mode, modes), run.variant)
     fsync = run.result.fsync if run.result else False
     return (
-        _rank(run.pattern, _registered("patterns")), run.scale, place, how, run.stack,
+        _rank(run.pattern, registry.names("patterns")), run.scale, place, how, run.stack,
         run.processes or 0, fsync, run.case,
     )  # fmt: skip
 

@@ -13,11 +13,12 @@ any, because it failed or was skipped, has one row whose `quantity` is null.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
 
@@ -28,7 +29,7 @@ VERSION = "iogauge.store/1"
 MARK = "store.json"
 RECORDS = "records"
 
-# Column and DuckDB's type of it. Times are UTC.
+# Each column with its type in DuckDB. Times are UTC.
 SCHEMA = {
     "session": "VARCHAR", "started": "TIMESTAMP", "host": "VARCHAR", "harness": "VARCHAR",
     "program": "VARCHAR", "libraries": "VARCHAR", "kernel": "VARCHAR",
@@ -46,13 +47,13 @@ SCHEMA = {
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
 
-# Columns that a session's file may lack, stored by an earlier version, and what they are then.
+# Columns that were added later, with the value for files that an earlier version stored.
 LATER = {"cores": "NULL", "buffer": "'whole'"}
 
 MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
 
-# Only good numbers. ReFrame calls a run failed that missed a reference, but its bytes were right,
-# and a history without its slow runs would learn to expect too much.
+# Runs whose numbers count. A run that missed its reference failed for ReFrame, but its bytes were
+# right: it counts, for without its slow runs a history would expect too much.
 GOOD = (
     "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
     "AND quantity IS NOT NULL"
@@ -65,9 +66,7 @@ def create(store: Path) -> None:
     try:
         (store / RECORDS).mkdir(parents=True, exist_ok=True)
         if not mark.exists():
-            part = mark.with_name(f"{MARK}.{os.getpid()}")
-            part.write_text(json.dumps({"schema": VERSION}) + "\n")
-            part.replace(mark)
+            write_whole(mark, json.dumps({"schema": VERSION}) + "\n")
     except OSError as error:
         raise StoreError(f"{store}: cannot be written: {error.strerror}") from None
     check(store)
@@ -112,14 +111,14 @@ def connect(store: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _column(name: str, there: bool) -> str:
-    """As SQL. Of files of which only some have it, the others give NULL."""
+    """A column as SQL. `there`: whether any file has it; files that lack it give NULL."""
     if name not in LATER:
         return f'"{name}"'
     return f'coalesce("{name}", {LATER[name]})' if there else LATER[name]
 
 
 def fitting(words: Sequence[str]) -> str:
-    """The words of --where, as the end of a message that says that nothing was found."""
+    """The end of a message that nothing was found: ` that fits fs=disk and method=posix`."""
     return f" that fits {' and '.join(words)}" if words else ""
 
 

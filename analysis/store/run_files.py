@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the store takes from a run's trace: the log's path, and the byte ledger beside it."""
+"""What the store takes from a run's trace: the path of the log, and numbers of the byte ledger."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+from iogauge.run_folder import LEDGER, TRACE
+
 from ..errors import MalformedDocumentError
 
-LOG = "trace.darshan"
-LEDGER = "ledger.json"
-
-# Of the ledger, what is no amount: how often each access size, and files that are not the run's.
-_LEFT_OUT = {"sizes", "histogram", "beside", "hints"}
-# Parts of a list are named after one of these.
-_NAMES = ("direction", "name")
+# Keys of a ledger that the store does not take: counts of access sizes, bytes of files that are not
+# the run's own, and hints.
+_NOT_STORED = {"sizes", "histogram", "beside", "hints"}
+# An entry of a list is named by the values of these keys, for example `write` and `POSIX`.
+_NAMING_KEYS = ("direction", "name")
 
 
 def log(folder: Path | None) -> Path | None:
-    """The trace; None where the run has none."""
-    return folder / LOG if folder and (folder / LOG).exists() else None
+    """The path of the trace; None where the run has none."""
+    return folder / TRACE if folder and (folder / TRACE).exists() else None
 
 
 def ledger(folder: Path | None) -> Path | None:
@@ -35,18 +35,18 @@ def verdict(folder: Path | None) -> str:
 
 
 def numbers(folder: Path | None) -> dict[str, float]:
-    """The amounts of the ledger by their place: `ledger_write_amplification`, in bytes or calls."""
+    """The numbers of a ledger, named by the keys that lead to them: `ledger_write_posix_bytes`."""
     found: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:
         if isinstance(part, dict):
             for key, inner in part.items():
-                if key not in _LEFT_OUT:
+                if key not in _NOT_STORED:
                     walk(f"{name}_{_word(key)}", inner)
         elif isinstance(part, list):
             for entry in part:
                 if isinstance(entry, dict):
-                    walk("_".join([name, *_called(entry)]), entry)
+                    walk("_".join([name, *_names_of(entry)]), entry)
         elif isinstance(part, int | float) and not isinstance(part, bool):
             found[name.replace("_sides", "").replace("_layers", "")] = float(part)
 
@@ -54,8 +54,8 @@ def numbers(folder: Path | None) -> dict[str, float]:
     return found
 
 
-def _called(entry: dict[str, Any]) -> list[str]:
-    return [_word(str(entry[key])) for key in _NAMES if key in entry]
+def _names_of(entry: dict[str, Any]) -> list[str]:
+    return [_word(str(entry[key])) for key in _NAMING_KEYS if key in entry]
 
 
 def _word(text: str) -> str:

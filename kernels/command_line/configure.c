@@ -92,6 +92,7 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
     if (check_mode(c, processes, error) || check_own_hints(c, error)) return -1;
     io_schema schema;
+    uint64_t all;
     c->pattern->schema(c->state, 0, &schema);
     if (c->method->check_schema && c->method->check_schema(&schema, error)) return -1;
     if (c->io_group && !io_own_files(c))
@@ -100,6 +101,10 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
                              "file; leave it out, or use --method posix",
                              c->method->name);
     if (check_buffer(run, error)) return -1;
+    if (!run->plan && (__builtin_mul_overflow(c->common.repeats, c->steps, &all) || all > INT64_MAX / 4096))
+        return io_fail_usage(
+            error, "--repeat %llu and --steps %llu make more dumps than can be timed; right is fewer",
+            (unsigned long long)c->common.repeats, (unsigned long long)c->steps);
     if (!run->plan && !c->common.dir[0])
         return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
     if (run->ceilings && !(c->write && c->read))

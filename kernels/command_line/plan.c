@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "command_line/configure.h"
 #include "driver/move.h"
 #include "report/json_file.h"
 
@@ -13,31 +14,61 @@ typedef struct {
     uint64_t files, bytes, calls, memory, buffer;
 } plan;
 
-static int too_much(io_error *error) {
-    return io_fail_usage(error, "--plan: more than 2^64 bytes; right is less data or fewer steps");
+/* Largest machines have some ten million cores; each process's share is asked of the pattern. */
+#define MOST_PROCESSES ((uint64_t)1 << 22)
+
+/* All figures are below 2^63, which is what JSON's readers can hold. */
+static bool product(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_mul_overflow(a, b, out) && *out <= INT64_MAX;
+}
+
+static int too_many_steps(const io_run *run, const char *of_what, io_error *error) {
+    return io_fail_usage(
+        error, "--steps %" PRIu64 ": more than 2^63 %s in all; right is fewer dumps, or less in each",
+        run->what.steps, of_what);
+}
+
+/* The bytes of a dump, and the process that has most. */
+static int add_up(const io_run *run, plan *p, uint64_t *dump, uint64_t *most, io_error *error) {
+    *dump = *most = 0;
+    for (uint64_t owner = 0; owner < run->processes; owner++) {
+        uint64_t bytes = run->what.pattern->bytes(run->what.state, owner);
+        if (__builtin_add_overflow(*dump, bytes, dump) || *dump > INT64_MAX)
+            return io_fail_usage(error,
+                                 "--procs %" PRIu64
+                                 ": more than 2^63 bytes in a dump; right is less data of each process",
+                                 run->processes);
+        if (bytes <= p->memory) continue;
+        p->memory = bytes;
+        *most = owner;
+    }
+    return 0;
 }
 
 static int make_plan(const io_run *run, plan *p, io_error *error) {
-    uint64_t step = 0, n = run->processes, most = 0;
-    bool own = io_own_files(&run->what);
-    for (uint64_t owner = 0; owner < n; owner++) {
-        uint64_t bytes = run->what.pattern->bytes(run->what.state, owner);
-        if (__builtin_add_overflow(step, bytes, &step)) return too_much(error);
-        if (bytes > p->memory) {
-            p->memory = bytes;
-            most = owner;
-        }
-    }
-    if (__builtin_mul_overflow(step, run->what.steps, &p->bytes)) return too_much(error);
-    uint64_t files = io_series_length(&run->what);
-    p->files = (own ? n * files : 1) * run->what.steps;
-    p->calls = run->what.pattern->calls(run->what.state) * run->what.steps;
-    return io_buffer_bytes(&run->what, most, &p->buffer, error);
+    const io_case *c = &run->what;
+    uint64_t dump, most, files = io_series_length(c);
+    if (add_up(run, p, &dump, &most, error)) return -1;
+    if (!product(dump, c->steps, &p->bytes)) return too_many_steps(run, "bytes", error);
+    if (io_own_files(c) && !product(files, run->processes, &files))
+        return too_many_steps(run, "files", error);
+    if (!product(files, c->steps, &p->files)) return too_many_steps(run, "files", error);
+    if (!product(c->pattern->calls(c->state), c->steps, &p->calls))
+        return too_many_steps(run, "calls", error);
+    return io_buffer_bytes(c, most, &p->buffer, error);
 }
 
-int io_plan(const io_run *run, io_error *error) {
+static int configure(io_run *run, io_error *error) {
+    run->plan = true;
+    if (!run->processes) run->processes = 1;
+    if (run->processes <= MOST_PROCESSES) return io_configure(run, run->processes, error);
+    return io_fail_usage(error, "--procs %" PRIu64 ": right is at most %" PRIu64, run->processes,
+                         MOST_PROCESSES);
+}
+
+int io_plan(io_run *run, io_error *error) {
     plan p = {0};
-    if (make_plan(run, &p, error)) return -1;
+    if (configure(run, error) || make_plan(run, &p, error)) return -1;
     if (run->json) {
         json_t *document =
             json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "schema", "iogauge.plan/1", "pattern",

@@ -5,7 +5,7 @@
 
 #include "driver/run_options.h"
 
-/* Without MPI: files, bytes, calls and memory. */
-int io_plan(const io_run *run, io_error *error);
+/* Without MPI: files, bytes, calls and memory. Configures the run for the processes that it has. */
+int io_plan(io_run *run, io_error *error);
 
 #endif

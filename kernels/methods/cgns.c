@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/modes_of.h"
+
 extern const io_method io_method_cgns;
 
 static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
@@ -239,17 +241,17 @@ static void version(char *text, size_t size) {
 
 /* A mode, or what this build lacks for it. */
 #ifdef IOKERNEL_CGNS_MULTI
-#define MULTI (1 << IO_MULTI)
+#define LACKS_MULTI 0
 #define NO_MULTI NULL
 #else
-#define MULTI 0
+#define LACKS_MULTI IO_MULTI_BIT
 #define NO_MULTI "calls for several arrays (CGNS 4.4 on HDF5 1.14, or newer)"
 #endif
 #ifdef IOKERNEL_CGNS_METADATA
-#define METADATA (1 << IO_COLLECTIVE_METADATA)
+#define LACKS_METADATA 0
 #define NO_METADATA NULL
 #else
-#define METADATA 0
+#define LACKS_METADATA IO_COLLECTIVE_METADATA_BIT
 #define NO_METADATA "a shared HDF5"
 #endif
 
@@ -257,7 +259,7 @@ const io_method io_method_cgns = {
     .name = "cgns",
     .summary = "one CGNS file on HDF5 through the CGNS library",
     .extension = ".cgns",
-    .modes = 1 << IO_COLLECTIVE | METADATA | 1 << IO_INDEPENDENT | MULTI | 1 << IO_SERIAL,
+    .modes = IO_MODES_OF_cgns & ~(LACKS_MULTI | LACKS_METADATA),
     .lacks = {[IO_COLLECTIVE_METADATA] = NO_METADATA, [IO_MULTI] = NO_MULTI},
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,

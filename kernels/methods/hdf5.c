@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "methods/hdf5_file.h"
+#include "methods/modes_of.h"
 
 extern const io_method io_method_hdf5;
 
@@ -275,7 +276,7 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_COLLECTIVE_METADATA | 1 << IO_INDEPENDENT,
+    .modes = IO_MODES_OF_hdf5,
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

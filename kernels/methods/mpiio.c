@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "methods/modes_of.h"
 #include "methods/mpi_types.h"
 #include "methods/posix_file.h"
 
@@ -335,7 +336,7 @@ const io_method io_method_mpiio = {
     .name = "mpiio",
     .summary = "one shared raw file through MPI-IO",
     .extension = ".bin",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_NONBLOCKING | 1 << IO_ORDERED,
+    .modes = IO_MODES_OF_mpiio,
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

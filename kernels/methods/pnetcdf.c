@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "method.h"
+#include "methods/modes_of.h"
 
 extern const io_method io_method_pnetcdf;
 
@@ -286,7 +287,7 @@ const io_method io_method_pnetcdf = {
     .name = "pnetcdf",
     .summary = "one CDF-5 file through PnetCDF",
     .extension = ".nc",
-    .modes = 1 << IO_COLLECTIVE | 1 << IO_INDEPENDENT | 1 << IO_NONBLOCKING,
+    .modes = IO_MODES_OF_pnetcdf,
     .default_mode = IO_COLLECTIVE,
     .traits = IO_TAKES_HINTS,
     .create = create,

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The calls: which methods and modes exist, what each asks of a stack, and which suites run it.
 
-This table is the only place that knows methods by name: a test asks it, and never branches on one.
+Methods, modes and libraries come from the kernels' tables, so a new one is here at once. The few
+that the suites treat in a way of their own are named below, and nowhere else: a test asks this
+module, and never branches on a name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from iogauge import tables
+from iogauge.libraries import libraries
 
 
 @dataclass(frozen=True)
@@ -60,32 +66,62 @@ class Call:
         return "verified" if self.moves_data else "nothing moved"
 
 
-CALLS = (
-    Call("null", None, quick=True, moves_data=False),
-    Call("posix", None, quick=True),
-    Call("posix-shared", None, quick=True),
-    Call("master", None, quick=True),
-    Call("mpiio", "collective", needs=("mpiio",), quick=True),
-    Call("mpiio", "independent", needs=("mpiio",), quick=True),
-    Call("mpiio", "nonblocking", needs=("mpiio",)),
-    Call("mpiio", "ordered", needs=("mpiio",)),
-    Call("hdf5", "collective", needs=("hdf5",), quick=True),
-    # Where metadata is much of a file; `collective` is enough for the others.
-    Call("hdf5", "collective-metadata", needs=("hdf5",), only_meshes=True),
-    Call("hdf5", "independent", needs=("hdf5",), quick=True),
-    Call("pnetcdf", "collective", needs=("pnetcdf",), quick=True),
-    Call("pnetcdf", "independent", needs=("pnetcdf",)),
-    Call("pnetcdf", "nonblocking", needs=("pnetcdf",), quick=True),
-    Call("cgns", "collective", needs=("hdf5", "cgns"), only_meshes=True),
-    Call("cgns", "collective-metadata", needs=("hdf5", "cgns"), only_meshes=True),
-    Call("cgns", "independent", needs=("hdf5", "cgns"), only_meshes=True),
-    Call("cgns", "multi", needs=("hdf5", "cgns", "cgns-multi"), only_meshes=True),
-    Call("cgns", "serial", needs=("hdf5", "cgns"), only_meshes=True, processes=1),
-    Call("ioserver", None, inner="posix", servers=1),
-    Call("ioserver", None, inner="mpiio", servers=1, needs=("mpiio",)),
-    Call("ioserver", None, inner="hdf5", servers=1, needs=("hdf5",)),
-    Call("ioserver", None, inner="pnetcdf", servers=1, needs=("pnetcdf",)),
-)
+# What the suites know of calls; all else is in the kernels' tables.
+QUICK = frozenset((
+    *("null", "posix", "posix-shared", "master", "mpiio:collective", "mpiio:independent"),
+    *("hdf5:collective", "hdf5:independent", "pnetcdf:collective", "pnetcdf:nonblocking"),
+))  # fmt: skip
+STILL = frozenset(("null",))  # moves nothing
+# Methods and calls for meshes alone: what others have of metadata is too little to tell.
+MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
+# Features besides those of the libraries, of a method or a call.
+FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
+# A method in front of another -> which ones the tests put behind it.
+BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
+
+
+def _features(method: str, library: str, mode: str | None) -> tuple[str, ...]:
+    """What a stack must have: the library and those that it needs, and what FEATURES says."""
+    known = {one.name: one for one in libraries()}
+    found: list[str] = []
+    while library != "none":
+        found.insert(0, library)
+        library = known[library].needs
+    return (*found, *FEATURES.get(method, ()), *FEATURES.get(f"{method}:{mode}", ()))
+
+
+def _table() -> tuple[Call, ...]:
+    """Each method of kernels/methods/methods.def in each of its modes."""
+    modes = {row[0]: row for row in tables.rows("base/modes.def", "IO_MODE")}
+    needs: dict[str, tuple[str, ...]] = {}
+    found = []
+    for _, method, library, bits in tables.rows("methods/methods.def", "IO_METHOD"):
+        needs[method] = _features(method, library, None)
+        if method in BEHIND:
+            found += [
+                Call(method, None, needs=needs[inner], inner=inner, servers=1)
+                for inner in BEHIND[method]
+            ]
+            continue
+        for identifier in re.findall(r"(IO_\w+)_BIT", bits) or [None]:
+            row = modes[identifier] if identifier else None
+            mode = row[1] if row else None
+            name = f"{method}:{mode}" if mode else method
+            found.append(
+                Call(
+                    method,
+                    mode,
+                    needs=_features(method, library, mode),
+                    quick=name in QUICK,
+                    moves_data=name not in STILL,
+                    only_meshes=bool(MESHES & {method, name}),
+                    processes=1 if row and "IO_ONE_PROCESS" in row[2] else None,
+                )
+            )
+    return tuple(found)
+
+
+CALLS = _table()
 
 # The calls that keep processes for themselves.
 SERVED = tuple(call.name for call in CALLS if call.servers)

@@ -15,7 +15,7 @@ from typing import Any
 
 import jsonschema
 
-from reframe_tests.paths import KERNELS
+from iogauge.paths import KERNELS
 from site_configs import local
 from tools import kernels
 

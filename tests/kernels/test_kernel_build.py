@@ -6,12 +6,16 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from iokernel_stacks import Stack
+from iokernel_stacks import listing as listed
 
-from reframe_tests.paths import KERNELS
+from iogauge.paths import KERNELS
+from reframe_tests.machine import calls
 
 MODES_TABLE = KERNELS / "base" / "modes.def"
 GIB = 2**30
@@ -45,6 +49,14 @@ def test_list(stack: Stack) -> None:
     assert methods == [name.replace("_", "-") for name in registered]
     modes = [mode["name"] for mode in found["modes"]]
     assert modes == re.findall(r'^IO_MODE\(\w+, "([^"]+)"', MODES_TABLE.read_text(), re.MULTILINE)
+    assert [call.name for call in calls.CALLS] == [
+        f"{m['name']}:{second}" if second else m["name"]
+        for m in found["methods"]
+        for second in (
+            sorted({*m["modes"], *m["lacking_modes"]}, key=modes.index)
+            or calls.BEHIND.get(m["name"], [None])
+        )
+    ]
     for m in found["methods"]:
         assert m["available"] and m["reason"] is None
         assert set(m["modes"]) | set(m["lacking_modes"]) <= set(modes)
@@ -103,15 +115,54 @@ def test_plan_of_ior(openmpi: Stack) -> None:
     assert found["files"] == 2
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["s3d", "--grid", "4294967296x4294967296x1", "--steps", "1"],
-        ["s3d", "--grid", "100000x100000x1000", "--steps", "9223372036854775807"],
-        ["ior", "-b", "8388607t", "-t", "8388607t", "-s", "2"],
-    ],
-)
-def test_plan_beyond_64_bits(openmpi: Stack, words: list[str]) -> None:
-    done = openmpi.alone(*words, "--procs", "1", "--method", "posix", "--plan")
+LIMIT = 2**63 - 1
+BEYOND = {
+    "grid": (["s3d", "--grid", "4294967296x4294967296x1", "--steps", "1"], "--grid"),
+    "steps": (["s3d", "--grid", "100000x100000x1000", "--steps", str(LIMIT)], "--steps"),
+    "block": (["ior", "-b", "8388607t", "-t", "8388607t", "-s", "2"], "-b"),
+    "files": (["metadata", "--files", str(LIMIT)], "--files"),
+    "dumps of files": (["metadata", "--files", "300000000000000000", "--steps", "2"], "--steps"),
+    "calls": (["ior", "-b", "1k", "-t", "1", "--steps", str(LIMIT)], "--steps"),
+    "2^63 - 1 dumps": (["metadata", "--files", "1", "--steps", str(LIMIT)], "--steps"),
+    "weather": (["weather", "--grid", f"{LIMIT}x1x1"], "--grid"),
+    "structured": (["cgns-structured", "--zone", "3000000x3000000x3000000"], "--zone"),
+    "unstructured": (["cgns-unstructured", "--elements", str(LIMIT)], "--elements"),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_plan_beyond_64_bits(openmpi: Stack, name: str) -> None:
+    """One line that names the option, never a figure that has wrapped round."""
+    words, option = BEYOND[name]
+    done = openmpi.alone(*words, "--procs", "1", "--method", "posix-shared", "--plan")
     assert done.returncode == 2, done.stdout
-    assert re.fullmatch(r"iokernel: error: .*more than 2\^6[34] bytes.*right is .*\n", done.stderr)
+    assert re.fullmatch(r"iokernel: error: .*right is .*\n", done.stderr), done.stderr
+    assert option in done.stderr
+
+
+def test_plan_just_below_64_bits(openmpi: Stack) -> None:
+    words = ["ior", "-b", "1", "-t", "1", "-F", "--method", "posix", "--steps", str(LIMIT)]
+    found = plan(openmpi, *words)
+    assert {found[key] for key in ("files", "bytes", "calls_per_process")} == {LIMIT}
+    found = plan(openmpi, "metadata", "--files", "300000000000000000", "--method", "posix")
+    assert (found["files"], found["bytes"]) == (3 * 10**17, 24 * 3 * 10**17)
+
+
+def test_more_dumps_than_can_be_timed(openmpi: Stack, tmp_path: Path) -> None:
+    words = ["s3d", "--repeat", str(LIMIT), "--steps", "3", "--method", "posix"]
+    line = openmpi.run(*words, "--dir", str(tmp_path), processes=1).error(2)
+    assert "--repeat" in line and "--steps 3" in line and "right is" in line
+
+
+PATTERNS = [pattern["name"] for pattern in listed()["patterns"]]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("processes", [2**22 + 1, 10**18, LIMIT])
+def test_plan_of_too_many_processes(openmpi: Stack, pattern: str, processes: int) -> None:
+    words = ["--plan", "--procs", str(processes), "--method", "posix"]
+    began = time.monotonic()
+    done = openmpi.alone(pattern, *words)
+    assert time.monotonic() - began < 5
+    assert done.returncode == 2
+    assert done.stderr == (f"iokernel: error: --procs {processes}: right is at most 4194304\n")

@@ -117,7 +117,7 @@ def test_the_ledger_of_each_method_adds_up(stack: Stack, tmp_path: Path, how: Ho
         allowed = {READ_SIEVING, SIEVING, HOLES}
         assert {reason.split(" (")[0] for reason in judgement.reasons} <= allowed
         assert all(side.mpiio in (None, payload) for side in ledger.sides)
-    assert any("iogauge-ceiling" in path for path in ledger.beside)
+    assert any("iogauge-ceiling" in path for path in ledger.other_files)
 
 
 def test_each_phase_has_its_own_bytes(stack: Stack, tmp_path: Path) -> None:

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IO_MODES_OF_<identifier>: the modes that a method's line in methods.def gives it. */
+#ifndef IOGAUGE_MODES_OF_H
+#define IOGAUGE_MODES_OF_H
+
+#include "base/mode.h"
+
+enum {
+#define IO_METHOD(id, name, library, modes) IO_MODES_OF_##id = (modes),
+#include "methods/methods.def"
+#undef IO_METHOD
+};
+
+#endif
