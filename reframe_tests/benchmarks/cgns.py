@@ -12,10 +12,10 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from reframe_tests.framework import labels, scales
+from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.labels import Label
-from reframe_tests.machine import calls
+from reframe_tests.machine import calls, scales
 
 COORDINATES = 3
 
