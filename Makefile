@@ -50,7 +50,7 @@ lint: setup-test
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
-	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch]
+	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
 	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.

@@ -15,7 +15,7 @@ from tests.reframe_session import ROOT, Session, reframe
 ADDED = Path(__file__).parent / "added"
 
 # What a session needs of the tree.
-FOLDERS = ("analysis", "environments", "iogauge", "kernels", "references", "reframe_tests",
+FOLDERS = ("analysis", "docs", "environments", "iogauge", "kernels", "references", "reframe_tests",
            "site_configs", "templates")  # fmt: skip
 
 BENCHMARK = """\
@@ -59,7 +59,7 @@ def own():
         [],
         command="mpiexec.openmpi",
         launcher=["--oversubscribe", "--bind-to none", *as_root],
-        cmake={"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi", "-DIOKERNEL_RECORDER=OFF"]},
+        cmake={"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"]},
     )
 """
 
@@ -93,14 +93,14 @@ site_configuration = common.site(
 
 FILES = {
     "kernels/patterns/rows.c": (ADDED / "rows.c").read_text(),
-    "kernels/methods/streams.c": (ADDED / "streams.c").read_text(),
+    "kernels/methods/plain.c": (ADDED / "plain.c").read_text(),
     "reframe_tests/benchmarks/rows.py": BENCHMARK,
     "site_configs/own_stack.py": STACK,
     "site_configs/there.py": SITE,
 }
 LINES = {
     "kernels/patterns/patterns.def": "IO_PATTERN(rows)\n",
-    "kernels/methods/methods.def": 'IO_METHOD(streams, "streams", none, 0)\n',
+    "kernels/methods/methods.def": 'IO_METHOD(plain, "plain", none, 0)\n',
 }
 
 
@@ -133,20 +133,20 @@ def session(tree: Path, output: Path, *options: str, tests: str) -> Session:
 
 
 def test_the_method_is_an_axis_of_every_benchmark(tree: Path, tmp_path: Path) -> None:
-    listed = session(tree, tmp_path, "-l", "-n", "call=streams", tests="s3d.py ior.py").listed
+    listed = session(tree, tmp_path, "-l", "-n", "call=plain", tests="s3d.py ior.py").listed
     assert {name.split()[0] for name in listed} == {"S3d", "Ior"}
 
 
 def test_all_of_it_runs_verified(tree: Path, tmp_path: Path) -> None:
     """The new pattern by the new method and by an old one, and an old pattern by the new method:
     with the new stack on the new site's file system."""
-    only = ("-t", "smoke", "-n", "(Rows|S3d).*call=(streams|posix-shared)", "-S", "repeats=2")
+    only = ("-t", "smoke", "-n", "(Rows|S3d).*call=(plain|posix-shared)", "-S", "repeats=2")
     found = session(tree, tmp_path, "-r", *only, tests="rows.py s3d.py")
     assert found.status == 0, found.text
     ran = [case for case in found.cases if case["result"] == "pass" and case.get("method")]
     assert {(case["pattern"], case["method"]) for case in ran} == {
-        *(("rows", "streams"), ("rows", "posix-shared")),
-        *(("s3d", "streams"), ("s3d", "posix-shared")),
+        *(("rows", "plain"), ("rows", "posix-shared")),
+        *(("s3d", "plain"), ("s3d", "posix-shared")),
     }
     assert {case["environ"] for case in ran} == {"own"}
     assert {case["fs"] for case in ran} == {"here"}

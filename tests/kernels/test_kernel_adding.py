@@ -28,10 +28,10 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
     shutil.copytree(KERNELS, kernels)
     shutil.copy(ROOT / "VERSION", kernels.parent)
     shutil.copy(ADDED / "rows.c", kernels / "patterns")
-    shutil.copy(ADDED / "streams.c", kernels / "methods")
+    shutil.copy(ADDED / "plain.c", kernels / "methods")
     for table, line in (
         ("patterns/patterns.def", "IO_PATTERN(rows)\n"),
-        ("methods/methods.def", 'IO_METHOD(streams, "streams", none, 0)\n'),
+        ("methods/methods.def", 'IO_METHOD(plain, "plain", none, 0)\n'),
     ):
         with (kernels / table).open("a") as file:
             file.write(line)
@@ -41,13 +41,13 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
 
 def test_they_are_listed(grown: Stack) -> None:
     found: dict[str, Any] = json.loads(grown.alone("--list", "--json", "-").stdout)
-    assert found["patterns"][-1]["name"] == "rows" and found["methods"][-1]["name"] == "streams"
+    assert found["patterns"][-1]["name"] == "rows" and found["methods"][-1]["name"] == "plain"
     pairs = {(p["pattern"], p["method"]): p["ok"] for p in found["cross"]}
-    assert pairs["rows", "streams"] and pairs["s3d", "streams"] and pairs["rows", "mpiio"]
+    assert pairs["rows", "plain"] and pairs["s3d", "plain"] and pairs["rows", "mpiio"]
 
 
 @pytest.mark.parametrize(
-    ("pattern", "method"), [("rows", "mpiio"), ("s3d", "streams"), ("rows", "streams")]
+    ("pattern", "method"), [("rows", "mpiio"), ("s3d", "plain"), ("rows", "plain")]
 )
 def test_they_run_verified(grown: Stack, tmp_path: Path, pattern: str, method: str) -> None:
     place = tmp_path / "data"
@@ -62,7 +62,7 @@ def test_they_run_verified(grown: Stack, tmp_path: Path, pattern: str, method: s
 
 
 def test_they_stand_behind_a_server(grown: Stack, tmp_path: Path) -> None:
-    words = ["rows", "--method", "ioserver", "--inner", "streams", "--dir", str(tmp_path)]
+    words = ["rows", "--method", "ioserver", "--inner", "plain", "--dir", str(tmp_path)]
     document = grown.run(*words, document=tmp_path / "result.json").good()
     assert document["verification"]["verdict"] == "verified"
 
@@ -70,8 +70,8 @@ def test_they_stand_behind_a_server(grown: Stack, tmp_path: Path) -> None:
 def test_ctest_and_the_unit_tests_take_them_up(grown: Stack) -> None:
     """The matrix has their pairs, and each process's parts cover the data once."""
     matrix = (grown.build / "tests" / "matrix.cmake").read_text()
-    assert "rows.mpiio.collective" in matrix and "weather.streams" in matrix
-    for case in ("rows.streams", "rows.ioserver"):
+    assert "rows.mpiio.collective" in matrix and "weather.plain" in matrix
+    for case in ("rows.plain", "rows.ioserver"):
         command = ["ctest", "--test-dir", str(grown.build), "-R", f"^{case}$", "--no-tests=error"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

@@ -1,73 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* streams: a file for each process through the C library's streams. */
+/* plain: a file for each process, a system call for each part. */
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "method.h"
 
-extern const io_method io_method_streams;
+extern const io_method io_method_plain;
 
 typedef struct {
     io_file base;
-    FILE *stream;
-} stream_file;
+    int fd;
+} plain_file;
 
-static int start(const io_ctx *ctx, const char *path, const io_schema *schema, const char *how,
-                 io_file **file) {
-    stream_file *f = io_file_new(sizeof *f, &io_method_streams, ctx, path, schema);
+static int start(const io_ctx *ctx, const char *path, const io_schema *schema, int flags, io_file **file) {
+    plain_file *f = io_file_new(sizeof *f, &io_method_plain, ctx, path, schema);
     if (!f) return -1;
-    f->stream = fopen(path, how);
-    if (f->stream) {
+    f->fd = open(path, flags, 0666);
+    if (f->fd >= 0) {
         *file = &f->base;
         return 0;
     }
     free(f);
-    return io_fail_errno(ctx->error, "fopen", path, errno);
+    return io_fail_errno(ctx->error, "open", path, errno);
 }
 
 static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    return start(ctx, path, schema, "w", file);
+    return start(ctx, path, schema, O_WRONLY | O_CREAT | O_TRUNC, file);
 }
 
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    return start(ctx, path, schema, "r", file);
+    return start(ctx, path, schema, O_RDONLY, file);
 }
 
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
-    FILE *stream = ((stream_file *)file)->stream;
+    int fd = ((plain_file *)file)->fd;
     for (int i = 0; i < n; i++) {
         size_t bytes = io_part_bytes(file->schema, &parts[i]);
+        off_t at = (off_t)parts[i].offset;
         file->calls++;
-        if (fseeko(stream, (off_t)parts[i].offset, SEEK_SET)) return -1;
-        size_t moved =
-            writing ? fwrite(parts[i].data, 1, bytes, stream) : fread(parts[i].data, 1, bytes, stream);
-        if (moved < bytes) return io_fail_errno(file->ctx->error, "fwrite", file->path, errno);
+        ssize_t moved = writing ? pwrite(fd, parts[i].data, bytes, at) : pread(fd, parts[i].data, bytes, at);
+        if (moved < 0 || (size_t)moved < bytes)
+            return io_fail_errno(file->ctx->error, writing ? "pwrite" : "pread", file->path, errno);
     }
     return 0;
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
-
 static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
 static int sync_file(io_file *file) {
-    FILE *stream = ((stream_file *)file)->stream;
-    if (!fflush(stream) && !fsync(fileno(stream))) return 0;
+    if (!fsync(((plain_file *)file)->fd)) return 0;
     return io_fail_errno(file->ctx->error, "fsync", file->path, errno);
 }
 
 static int close_file(io_file *file) {
-    int code = fclose(((stream_file *)file)->stream) ? errno : 0;
-    int status = code ? io_fail_errno(file->ctx->error, "fclose", file->path, code) : 0;
+    int code = close(((plain_file *)file)->fd) ? errno : 0;
+    int status = code ? io_fail_errno(file->ctx->error, "close", file->path, code) : 0;
     free(file);
     return status;
 }
 
-const io_method io_method_streams = {
-    .name = "streams",
-    .summary = "C streams",
+const io_method io_method_plain = {
+    .name = "plain",
+    .summary = "a system call for each part",
     .extension = ".bin",
     .traits = IO_FILE_PER_PROCESS | IO_ALONE,
     .create = create,
