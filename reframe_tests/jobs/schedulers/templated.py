@@ -51,7 +51,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    # What only the test knows: `block`, the nodes to allocate, `job_type`, LoadLeveler's, `exclusive`.
+    # What only the test knows: `block`, nodes to allocate, `job_type`, LoadLeveler's, `exclusive`.
     placement: dict[str, Any] = {}
 
     def prepare(
