@@ -20,6 +20,7 @@ from jsonschema.exceptions import ValidationError
 from iogauge.paths import KERNELS
 from iogauge.spelling import unknown
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
+from reframe_tests.jobs.shell import one_line
 from reframe_tests.machine.striping import ANSWERS, in_bytes
 
 STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
@@ -38,7 +39,7 @@ PATTERNS = KERNELS / "patterns" / "patterns.def"
 def problems(site: Any) -> Iterator[str]:
     """All of a site's, each beginning with its key. Where a type is wrong, only those are told."""
     wrong = list(dict.fromkeys(of_types(site)))
-    yield from wrong or of_meaning(site)
+    yield from map(one_line, wrong or of_meaning(site))
 
 
 # ---------------------------------------------------------------- types and forms

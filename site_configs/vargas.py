@@ -38,6 +38,7 @@ compute = {
     "environs": ["xl"],
     "processor": {"num_cpus": 32},
     "extras": {
+        "job_type": "parallel",
         "nodes": 112,
         "memory": 18 * 2**20 // 112,  # 18 TB over all nodes
         "filesystems": {

@@ -46,7 +46,8 @@ def system(name: str, scheduler: str, launcher: str) -> dict[str, Any]:
         "max_jobs": 1,
         "time_limit": "2m",
         "processor": {"num_cpus": CORES},
-        "extras": {"nodes": 2, "filesystems": {"disk": local.disk()}},
+        # Tests of this cluster run side by side.
+        "extras": {"nodes": 2, "exclusive": False, "filesystems": {"disk": local.disk()}},
     }
     return {"name": name, "hostnames": [".*"], **common.folders(), "partitions": [partition]}
 

@@ -23,7 +23,7 @@ def system(name: str) -> dict[str, Any]:
         "max_jobs": 1,
         "time_limit": "2m",
         "processor": {"num_cpus": 2},
-        "extras": {"nodes": 2, "filesystems": {"disk": local.disk()}},
+        "extras": {"nodes": 2, "job_type": "parallel", "filesystems": {"disk": local.disk()}},
     }
     return {"name": name, "hostnames": [".*"], **common.folders(), "partitions": [partition]}
 

@@ -102,9 +102,10 @@ def test_the_file_systems_that_were_chosen_are_the_axis(tmp_path: Path) -> None:
     [36000, {"value": 36000}, {"value": "36 GB/s", "source": "x"}, {"value": 36000, "source": ""}],
 )
 def test_a_published_peak_needs_a_number_and_a_source(peak: object) -> None:
-    (problem,) = check.of_entry("edison:batch.filesystems.scratch1", {"published_peak": peak})
-    assert problem.startswith("edison:batch.filesystems.scratch1.published_peak: ")
-    assert "'source': where it was published" in problem
+    entry = {"path": "/scratch1", "published_peak": peak}
+    (problem,) = check.problems(site_of(extras={"filesystems": {"scratch1": entry}}))
+    assert problem.startswith("dawn:batch.extras.filesystems.scratch1.published_peak")
+    assert "source" in problem
 
 
 def test_shares_of_a_published_peak_are_of_equal_units() -> None:
@@ -146,3 +147,122 @@ def test_make_always_names_the_system() -> None:
     calls = [line for line in lines if " -c reframe_tests" in line]
     assert calls
     assert all(" --system " in line for line in calls)
+
+
+def with_disk(**entry: object) -> dict[str, Any]:
+    return {"extras": {"filesystems": {"disk": {"path": "/disk", **entry}}}}
+
+
+def with_extras(**extras: object) -> dict[str, Any]:
+    return {"extras": {"filesystems": {"disk": {"path": "/disk"}}, **extras}}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"extras": ["nodes"]}, "dawn:batch.extras: ['nodes'] is not an object"),
+        (with_disk(hints="cb_nodes=4"), "disk.hints: 'cb_nodes=4' is not an object of hints"),
+        (with_disk(hints={"cb_nodes": 4}), "disk.hints.cb_nodes: 4 is not a string"),
+        (with_disk(hints={"a;b": "4"}), "disk.hints: 'a;b' is not a name"),
+        (with_disk(path=None), "disk.path: None is not a path"),
+        (with_disk(path="scratch"), "disk.path: 'scratch' is not a path of one line that begins"),
+        ({"extras": {"filesystems": {"disk": {}}}}, "filesystems.disk.path: missing"),
+        ({"extras": {"filesystems": []}}, "extras.filesystems: [] is not an object"),
+        (with_disk(expected_bandwidth="80"), "disk.expected_bandwidth: '80' is not a number"),
+        (with_disk(hints_where=[{"patterns": ["s3d"]}]), "disk.hints_where.0.hints: missing"),
+        (
+            with_disk(hints_where=[{"patterns": ["s4d"], "hints": {}}]),
+            "disk.hints_where.0.patterns: 's4d' is unknown; did you mean 's3d'?",
+        ),
+        (with_disk(create="yes"), "disk.create: 'yes' is not True or False"),
+        (with_extras(per_node="4"), "extras.per_node: '4' is not a list of whole numbers"),
+        (with_extras(nodes=True), "extras.nodes: True is not a whole number"),
+        (with_extras(exclusive="no"), "extras.exclusive: 'no' is not True or False"),
+        (with_extras(job_type="serial"), "extras.job_type: 'serial' is not 'parallel' or "),
+        ({"scheduler": "loadleveler.j2"}, "dawn:batch.extras.job_type: missing; right is "),
+        ({"modules": ["hdf5"]}, "dawn:batch.modules: system dawn has no modules_system"),
+        ({"env_vars": [["A"]]}, "dawn:batch.env_vars.0: ['A'] is not a pair [name, value]"),
+        ({"access": "-q long"}, "dawn:batch.access: '-q long' is not a list of texts"),
+    ],
+)
+def test_a_wrong_type_is_one_line_with_its_key(wrong: dict[str, Any], said: str) -> None:
+    (problem,) = check.problems(site_of(**wrong))
+    assert said in problem
+    assert problem.startswith("dawn:batch.")
+
+
+@pytest.mark.parametrize("system", ["nomod", None, "lmod"])
+def test_a_stacks_modules_need_a_modules_system(system: str | None) -> None:
+    site = site_of()
+    site["environments"][0]["modules"] = ["mpich/4"]
+    if system:
+        site["systems"][0]["modules_system"] = system
+    found = list(check.problems(site))
+    assert bool(found) == (system != "lmod")
+    assert all(one.startswith("environ mpich.modules: system dawn has no ") for one in found)
+
+
+@pytest.mark.parametrize(
+    "site", [None, [], {}, {"systems": 3, "environments": []}, {"systems": []}]
+)
+def test_what_is_no_site_at_all_is_told_in_lines(site: object) -> None:
+    assert list(check.problems(site))
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("S3d.nosuch=3", "-S S3d.nosuch=...: variable 'nosuch' is unknown"),
+        ("S3d.repeat=3", "did you mean 'repeats'?"),
+        ("nosuch=3", "-S nosuch=...: variable 'nosuch' is unknown"),
+        ("S3.repeats=3", "test 'S3' is unknown; did you mean 'S3d'?"),
+        ("repeats=2", ""),
+        ("S3d.kernels.kernel_path=/x", ""),
+    ],
+)
+def test_a_setting_that_nothing_has_is_an_error(setting: str, said: str, tmp_path: Path) -> None:
+    options = ("--system", "local", "-l", *ONE, "-S", setting)
+    session = reframe(tmp_path, *options, tests="s3d.py")
+    assert session.status == (1 if said else 0), session.text
+    assert said in session.text
+    assert "Traceback" not in session.text
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_with_what_helps(tmp_path: Path) -> None:
+    """As with somebody else's checkout; root may write to all but what is no folder."""
+    (tmp_path / "file").write_text("")
+    session = listed(tmp_path / "file" / "output")
+    assert session.status == 1
+    assert f"results cannot be written to {tmp_path}/file/output (Not a directory)" in session.text
+    assert "right is IOGAUGE_OUTPUT, a folder of your own" in session.text
+    assert "Traceback" not in session.text
+
+
+def test_another_user_is_told_too(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    code = (
+        "import os, sys\n"
+        f"sys.path.append({str(ROOT)!r})\n"
+        "from pathlib import Path\n"
+        "from site_configs import common\n"
+        f"place = Path({str(tmp_path)!r})\n"
+        "os.access = lambda path, mode: False\n"
+        "common.make_writable(place)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, "IOGAUGE_OUTPUT": str(tmp_path)},
+    )  # fmt: skip
+    assert f"results cannot be written to {tmp_path} (Permission denied)" in done.stderr
+
+
+def test_measurements_have_their_nodes_alone(tmp_path: Path) -> None:
+    config = ROOT / "site_configs" / "slurm_lustre.py"
+    options = ("--system", "slurm_lustre", "--dry-run", *ONE)
+    for number, (more, is_alone) in enumerate([((), True), (("-S", "exclusive_access=no"), False)]):
+        output = tmp_path / str(number)
+        session = reframe(output, *options, *more, config=config, tests="s3d.py")
+        scripts = list(output.glob("stage/*/*/*/*/*/rfm_job.sh"))
+        assert scripts, session.text
+        for script in scripts:
+            assert ("#SBATCH --exclusive\n" in script.read_text()) == is_alone

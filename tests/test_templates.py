@@ -195,6 +195,8 @@ def test_pbs_gives_each_node_its_share() -> None:
         for more in ({}, {"exclusive": True}, {"options": ["-l place=pack"]})
     ]
     assert places == [["place=scatter"], ["place=scatter:excl"], ["place=pack"]]
+    assert "#PBS -l place=pack:excl\n" in on("pbs", exclusive=True)
+    assert "# @ node_usage = not_shared\n" in on("loadleveler", exclusive=True)
 
 
 def script_in(folder: Path, body: str, environment: list[str] | None = None) -> Path:

@@ -82,6 +82,8 @@ class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one for each core
     # of that many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
     num_tasks = 0
+    # Another job on a node would be measured too. A site without: `extras.exclusive`.
+    exclusive_access = True
     nodes = variable(int, value=0, loggable=True)
     # Instead of the site's striping; where the file system has any.
     stripe_count = variable(int, value=0, loggable=True)
@@ -354,6 +356,8 @@ class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
         self.job.placement = {
             "block": self.where.block,
             "job_type": self.current_partition.extras.get("job_type", "parallel"),
+            "exclusive": self.exclusive_access
+            and self.current_partition.extras.get("exclusive", True),
         }
 
     @run_before("sanity")

@@ -66,6 +66,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         "bytes": in_bytes,
         "line": shell.one_line,
         "name": shell.name,
+        "said": shell.said,
         "checked": shell.checked_line,
     }
     return env

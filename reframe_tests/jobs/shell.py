@@ -31,6 +31,11 @@ def checked_line(text: str) -> str:
     return text
 
 
+def said(text: object) -> str:
+    """Within double quotes, where nothing is replaced."""
+    return re.sub(r'([\\"`$])', r"\\\1", one_line(text))
+
+
 def assigned(text: object) -> str:
     """A variable's value, in which other variables are replaced, and nothing else happens."""
     parts = VARIABLE.split(str(text))

@@ -32,6 +32,15 @@ def environment_lines(environs: list[Any]) -> list[str]:
     return lines
 
 
+def with_quoted_values(script: str, environs: list[Any]) -> str:
+    """A stock script, as of a build, whose variables ReFrame has written as they are."""
+    for environ in environs:
+        for key, value in environ.env_vars.items():
+            line = f"export {key}={value}\n"
+            script = script.replace(line, f"export {shell.name(key)}={shell.assigned(value)}\n")
+    return script
+
+
 class TemplatedJob:
     """Mixed in before a stock job class.
 
@@ -42,7 +51,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    # What only the test knows: `block`, the nodes to allocate, and `job_type`, LoadLeveler's.
+    # What only the test knows: `block`, nodes to allocate, `job_type`, LoadLeveler's, `exclusive`.
     placement: dict[str, Any] = {}
 
     def prepare(
@@ -55,7 +64,9 @@ class TemplatedJob:
     ) -> None:
         """Write the script. `JobError` names the template, the line and the variable."""
         super().prepare(commands, environs, prepare_cmds, strict_flex, **gen_opts)  # type: ignore[misc]
+        script_file = Path(self.script_filename)  # type: ignore[attr-defined]
         if self.script_values is None:
+            script_file.write_text(with_quoted_values(script_file.read_text(), environs or []))
             return
         values = {
             **self.script_values,
@@ -68,7 +79,7 @@ class TemplatedJob:
             script = render(template_for(self.template, system), values)
         except TemplateProblem as problem:
             raise JobError(f"job script: templates/{problem}") from None
-        Path(self.script_filename).write_text(script)  # type: ignore[attr-defined]
+        script_file.write_text(script)
 
     def _job_values(self) -> dict[str, Any]:
         job: Any = self
