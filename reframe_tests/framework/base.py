@@ -26,6 +26,7 @@ from reframe.core.exceptions import SanityError
 from analysis.judge import references
 from iogauge.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework.build import BuildKernels
+from reframe_tests.framework.case_file import CASE, SelfDescribed
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.framework.result_file import Wrong, is_readable, load
 from reframe_tests.framework.tidy import Tidy
@@ -42,7 +43,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Tidy, Roomy, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Tidy, SelfDescribed, Roomy, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -105,7 +106,7 @@ class IoBenchmark(Traced, Tidy, Roomy, rfm.RunOnlyRegressionTest):
     # Tags that several patterns' tests share.
     family: tuple[str, ...] = ()
     sourcesdir = None
-    keep_files = ["result.json", "exit_status", *KEPT]
+    keep_files = ["result.json", "exit_status", CASE, *KEPT]
     time_limit = "10m"
 
     # ---------------------------------------------------------------- for children to define
