@@ -20,6 +20,7 @@ from .errors import EXIT_DATA, AnalysisError
 COMMANDS = {
     "summary": "the last session as a table, on request also as a page with one plot",
     "ingest": "put sessions into the store, where all other commands find them",
+    "recover": "sessions that were killed, from what their finished cases left",
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
     "learn": "what to expect of a system, from its history, as a file of references",
     "claims": "what publications say, put to the test with the runs of the store",

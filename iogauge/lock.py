@@ -22,15 +22,16 @@ SECONDS = 0.2  # between two tries
 NAME = "iogauge-session.lock"
 
 
+def both(output: Path) -> list[Path]:
+    """Of an output folder and of this machine, in the order in which all take them."""
+    return [output / NAME, of_the_machine()]
+
+
 def of_the_machine() -> Path:
     """A folder that all users can write, and that a restart empties."""
     common = Path("/run/lock")
     usable = common.is_dir() and os.access(common, os.W_OK | os.X_OK)
     return (common if usable else Path(tempfile.gettempdir())) / NAME
-
-
-def of_the_output(output: Path) -> Path:
-    return output / NAME
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_pat
     own.write_text(own.read_text().replace('"verified"', '"mismatch"'))
     done = collect(folder, tmp_path / "output")
     assert done.returncode == 1
-    assert "verification says 'mismatch', not 'verified'" in done.stdout
+    assert "verification/verdict: 'mismatch'" in done.stdout
 
 
 def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:

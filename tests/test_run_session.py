@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -139,3 +140,26 @@ def test_two_sessions_of_one_second_have_names_of_their_own(
     mine = run_session.new_name()
     monkeypatch.setattr(run_session.os, "getpid", lambda: 4711)
     assert mine != run_session.new_name()
+
+
+@needs_mpich
+def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
+    """As by the kernel of the operating system when memory is short."""
+    three = [*S3D, "-n", "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke", "-S", "repeats=1"]
+    process = start(output, *three, "-S", "S3d.prerun_cmds=sleep 3")
+    deadline = time.monotonic() + 200
+    while not list(output.glob("2*-*/local/host/mpich/S3d*/case.json")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    (reframe,) = (
+        int(number)
+        for number in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    )
+    os.kill(reframe, signal.SIGKILL)
+    status, said = finish(process)
+    assert status == 128 + signal.SIGKILL
+    (report,) = (output / "reports").glob("run-report-2*.json")
+    assert f"interrupted-{report.stem.removeprefix('run-report-')}" in said or "interrupted" in said
+    cases = json.loads(report.read_text())["runs"][0]["testcases"]
+    assert "pass" in [case["result"] for case in cases]
+    assert list(output.glob("store/**/interrupted-*.parquet"))

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from iogauge import paths
+from iogauge import lock, paths
 from iogauge.paths import ROOT
 
 OUTPUT = paths.output()
@@ -64,4 +64,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with lock.measuring("make ab", lock.both(paths.output())):
+        sys.exit(main())

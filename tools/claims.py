@@ -17,6 +17,7 @@ import sys
 
 from analysis.errors import AnalysisError
 from analysis.judge.claims import load
+from iogauge import lock, paths
 from tools.ab import analysis, ingest_last, reframe
 
 
@@ -47,4 +48,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with lock.measuring("make claims", lock.both(paths.output())):
+        sys.exit(main())

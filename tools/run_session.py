@@ -121,12 +121,16 @@ def run(words: Sequence[str], output: Path) -> int:
     reframe = str(Path(sys.executable).parent / "reframe")
     options = [] if given else [f"{REPORT_OPTION}={report}"]
     child = Child()
+    # What a killed session had finished; that it fails is said, and no reason not to measure.
+    recover = [sys.executable, "-m", "analysis", "recover"]
+    child.run(recover, environment)
     status = child.run([reframe, *words, *options, "-r"], environment)
     if not report.exists() or report.stat().st_mtime_ns == before:
         if status == 0:
             say(f"nothing was selected: no test fits {' '.join(words)!r}; nothing was measured")
         else:
-            say("ReFrame left no report: there is nothing to show")
+            say("ReFrame left no report: there is nothing to show but what it had finished")
+            child.run([*recover, name], environment)
         return _status(child, status or NOTHING_SELECTED)
     data = json.loads(report.read_text())
     measured, selected = count(data)
@@ -148,7 +152,7 @@ def main(argv: Sequence[str]) -> int:
     end_with_parent(signal.SIGTERM)
     output = paths.output()
     try:
-        with lock.measuring("make run", [lock.of_the_output(output), lock.of_the_machine()], say):
+        with lock.measuring("make run", lock.both(output), say):
             return run(words, output)
     except KeyboardInterrupt:  # while it waits
         return 128 + signal.SIGINT

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
-import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import (
     fixture,
@@ -24,11 +22,11 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from analysis.judge import references
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.case_file import CASE, SelfDescribed
 from reframe_tests.framework.hinted import Hinted
-from reframe_tests.framework.result_file import Wrong, is_readable, load
+from reframe_tests.framework.measured import Measured
+from reframe_tests.framework.result_file import Wrong, is_readable
 from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, Traced
 from reframe_tests.framework.verdict import Expected, check_run
@@ -44,7 +42,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -113,7 +111,7 @@ class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
     # Tags that several patterns' tests share.
     family: tuple[str, ...] = ()
     sourcesdir = None
-    keep_files = ["result.json", "exit_status", *KEPT]
+    keep_files = ["result.json", "exit_status", CASE, *KEPT]
 
     # ---------------------------------------------------------------- for children to define
 
@@ -378,35 +376,3 @@ class IoBenchmark(Traced, Tidy, Roomy, Hinted, rfm.RunOnlyRegressionTest):
             raise SanityError(str(wrong)) from None
         self.check_the_label(document)
         return True
-
-    @run_before("performance")
-    def set_performance_variables(self) -> None:
-        """Those that the run measured; none in a dry run, which a failed run ends with too."""
-        if self.is_dry_run():
-            return
-        document = load(Path(self.stagedir) / "result.json")
-        self.caches = document["used"]["caches"] or ""
-        figures = figures_of(document)
-        shares = filesystems.published_shares(self.file_system, document["summary"])
-        figures |= {name: (share, "1") for name, share in shares.items()}
-        figures |= self.ledger_figures()
-        self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), unit)
-            for name, (value, unit) in figures.items()
-            if self.is_worth_logging(name)
-        }
-
-    @run_before("performance", always_last=True)
-    def set_reference(self) -> None:
-        """What this system's own history expects (references/sites/SYSTEM.yaml), where it does."""
-        hints = " ".join(sorted(f"{key}={value}" for key, value in self.all_hints().items()))
-        partition, name = self.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", self.name)
-        stack = self.current_environ.name
-        key = (partition, stack, name, self.num_tasks, bool(self.fsync), hints)
-        found = references.for_reframe(self.current_system.name, partition, key)
-        if found:
-            self.reference = found
-
-    def is_worth_logging(self, name: str) -> bool:
-        """A call that moves nothing has no share of what the file system gives."""
-        return self.the_call.moves_data or "fraction" not in name

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import time
@@ -24,6 +25,7 @@ from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.figures import Figures
 from reframe_tests.framework.result_file import Wrong, load
 from reframe_tests.framework.verdict import Expected, check_trace
+from reframe_tests.jobs import carried
 from reframe_tests.machine import stacks
 
 KEPT = [tracing.LOG, tracing.LEDGER]
@@ -51,7 +53,9 @@ class Traced(rfm.RegressionTestPlugin):
 
     @run_before("run", always_last=True)
     def look_at_the_clock(self) -> None:
-        self.began = time.time(), time.monotonic()
+        """Not of a job that ran elsewhere before, and is only collected here."""
+        if carried.VARIABLE not in os.environ:
+            self.began = time.time(), time.monotonic()
 
     def trace_values(self) -> dict[str, Any] | None:
         """For the job script; None where nothing is recorded."""
@@ -125,7 +129,7 @@ class Traced(rfm.RegressionTestPlugin):
         path.write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
-        """What was seen of the job; None in a session that was restored."""
+        """What was seen of the job; None where it was not seen."""
         test: Any = self
         if not self.began:
             return None

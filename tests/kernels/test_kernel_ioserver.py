@@ -233,3 +233,28 @@ def test_records_larger_than_the_queue_are_refused(openmpi: Stack, tmp_path: Pat
     line = openmpi.run(*pattern, *more).error(1)
     assert "record" in line and "--queue-limit" in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("inner", ["posix", "posix-shared"])
+def test_direct_writing_is_verified_like_all_else(
+    openmpi: Stack, inner: str, tmp_path: Path
+) -> None:
+    """A byte that goes wrong in nothing but the writing beside is found, and said where."""
+    good = served(openmpi, tmp_path, "--inner", inner, "--repeat", "2").good()
+    assert [sample["direct"]["verified"] for sample in good["samples"]] == [BYTES, BYTES]
+    assert good["verification"]["bytes"] == 2 * BYTES
+    library = tmp_path / "spoil.so"
+    source = Path(__file__).with_name("spoil_direct.c")
+    build = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(build, check=True)
+    document = tmp_path / "spoiled.json"
+    run = openmpi.run(
+        *words(tmp_path / "data", "--inner", inner),
+        document=document,
+        environment={"LD_PRELOAD": str(library)},
+    )
+    assert run.status == 1, str(run)
+    found = run.result()
+    assert found["status"] == "failed" and found["verification"]["mismatches"] >= 1
+    assert "/iogauge-direct/" in found["verification"]["first"]["file"]
+    assert list((tmp_path / "data").iterdir()) == []

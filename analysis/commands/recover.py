@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`recover`: sessions that were killed, from what their finished cases left.
+
+ReFrame writes its report when a session ends. Where it was killed, each case that had finished has
+a file case.json in the output folder (a failed one: in the stage folder), as
+reframe_tests/framework/case_file.py leaves it. A report is made of these, marked as interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import socket
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..errors import EXIT_OK, AnalysisError
+from ..session.loader import REPORTS, all_reports, read_report
+from . import formats, options
+from .ingest import ingest
+
+EXAMPLES = """\
+examples:
+  python -m analysis recover                     all sessions below output/ that have no report
+  python -m analysis recover --output /scratch/me/output --json
+
+`make run` does this by itself before it measures. A session that is still running is left alone.
+"""
+
+COLUMNS = ("session", "cases", "report")
+CASE = "case.json"
+INTERRUPTED = "interrupted"
+Row = dict[str, Any]
+# A session's folder: when it began, and which process it was; of before 2026-11-22 without that.
+FOLDER = re.compile(r"\d{8}T\d{6}(?:-(\d+))?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sessions", nargs="*", metavar="SESSION",
+        help="folders below the output folder whose sessions are over (default: all that are)",
+    )  # fmt: skip
+    options.add_output(parser)
+    options.add_store(parser)
+    formats.add_format(parser, "what was recovered")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the reports, and put them into the store."""
+    done: list[Row] = []
+    for name in lost(args.output, args.sessions):
+        cases = read_cases(args.output, name)
+        if cases:
+            report = write_report(args.output, name, cases)
+            ingest(report, args.store)
+            done.append({"session": name, "cases": len(cases), "report": str(report)})
+    if done or formats.for_programs(args):
+        formats.show(args, done, list(COLUMNS), note=f"marked as {INTERRUPTED}")
+    return EXIT_OK
+
+
+def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
+    """Names of sessions that have folders and no report, and are not running; `over`: only these,
+    which are known not to be."""
+    known = set()
+    try:
+        reports = all_reports(output)
+    except AnalysisError:
+        reports = []
+    for report in reports:
+        try:
+            info = read_report(report)["session_info"]
+        except AnalysisError:
+            continue  # whose it is cannot be known: its folder makes another report
+        known.add(Path(info.get("prefix_output") or "").name)
+    found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
+    if over:
+        return sorted(name for name in (found - known) & set(over) if FOLDER.fullmatch(name))
+    return sorted(name for name in found - known if _is_over(name))
+
+
+def _places(output: Path) -> tuple[Path, Path]:
+    return output, output / "stage"
+
+
+def _is_over(name: str) -> bool:
+    """A session's folder whose process is gone. (A number may have been given out again: then the
+    session waits for another time.)"""
+    match = FOLDER.fullmatch(name)
+    return match is not None and not (match[1] and Path(f"/proc/{match[1]}").exists())
+
+
+def read_cases(output: Path, name: str) -> list[dict[str, Any]]:
+    """What the finished cases said, in the order of their ends; of one that is in both places, what
+    it said in the output folder. Files that cannot be read are no cases."""
+    found: dict[str, dict[str, Any]] = {}
+    for place in reversed(_places(output)):
+        for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
+            try:
+                data = json.loads(path.read_text(encoding="utf-8"))
+                case = {**data["case"], "ended": float(data["case"]["ended"])}
+                found[str(path.parent.relative_to(place / name))] = {**data, "case": case}
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                continue
+    return sorted(found.values(), key=lambda data: float(data["case"]["ended"]))
+
+
+def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
+    """In the form of ReFrame's own, as old as its last case: no older session becomes the last."""
+    began = datetime.strptime(name[:15], "%Y%m%dT%H%M%S").astimezone()
+    ended = max(began.timestamp(), *(data["case"]["ended"] for data in cases))
+    first = cases[0]["session"]
+    report = {
+        "session_info": {
+            "data_version": "4.2",
+            "uuid": f"{INTERRUPTED}-{name}",
+            "hostname": socket.gethostname(),
+            "time_start": began.astimezone(timezone.utc).strftime("%Y%m%dT%H%M%S%z"),
+            "time_start_unix": began.timestamp(),
+            "time_elapsed": ended - began.timestamp(),
+            "version": first.get("version"),
+            "cmdline": f"{first.get('cmdline') or 'reframe'}  # {INTERRUPTED}",
+            "workdir": first.get("workdir"),
+            "prefix_output": str((output / name).absolute()),
+            INTERRUPTED: True,
+        },
+        "runs": [{"testcases": [data["case"] for data in cases]}],
+    }
+    path = output / REPORTS / f"run-report-{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(report, indent=1) + "\n")
+    os.utime(part, (ended, ended))
+    part.replace(path)
+    return path

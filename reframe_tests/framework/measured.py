@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run measured, as ReFrame's performance variables, and what this system's history expects."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before
+
+from analysis.judge import references
+from reframe_tests.framework.figures import figures_of
+from reframe_tests.framework.result_file import load
+from reframe_tests.machine import filesystems
+
+
+class Measured(rfm.RegressionTestPlugin):
+    """What `IoBenchmark` gets."""
+
+    @run_before("performance")
+    def set_performance_variables(self) -> None:
+        """Those that the run measured; none in a dry run, which a failed run ends with too."""
+        test: Any = self
+        if test.is_dry_run():
+            return
+        document = load(Path(test.stagedir) / "result.json")
+        test.caches = document["used"]["caches"] or ""
+        figures = figures_of(document)
+        shares = filesystems.published_shares(test.file_system, document["summary"])
+        figures |= {name: (share, "1") for name, share in shares.items()}
+        figures |= test.ledger_figures()
+        test.perf_variables = {
+            name: sn.make_performance_function(sn.defer(value), unit)
+            for name, (value, unit) in figures.items()
+            if self.is_worth_logging(name)
+        }
+
+    @run_before("performance", always_last=True)
+    def set_reference(self) -> None:
+        """What this system's own history expects (references/sites/SYSTEM.yaml), where it does."""
+        test: Any = self
+        hints = " ".join(sorted(f"{key}={value}" for key, value in test.all_hints().items()))
+        partition, name = test.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", test.name)
+        stack = test.current_environ.name
+        key = (partition, stack, name, test.num_tasks, bool(test.fsync), hints)
+        found = references.for_reframe(test.current_system.name, partition, key)
+        if found:
+            test.reference = found
+
+    def is_worth_logging(self, name: str) -> bool:
+        """A call that moves nothing has no share of what the file system gives."""
+        test: Any = self
+        return bool(test.the_call.moves_data) or "fraction" not in name
