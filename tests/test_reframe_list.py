@@ -95,7 +95,16 @@ def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> Non
     assert {case["result"] for case in session.cases} <= {"pass", "skip"}
     tests = {case["name"].split()[0] for case in session.cases}
     assert tests == {
-        *("S3d", "Ior", "Peak", "Metadata", "RamsesOwnFiles", "RamsesShared", "RamsesHints"),
+        *(
+            "S3d",
+            "Ior",
+            "Peak",
+            "Metadata",
+            "FilePerProcess",
+            "RamsesOwnFiles",
+            "RamsesShared",
+            "RamsesHints",
+        ),
         *("Paio", "PaioSend", "PaioServers"),
         *("CgnsStructured", "CgnsBlock", "CgnsUnstructured", "CgnsMetadata"),
     }
