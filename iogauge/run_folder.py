@@ -6,3 +6,4 @@ TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
 JOB_SCRIPT = "rfm_job.sh"
 EXIT_STATUS = "exit_status"  # written by the job script as it ends
+CASE = "case.json"  # what a test is, as it ends: reframe_tests/framework/case_file.py

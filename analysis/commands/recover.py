@@ -18,6 +18,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from iogauge.files import write_whole
+from iogauge.run_folder import CASE
+
 from ..errors import EXIT_OK, AnalysisError
 from ..session.loader import REPORTS, all_reports, read_report
 from . import formats, options
@@ -32,7 +35,6 @@ examples:
 """
 
 COLUMNS = ("session", "cases", "report")
-CASE = "case.json"
 INTERRUPTED = "interrupted"
 Row = dict[str, Any]
 # A session's folder: when it began, and which process it was; of before 2026-11-22 without that.
@@ -131,9 +133,6 @@ def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
         "runs": [{"testcases": [data["case"] for data in cases]}],
     }
     path = output / REPORTS / f"run-report-{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(report, indent=1) + "\n")
-    os.utime(part, (ended, ended))
-    part.replace(path)
+    write_whole(path, json.dumps(report, indent=1) + "\n")
+    os.utime(path, (ended, ended))
     return path

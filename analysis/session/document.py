@@ -7,17 +7,22 @@ refuses a schema version that it does not know.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
+from iogauge.document import (
+    UnknownSchema,
+    Unreadable,
+    check_schema,
+    first_mismatch,
+    read,
+)
+
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
 from .server_figures import server_figures
-
-SCHEMA = "iogauge.result/1"
 
 T = TypeVar("T")
 
@@ -66,11 +71,10 @@ def read_document(path: Path) -> Result:
     missing, cut off or breaks the contract.
     """
     reader = _Reader(path, _parse(path))
-    schema = reader.data.get("schema") if isinstance(reader.data, dict) else None
-    if schema is None:
-        raise reader.fail("schema", f"'{SCHEMA}'", schema)
-    if schema != SCHEMA:
-        raise UnknownSchemaError(f"{path}: schema {schema!r} is unknown, this reads '{SCHEMA}'")
+    try:
+        check_schema(reader.data if isinstance(reader.data, dict) else {})
+    except UnknownSchema as problem:
+        raise UnknownSchemaError(f"{path}: {problem}") from None
     get = reader.get
     error = reader.optional("error", str)
     if get("status", str) == "error":
@@ -92,7 +96,7 @@ def read_document(path: Path) -> Result:
         caches=reader.optional("used.caches", str) or "",
         payload_bytes=get("payload.bytes", int),
         verdict=get("verification.verdict", str),
-        mismatch=_first_mismatch(reader),
+        mismatch=first_mismatch(get("verification", dict)),
         program=f"{get('program.name', str)} {get('program.version', str)}",
         libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
         samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
@@ -116,19 +120,9 @@ def _cores(reader: _Reader) -> int | None:
 
 def _parse(path: Path) -> Any:
     try:
-        # Python reads NaN and Infinity, JSON has neither: a document with one is broken.
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_not_json)
-    except FileNotFoundError:
-        raise MalformedDocumentError(f"{path}: expected a result document, found none") from None
-    except json.JSONDecodeError as error:
-        what = f"expected a complete JSON document, found {error.msg} at line {error.lineno}"
-        raise MalformedDocumentError(f"{path}: {what}") from None
-    except (OSError, ValueError) as error:
-        raise MalformedDocumentError(f"{path}: expected a JSON document: {error}") from None
-
-
-def _not_json(word: str) -> float:
-    raise ValueError(f"{word} is not a number of JSON")
+        return read(path)
+    except Unreadable as problem:
+        raise MalformedDocumentError(f"{path}: {problem}") from None
 
 
 def _sample(reader: _Reader, index: int, entry: object) -> Sample:
@@ -185,15 +179,3 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
 
 
 _SHORT = {"phases": "phase", "bandwidth": "bw"}
-
-
-def _first_mismatch(reader: _Reader) -> str | None:
-    """The first element that was read back wrong, in words; None where all were right."""
-    first = reader.optional("verification.first", dict)
-    if first is None:
-        return None
-    index = ",".join(str(i) for i in first.get("index") or [])
-    return (
-        f"{first.get('dataset')}[{index}]: expected {first.get('expected')}, "
-        f"found {first.get('found')} at byte {first.get('offset')} of {first.get('file')}"
-    )

@@ -221,9 +221,11 @@ class _Place:
         relative = PurePath(recorded)
         if base and relative.is_relative_to(base):
             relative = relative.relative_to(base)
-            for above in self.report.resolve().parents:
-                if (above / relative).is_dir():
-                    return above / relative
+            # The output folder itself may have another name by now.
+            for inside in (relative, PurePath(*relative.parts[1:])):
+                for above in self.report.resolve().parents if inside.parts else ():
+                    if (above / inside).is_dir():
+                        return above / inside
         return Path(recorded) if Path(recorded).is_dir() else None
 
     def session_folder(self) -> Path:

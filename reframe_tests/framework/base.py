@@ -22,8 +22,9 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
+from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.case_file import CASE, SelfDescribed
+from reframe_tests.framework.case_file import SelfDescribed
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.result_file import Wrong, is_readable
@@ -33,7 +34,7 @@ from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
-from reframe_tests.machine.room import Roomy
+from reframe_tests.machine.fits import Fits
 from reframe_tests.machine.scales import Scale
 
 # The suite that `make run` runs is the quick calls at this scale.
@@ -42,7 +43,7 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunOnlyRegressionTest):
+class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Fits, Hinted, rfm.RunOnlyRegressionTest):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define
@@ -63,7 +64,7 @@ class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunO
     - `servers()`: how many a method keeps;
     - `scale_steps()`: the number of dumps of its scale;
     - `own_hints()`, `label_hints()` and others of framework/hinted.py;
-    - `call_bytes()`, `slower()`, `more_seconds()` and others of machine/room.py, for what memory
+    - `call_bytes()`, `slower()`, `more_seconds()` and others of machine/fits.py, for what memory
       and time limits are reckoned with;
     - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
@@ -111,7 +112,7 @@ class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunO
     # Tags that several patterns' tests share.
     family: tuple[str, ...] = ()
     sourcesdir = None
-    keep_files = ["result.json", "exit_status", CASE, *KEPT]
+    keep_files = [DOCUMENT, EXIT_STATUS, CASE, *KEPT]
 
     # ---------------------------------------------------------------- for children to define
 
@@ -285,7 +286,7 @@ class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunO
             " ".join(self.the_call.options),
             " ".join(['--dir "$run_dir"', *self.file_system_options()]),
             " ".join(self.run_options()),
-            "--json result.json",
+            f"--json {DOCUMENT}",
         ]
 
     @property
@@ -361,7 +362,7 @@ class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Roomy, Hinted, rfm.RunO
     @run_before("sanity")
     def record_the_striping(self) -> None:
         """What the job read back from the file system goes into the document."""
-        if not self.is_dry_run() and is_readable(Path(self.stagedir) / "result.json"):
+        if not self.is_dry_run() and is_readable(Path(self.stagedir) / DOCUMENT):
             striping.record(Path(self.stagedir), self.striping())
 
     # ---------------------------------------------------------------- is it right, and how fast

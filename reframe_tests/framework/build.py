@@ -18,7 +18,7 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.libraries import libraries
 from iogauge.paths import KERNELS, builds
-from reframe_tests.jobs import carried
+from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 
 # Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
@@ -105,7 +105,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
     def look_what_is_missing(self) -> None:
         """Where the compiler itself is missing this builds nothing and passes, so that each test
         can say why it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
-        if carried.folder():
+        if collected.folder():
             self.missing = "results were carried here"
             return
         self.missing = stacks.missing(self.current_environ, self.needs) or ""

@@ -16,7 +16,9 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
 
-CASE = "case.json"
+from iogauge.files import write_whole
+from iogauge.run_folder import CASE
+
 # What ReFrame's report says of a case, and a reader of the report wants to know.
 OF_THE_TEST = (
     "name", "display_name", "unique_name", "outputdir", "stagedir", "num_tasks", "pattern",
@@ -60,6 +62,4 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         }
         text = json.dumps({"session": session, "case": case}, indent=1, default=str)
         path = Path(test.stagedir) / CASE
-        part = path.with_suffix(".part")
-        part.write_text(text + "\n")
-        part.replace(path)
+        write_whole(path, text + "\n")

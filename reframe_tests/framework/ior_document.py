@@ -17,9 +17,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from iogauge.document import SCHEMA
 from iogauge.hints import sort_hints
 from iogauge.mounts import IN_MEMORY
-from reframe_tests.framework.verdict import SCHEMA, Wrong
+from iogauge.run_folder import DOCUMENT
+from reframe_tests.framework.verdict import Wrong
 
 INCORRECT = re.compile(r"Incorrect data on (\w+) \((\d+) errors? found\)")
 ERROR_LINE = re.compile(r"^ERROR: .*$", re.MULTILINE)
@@ -253,4 +255,4 @@ def convert_files(folder: Path, stdout: Path, asked: Asked) -> None:
     except OSError:
         summary = ""
     document = convert(summary, stdout.read_text(errors="replace"), asked)
-    (folder / "result.json").write_text(json.dumps(document, indent=1) + "\n")
+    (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run measured, as ReFrame's performance variables, and what this system's history expects."""
+"""What a run measured, as ReFrame's performance variables, and what is expected here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
 from analysis.judge import references
+from iogauge.run_folder import DOCUMENT
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.framework.result_file import load
 from reframe_tests.machine import filesystems
@@ -26,7 +27,7 @@ class Measured(rfm.RegressionTestPlugin):
         test: Any = self
         if test.is_dry_run():
             return
-        document = load(Path(test.stagedir) / "result.json")
+        document = load(Path(test.stagedir) / DOCUMENT)
         test.caches = document["used"]["caches"] or ""
         figures = figures_of(document)
         shares = filesystems.published_shares(test.file_system, document["summary"])

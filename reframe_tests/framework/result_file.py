@@ -16,11 +16,8 @@ from typing import Any
 import jsonschema
 
 from iogauge import paths
+from iogauge.document import UnknownSchema, Unreadable, check_schema, read
 
-SCHEMA = "iogauge.result/1"
-
-# No honest document is larger: 64 files, and some spans of each repeat and step.
-MOST_BYTES = 2**28
 # Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
 MOST = 2**63
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -34,12 +31,13 @@ class Wrong(Exception):
 def load(path: Path) -> dict[str, Any]:
     """The document in `path`; `Wrong` where it is missing, unreadable, of an unknown schema, or
     not as the schema says."""
-    document = _read(path)
-    if not isinstance(document, dict):
-        raise Wrong(f"{path.name} holds no object")
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        raise Wrong(f"{path.name} has schema {reprlib.repr(schema)}; this reader knows {SCHEMA!r}")
+    try:
+        document = read(path)
+        if not isinstance(document, dict):
+            raise Wrong(f"{path.name} holds no object")
+        check_schema(document)
+    except (Unreadable, UnknownSchema) as problem:
+        raise Wrong(f"{path.name}: {one_line(str(problem))}") from problem
     _check_values(path.name, document)
     error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
     if error is not None:
@@ -54,23 +52,6 @@ def is_readable(path: Path) -> bool:
     except Wrong:
         return False
     return True
-
-
-def _read(path: Path) -> Any:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise Wrong(f"{path.name} has more than {MOST_BYTES} bytes: no result document")
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
-    except OSError as error:
-        raise Wrong(f"no result document {path.name}: {error.strerror}") from error
-    except ValueError as error:
-        raise Wrong(f"{path.name} is not JSON: {one_line(str(error))}") from error
-    except RecursionError:
-        raise Wrong(f"{path.name} is nested too deeply for a result document") from None
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 @functools.cache

@@ -19,16 +19,17 @@ from analysis.darshan.log import Log, read_log
 from analysis.errors import AnalysisError
 from analysis.ledger.ledger import Ledger, make_ledger
 from analysis.ledger.verdict import Judgement, judge
+from iogauge.run_folder import DOCUMENT, LEDGER, TRACE
 from reframe_tests.framework import tracing
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.figures import Figures
 from reframe_tests.framework.result_file import Wrong, load
 from reframe_tests.framework.verdict import Expected, check_trace
-from reframe_tests.jobs import carried
+from reframe_tests.jobs import collected
 from reframe_tests.machine import stacks
 
-KEPT = [tracing.LOG, tracing.LEDGER]
+KEPT = [TRACE, LEDGER]
 STORAGE = "storage_read"  # of templates/local.sh.j2
 
 
@@ -54,7 +55,7 @@ class Traced(rfm.RegressionTestPlugin):
     @run_before("run", always_last=True)
     def look_at_the_clock(self) -> None:
         """Not of a job that ran elsewhere before, and is only collected here."""
-        if carried.VARIABLE not in os.environ:
+        if collected.VARIABLE not in os.environ:
             self.began = time.time(), time.monotonic()
 
     def trace_values(self) -> dict[str, Any] | None:
@@ -103,9 +104,9 @@ class Traced(rfm.RegressionTestPlugin):
             return
         stage = Path(test.stagedir)
         try:
-            document = load(stage / "result.json")
+            document = load(stage / DOCUMENT)
             raw = None if self.recorder.real else stage / tracing.RAW
-            log = read_log(stage / tracing.LOG, convert=raw, heat=not self.dxt, segments=self.dxt)
+            log = read_log(stage / TRACE, convert=raw, heat=not self.dxt, segments=self.dxt)
             log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
             self.the_log = log
             self.the_ledger = make_ledger(document, log)
@@ -116,8 +117,8 @@ class Traced(rfm.RegressionTestPlugin):
             self.judgement = Judgement("inconclusive", (f"no result document: {problem}",))
         self.ledger = str(self.judgement)
         if self.the_ledger:
-            self.trace_log = tracing.LOG
-            self.write_the_ledger(stage / tracing.LEDGER)
+            self.trace_log = TRACE
+            self.write_the_ledger(stage / LEDGER)
 
     def write_the_ledger(self, path: Path) -> None:
         assert self.the_ledger and self.judgement

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.run_folder import TRACE
+
 # Files of a run, in its own folder.
-LOG = "trace.darshan"
-LEDGER = "ledger.json"
+LOG = TRACE
 RAW = "trace"
 CONFIG = "darshan.conf"
 

@@ -15,13 +15,14 @@ from typing import Any
 
 from analysis.darshan.log import Log
 from analysis.ledger.verdict import Judgement
+from iogauge.document import first_mismatch
+from iogauge.run_folder import DOCUMENT, EXIT_STATUS
 from reframe_tests.framework import arithmetic, evidence
 from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.evidence_of_trace import against_the_trace
-from reframe_tests.framework.result_file import SCHEMA, Wrong, load, one_line
+from reframe_tests.framework.result_file import Wrong, load, one_line
 
 __all__ = [
-    "SCHEMA",
     "Expected",
     "Wrong",
     "check",
@@ -78,7 +79,8 @@ def check(document: dict[str, Any], expected: Expected) -> None:
 def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
     verification = document.get("verification") or {}
     if verification.get("first"):
-        yield first_mismatch(verification)
+        wrong = first_mismatch(verification)
+        yield f"{verification['mismatches']} elements differ; the first: {wrong}"
     if document["status"] != "ok":
         why = one_line(str(document.get("error") or "no reason given"))
         yield f"status {document['status']!r}: {why}"
@@ -151,17 +153,6 @@ def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[st
         yield f"{found} bytes were verified, yet nothing was moved"
 
 
-def first_mismatch(verification: dict[str, Any]) -> str:
-    """The first wrong element, as one line."""
-    first = verification["first"]
-    return (
-        f"{verification['mismatches']} elements differ; the first: data set {first['dataset']}, "
-        f"index {first['index']}, file {first['file']}, offset {first['offset']}: "
-        f"expected {first['expected']}, found {first['found']} "
-        f"(process {first['process']} on {first['host']})"
-    )
-
-
 def check_run(
     stage: Path, expected: Expected, stderr: str, outside: Outside | None = None
 ) -> dict[str, Any]:
@@ -171,9 +162,9 @@ def check_run(
     The document speaks first, since it knows why; then the exit status that the script left in
     `exit_status`, which works with schedulers that do not report one.
     """
-    if not (stage / "result.json").exists():
+    if not (stage / DOCUMENT).exists():
         raise Wrong(f"{_end_of_job(stage, stderr)}; it left no result.json")
-    document = load(stage / "result.json")
+    document = load(stage / DOCUMENT)
     check(document, expected)
     status = exit_status(stage)
     if status != "0":
@@ -214,7 +205,7 @@ def check_trace(
 def exit_status(stage: Path) -> str | None:
     """What the script wrote as it ended; None: it was killed before it could."""
     try:
-        return (stage / "exit_status").read_text().strip()
+        return (stage / EXIT_STATUS).read_text().strip()
     except OSError:
         return None
 

@@ -14,7 +14,7 @@ from typing import Any
 from reframe.core import fields, variables
 from reframe.core.backends import register_launcher, register_scheduler
 
-from reframe_tests.jobs import carried
+from reframe_tests.jobs import collected
 
 # ReFrame's own deprecated alias `variables` makes it walk the Python stack twice for each test that
 # it makes: 5 ms, which is more than half of the time to list our tests. All other warnings stay.
@@ -51,7 +51,7 @@ def _once(kind: str, name: str, register: Callable[[type], type]) -> Callable[[t
 def scheduler(name: str, *, local: bool = False, collects: bool = False) -> Callable[[type], type]:
     """Class decorator. `local`: jobs are processes of the machine that ReFrame runs on. `collects`:
     the one that stands for all others in a session that collects, where these are left out."""
-    if collects != bool(carried.folder()):
+    if collects != bool(collected.folder()):
         return lambda cls: cls
     return _once("scheduler", name, register_scheduler(name, local=local))
 

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from iogauge.run_folder import DOCUMENT
+
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 # kind -> what stands where in the answer of its command; `count` and `size` are integers
@@ -57,7 +59,7 @@ def read_back(kind: str, text: str) -> dict[str, Any]:
 
 def record(stage: Path, asked: dict[str, Any] | None) -> None:
     """Put `used.striping` into the result document in `stage`, if the job left both files."""
-    document = stage / "result.json"
+    document = stage / DOCUMENT
     answer = stage / "striping.txt"
     if asked is None or not document.is_file() or not answer.is_file():
         return

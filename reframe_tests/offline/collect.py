@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from iogauge.paths import ROOT
-from reframe_tests.jobs import carried
+from reframe_tests.jobs import collected
 from reframe_tests.offline.render_scripts import parse, reframe_words
 
 
@@ -26,12 +26,12 @@ def main(words: list[str]) -> int:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(words).folder.absolute()
     try:
-        asked = parse(json.loads((folder / carried.ASKED).read_text()))
+        asked = parse(json.loads((folder / collected.ASKED).read_text()))
     except (OSError, ValueError) as error:
         print(f"collect: {folder} is no folder of `render`: {error}", file=sys.stderr)
         return 2
     command = [*reframe_words(asked), "-r", "--exec-policy=serial"]
-    environment = {**os.environ, carried.VARIABLE: str(folder)}
+    environment = {**os.environ, collected.VARIABLE: str(folder)}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 

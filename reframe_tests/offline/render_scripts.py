@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from iogauge.paths import ROOT
-from reframe_tests.jobs import carried
+from reframe_tests.jobs import collected
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -63,8 +63,8 @@ def dry_run(asked: argparse.Namespace, output: Path) -> subprocess.CompletedProc
 def write(asked: argparse.Namespace, scripts: list[Path]) -> None:
     """Each to its place, with the folder and the kernels of the machine that it is for."""
     for script in scripts:
-        own = carried.place(script.parent)
-        target = asked.output / own / carried.SCRIPT
+        own = collected.place(script.parent)
+        target = asked.output / own / collected.SCRIPT
         target.parent.mkdir(parents=True, exist_ok=True)
         there = f"{asked.folder or asked.output.absolute()}/{own}"
         text = script.read_text().replace(str(script.parent), there)
@@ -88,5 +88,5 @@ def main(words: list[str]) -> int:
             print("render: no test of that name can run there", file=sys.stderr)
             return 1
         write(asked, scripts)
-    (asked.output / carried.ASKED).write_text(json.dumps(words, indent=1) + "\n")
+    (asked.output / collected.ASKED).write_text(json.dumps(words, indent=1) + "\n")
     return 0

@@ -10,7 +10,7 @@ from reframe_tests.jobs.schedulers.names import NAMES
 
 __all__ = ["NAMES"]
 
-BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler", "carried")
+BACKENDS = ("local", "slurm", "pbs", "cobalt", "loadleveler", "collected")
 
 for _name in BACKENDS:
     import_module(f"reframe_tests.jobs.schedulers.{_name}")

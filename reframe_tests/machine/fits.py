@@ -20,7 +20,7 @@ from reframe_tests.machine.scales import Scale
 PIECE, CEILING = 2**20, 8 * 2**20
 
 
-class Roomy(rfm.RegressionTestPlugin):
+class Fits(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets: reasons to skip what does not fit, and the time limit."""
 
     # The pattern's own code packs what it writes: iokernel then reuses a buffer by itself.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-VARIABLE = "IOGAUGE_CARRIED"
+VARIABLE = "IOGAUGE_COLLECTED"
 
 # What `render` leaves in its folder for `collect`: the words that it was asked with.
 ASKED = "rendered.json"

@@ -11,7 +11,7 @@ from typing import Any
 import reframe.core.schedulers as sched
 from reframe.core.exceptions import JobSchedulerError
 
-from reframe_tests.jobs import carried, registry
+from reframe_tests.jobs import collected, registry
 from reframe_tests.jobs.schedulers.names import NAMES
 
 
@@ -32,14 +32,18 @@ class CarriedScheduler(sched.JobScheduler):
 
     def submit(self, job: Any) -> None:
         stage = Path(job.workdir)
-        source = (carried.folder() or Path()) / carried.place(stage)
-        left = [path for path in source.glob("*") if path.name != carried.SCRIPT and path.is_file()]
+        source = (collected.folder() or Path()) / collected.place(stage)
+        left = [
+            path for path in source.glob("*") if path.name != collected.SCRIPT and path.is_file()
+        ]
         if not left:
-            raise JobSchedulerError(f"{source} has no results: was its {carried.SCRIPT} run there?")
+            raise JobSchedulerError(
+                f"{source} has no results: was its {collected.SCRIPT} run there?"
+            )
         for path in left:
             shutil.copy(path, stage)
-        shutil.copy(source / carried.SCRIPT, stage / job.script_filename)
-        job._jobid = "carried"
+        shutil.copy(source / collected.SCRIPT, stage / job.script_filename)
+        job._jobid = "collected"
         job._state = "COMPLETED"
         job.has_ended = True
 
