@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pip install .`: the wheel holds all that the analysis reads, and works in another folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import iogauge
+from iogauge import paths
+from tests.analysis_recorded import ROOT
+
+DATA = ROOT / "tests" / "data" / "session"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pip would put into site-packages. Its dependencies are those of this Python."""
+    folder = tmp_path_factory.mktemp("installed")
+    tree = folder / "tree"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split("\0")  # fmt: skip
+    for name in filter(None, listed):
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("*.whl")
+    assert wheel.name.startswith(f"iogauge-{iogauge.version()}-")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site-packages")
+    return folder / "site-packages"
+
+
+def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command `iogauge`, as its entry point starts it."""
+    start = "import sys; sys.argv[0] = 'iogauge'; from iogauge.analysis.__main__ import main; "
+    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
+    environment.pop("IOGAUGE_OUTPUT", None)
+    return subprocess.run(
+        [sys.executable, "-c", f"{start}sys.exit(main())", *words],
+        cwd=cwd, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def test_the_command_is_named(installed: Path) -> None:
+    (entry,) = installed.glob("*.dist-info/entry_points.txt")
+    assert "iogauge = iogauge.analysis.__main__:main" in entry.read_text()
+    licences = list(installed.glob("*.dist-info/licenses/LICENSE"))
+    assert licences, "the licence comes with the package"
+    assert {path.name for path in installed.iterdir() if path.is_dir()} == {
+        "iogauge", f"iogauge-{iogauge.version()}.dist-info",
+    }  # fmt: skip
+
+
+def test_it_says_its_version_and_its_own_name(installed: Path, tmp_path: Path) -> None:
+    assert run(installed, tmp_path, "--version").stdout == f"iogauge {iogauge.version()}\n"
+    told = run(installed, tmp_path, "--help").stdout
+    assert "iogauge compare" in told and "python -m analysis" not in told
+
+
+def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -> None:
+    """Copied with another name for its output folder; all that is made stays in this folder."""
+    shutil.copytree(DATA / "results", tmp_path / "output")
+    done = run(installed, tmp_path, "summary", "--json")
+    found = json.loads(done.stdout)
+    verified = [row for row in found["rows"] if row["verdict"] == "verified"]
+    assert len(verified) == found["counts"]["verified"] > 10, done.stderr
+    done = run(installed, tmp_path, "report")
+    assert (tmp_path / "output" / "report.html").is_file(), done.stderr
+    done = run(installed, tmp_path, "claims", "C11", "--json")
+    assert json.loads(done.stdout)[0]["claim"] == "C11", done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"output"}
+
+
+def test_without_a_session_it_says_where_it_looked(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "summary")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "output" in done.stderr
+
+
+def test_each_table_that_is_read_comes_along(installed: Path) -> None:
+    for path in paths.KERNELS.rglob("*.def"):
+        there = installed / "iogauge" / "kernels" / path.relative_to(paths.KERNELS)
+        assert there.read_text() == path.read_text()
