@@ -47,7 +47,7 @@ struct io_pattern {
     const char *name, *summary;
     const io_option *options; /* ends with one whose letter is 0 */
     size_t state_size;
-    int max_parts; /* of one call; 0: `most_parts` knows */
+    int max_parts; /* of one transfer; 0: `most_parts` knows */
     bool packs;    /* its code packs what it writes into one buffer: the default of --buffer is reused */
 
     void (*defaults)(void *state);
@@ -61,19 +61,20 @@ struct io_pattern {
 
     void (*schema)(const void *state, uint64_t step, io_schema *schema);
     void (*file_name)(const void *state, uint64_t step, const char *extension, char *name, size_t size);
-    uint64_t (*calls)(const void *state); /* per process and step, the same for all */
-    /* The parts of a call, in file order and one after the other in memory; returns how many, the
+    uint64_t (*transfers)(const void *state); /* per process and step, the same for all */
+    /* The parts of a transfer, in file order and one after the other in memory; returns how many, the
      * same for every owner, and the same data sets. */
-    int (*parts)(const void *state, uint64_t owner, uint64_t call, io_part *parts);
+    int (*parts)(const void *state, uint64_t owner, uint64_t transfer, io_part *parts);
     uint64_t (*bytes)(const void *state, uint64_t owner); /* of one step */
     int (*most_parts)(const void *state);
-    /* Optional. Calls of one name that follow each other are a stretch, which is timed on its own within the
-     * phases write and read: the names, at most IO_MAX_STRETCHES and a NULL, and which one a call has. */
+    /* Optional. Transfers of one name that follow each other are a stretch, which is timed on its own within
+     * the phases write and read: the names, at most IO_MAX_STRETCHES and a NULL, and which one a transfer
+     * has. */
     const char *const *stretches;
-    int (*stretch)(const void *state, uint64_t call);
+    int (*stretch)(const void *state, uint64_t transfer);
     /* Optional. A series: so many files of its own (schema.file_per_process) each process handles one after
      * the other in a step, and each operation on them is timed. All have the same size and the
-     * same number of calls; calls count through them, and a part's offset is that in its file. */
+     * same number of transfers; transfers count through them, and a part's offset is that in its file. */
     uint64_t (*series)(const void *state);
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);

@@ -70,13 +70,13 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     """A recorder that sees only a part of the run: a folder of another name."""
     site = changed_site(
         tmp_path,
-        "import reframe_tests.framework.tracing as tracing\n"
-        "whole = tracing.values\n"
+        "import reframe_tests.framework.recorders as recorders\n"
+        "whole = recorders.values\n"
         "def values(*given, **named):\n"
         "    found = whole(*given, **named)\n"
         "    found['variables']['IOGAUGE_TRACE_INCLUDE'] = '/nowhere'\n"
         "    return found\n"
-        "tracing.values = values\n",
+        "recorders.values = values\n",
     )
     session = reframe(tmp_path, "-r", *ONE, "-p", "mpich", tests="s3d.py", config=site)
     assert session.status != 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The traces that the embedded recorder leaves, one per process (kernels/recorder/trace.h)."""
+"""The traces that the embedded recorder leaves, one per process (kernels/recorder/raw_trace.h)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ static int make_plan(const io_run *run, plan *p, io_error *error) {
     if (io_own_files(c) && !product(files, run->processes, &files))
         return too_many_steps(run, "files", error);
     if (!product(files, c->steps, &p->files)) return too_many_steps(run, "files", error);
-    if (!product(c->pattern->calls(c->state), c->steps, &p->calls))
+    if (!product(c->pattern->transfers(c->state), c->steps, &p->calls))
         return too_many_steps(run, "calls", error);
     return io_buffer_bytes(c, most, &p->buffer, error);
 }

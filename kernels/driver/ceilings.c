@@ -32,11 +32,13 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
              extension);
 }
 
-static uint64_t calls(const void *state) { return (((const range *)state)->bytes + TRANSFER - 1) / TRANSFER; }
+static uint64_t transfers(const void *state) {
+    return (((const range *)state)->bytes + TRANSFER - 1) / TRANSFER;
+}
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const range *s = state;
-    uint64_t offset = call * TRANSFER, left = s->bytes - offset;
+    uint64_t offset = transfer * TRANSFER, left = s->bytes - offset;
     *out = (io_part){
         .offset = offset, .start = {owner * s->bytes + offset}, .count = {left < TRANSFER ? left : TRANSFER}};
     return 1;
@@ -52,7 +54,7 @@ static const io_pattern contiguous = {
     .max_parts = 1,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
 };

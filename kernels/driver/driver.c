@@ -34,7 +34,7 @@ static int end(io_step *f, io_phase phase) {
 static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner) {
     const io_case *c = s->what;
     *f = (io_step){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
-    f->calls_each = c->pattern->calls(c->state) / f->files;
+    f->transfers_each = c->pattern->transfers(c->state) / f->files;
     f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
     f->in_step = !io_own_files(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers, values and calls. A buffer holds all data of a step, filled before the file is created and
- * verified when it was read; or it is reused: it holds a piece of a call, filled just before that is written
- * and verified just after it was read, while the step's clock stands still. */
+/* Buffers, values and transfers. A buffer holds all data of a step, filled before the file is created and
+ * verified when it was read; or it is reused: it holds a piece of a transfer, filled just before that is
+ * written and verified just after it was read, while the step's clock stands still. */
 #include "driver/move.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "patterns/registry.h"
 
 #define POISON 0xA5               /* before reading: a read that moves nothing is seen */
-#define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or call must have more */
+#define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or transfer must have more */
 
 double io_step_clock(const io_step *f) { return MPI_Wtime() - f->paused; }
 
@@ -24,16 +24,16 @@ bool io_step_verifies(const io_step *f) {
     return s->found && s->what->verify && !io_moves_nothing(s->what);
 }
 
-/* The parts of one call of the present file, pointing into the buffer of a step. */
-static int parts_of(io_step *f, uint64_t call) {
+/* The parts of one transfer of the present file, pointing into the buffer of a step. */
+static int parts_of(io_step *f, uint64_t transfer) {
     const io_case *c = f->session->what;
     char *data = f->session->buffer + f->number * f->bytes_each;
-    int n = c->pattern->parts(c->state, f->owner, f->number * f->calls_each + call, f->parts);
+    int n = c->pattern->parts(c->state, f->owner, f->number * f->transfers_each + transfer, f->parts);
     for (int i = 0; i < n; i++) f->parts[i].data = data + f->parts[i].offset;
     return n;
 }
 
-/* How many parts go into a reused buffer, from the first, and their bytes. A call to a shared file stays
+/* How many parts go into a reused buffer, from the first, and their bytes. A transfer to a shared file stays
  * whole, so that all processes make as many: even independent ones may set a view or read metadata together.
  */
 static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
@@ -59,7 +59,7 @@ static void fill_part(const io_step *f, const io_part *part) {
 static void fill(io_step *f) {
     double began = MPI_Wtime();
     for (f->number = 0; f->number < f->files; f->number++)
-        for (uint64_t k = 0; k < f->calls_each; k++)
+        for (uint64_t k = 0; k < f->transfers_each; k++)
             for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
     f->number = 0;
     f->seconds.fill = MPI_Wtime() - began;
@@ -97,22 +97,22 @@ static int verify_parts(const io_step *f, const io_part *parts, int n) {
 }
 
 int io_step_verify(io_step *f) {
-    for (uint64_t k = 0; !reuses(f) && k < f->calls_each; k++) {
+    for (uint64_t k = 0; !reuses(f) && k < f->transfers_each; k++) {
         int n = parts_of(f, k);
         if (verify_parts(f, f->parts, n)) return -1;
     }
     return 0;
 }
 
-/* ---------------------------------------------------------------- calls */
+/* ---------------------------------------------------------------- transfers */
 
 static int hand_over(const io_step *f, const io_part *parts, int n) {
     const io_method *m = f->session->what->method;
     return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
 }
 
-/* Processes that share a file begin each call together: it may wait for others within, on its clock, while
- * they make their values; and it would not meet their writing. */
+/* Processes that share a file begin each transfer together: it may wait for others within, on its clock,
+ * while they make their values; and it would not meet their writing. */
 static void ready_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = MPI_Wtime();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
@@ -131,7 +131,7 @@ static int verify_piece(io_step *f, const io_part *parts, int n) {
     return status;
 }
 
-/* A call through a reused buffer. */
+/* A transfer through a reused buffer. */
 static int move_pieces(io_step *f, int n) {
     int some = 0;
     for (int first = 0; !first || first < n; first += some) {
@@ -142,12 +142,12 @@ static int move_pieces(io_step *f, int n) {
             parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
         ready_piece(f, parts, some, bytes);
         if (hand_over(f, parts, some) || verify_piece(f, parts, some)) return -1;
-        if (!some) break; /* a call of no parts */
+        if (!some) break; /* a transfer of no parts */
     }
     return 0;
 }
 
-static int move_calls(io_step *f, uint64_t from, uint64_t to) {
+static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
     for (uint64_t k = from; k < to; k++) {
         int n = parts_of(f, k);
         if (reuses(f) ? move_pieces(f, n) : hand_over(f, f->parts, n)) return -1;
@@ -160,18 +160,18 @@ static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     bool together = !f->session->what->io_group;
     if (together) MPI_Barrier(f->session->world->comm);
     double began = io_step_clock(f);
-    int status = move_calls(f, from, to);
+    int status = move_transfers(f, from, to);
     f->seconds.stretch[which] += io_step_clock(f) - began;
     return together ? io_agree(f->session->world) : status;
 }
 
 int io_step_move(io_step *f) {
     const io_case *c = f->session->what;
-    uint64_t calls = f->calls_each;
-    if (!c->pattern->stretch) return move_calls(f, 0, calls);
-    for (uint64_t k = 0, next; k < calls; k = next) {
+    uint64_t transfers = f->transfers_each;
+    if (!c->pattern->stretch) return move_transfers(f, 0, transfers);
+    for (uint64_t k = 0, next; k < transfers; k = next) {
         int which = c->pattern->stretch(c->state, k);
-        for (next = k + 1; next < calls && c->pattern->stretch(c->state, next) == which;) next++;
+        for (next = k + 1; next < transfers && c->pattern->stretch(c->state, next) == which;) next++;
         if (move_stretch(f, which, k, next)) return -1;
     }
     return 0;
@@ -179,9 +179,9 @@ int io_step_move(io_step *f) {
 
 void io_step_stretch_bytes(io_step *f, io_sample *sample) {
     const io_case *c = f->session->what;
-    uint64_t bytes[IO_MAX_STRETCHES] = {0}, calls = c->pattern->calls(c->state);
+    uint64_t bytes[IO_MAX_STRETCHES] = {0}, transfers = c->pattern->transfers(c->state);
     if (!c->pattern->stretch) return;
-    for (uint64_t k = 0; k < calls; k++)
+    for (uint64_t k = 0; k < transfers; k++)
         for (int i = parts_of(f, k) - 1; i >= 0; i--)
             bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
     MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
@@ -200,7 +200,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
     io_part *parts = malloc(room * sizeof *parts);
     if (!parts) return io_fail(error, "out of memory for %zu parts", room);
     *most = 0;
-    for (uint64_t k = c->pattern->calls(c->state); k--;) {
+    for (uint64_t k = c->pattern->transfers(c->state); k--;) {
         int n = c->pattern->parts(c->state, owner, k, parts), some;
         for (int i = 0; i < n; i += some) {
             uint64_t bytes;

@@ -15,11 +15,11 @@ typedef struct {
     io_file *file;
     io_part *parts;
     uint64_t owner, step;
-    uint64_t number, files, calls_each, bytes_each; /* which file of the series, and what each has */
+    uint64_t number, files, transfers_each, bytes_each; /* which file of the series, and what each has */
     int direction;
     char path[IO_MAX_PATH];
     double began, paused; /* on the step's clock; seconds that this clock stood still */
-    bool in_step;         /* with a reused buffer, processes begin each call together */
+    bool in_step;         /* with a reused buffer, processes begin each transfer together */
     io_seconds seconds;
     uint64_t calls; /* to the library, with the closing one */
 } io_step;

@@ -139,7 +139,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "structured_%05llu%s", (unsigned long long)step, extension);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     (void)state;
     return 1;
 }
@@ -147,11 +147,11 @@ static uint64_t calls(const void *state) {
 static int most_parts(const void *state) { return (int)((const structured *)state)->zones * COORDINATES; }
 
 /* All zones for every process, because a collective call on a zone is everybody's. */
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const structured *s = state;
     int n = most_parts(state);
     uint64_t offset = 0, start, planes;
-    (void)call;
+    (void)transfer;
     planes_of(s, owner, &start, &planes);
     for (int i = 0; i < n; i++) {
         bool own = s->one_block || (uint64_t)s->arrays[i].zone == owner;
@@ -186,7 +186,7 @@ const io_pattern io_pattern_cgns_structured = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
 };

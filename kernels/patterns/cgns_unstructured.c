@@ -3,8 +3,8 @@
  *
  * Elements of 6 nodes each (PENTA_6), no node shared, so 6 x elements nodes; 3 coordinates, 3 fields at the
  * nodes, a float64 and an int64 array of the user's own, int64 connectivity: 72 bytes a node. Each process
- * has a range of nodes and a range of elements. A call for each of coordinates, elements, fields and arrays,
- * and each is timed on its own, as there. */
+ * has a range of nodes and a range of elements. A transfer for each of coordinates, elements, fields and
+ * arrays, and each is timed on its own, as there. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const array arrays[] = {
 };
 #define ARRAYS ((int)(sizeof arrays / sizeof *arrays))
 
-/* One call for each: its name, and which arrays. */
+/* One transfer for each: its name, and which arrays. */
 static const struct {
     int first, n;
 } groups[] = {
@@ -119,14 +119,14 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "unstructured_%05llu%s", (unsigned long long)step, extension);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     (void)state;
     return GROUPS;
 }
 
-static int stretch(const void *state, uint64_t call) {
+static int stretch(const void *state, uint64_t transfer) {
     (void)state;
-    return (int)call;
+    return (int)transfer;
 }
 
 static io_part part_of(const mesh *m, uint64_t owner, int dataset) {
@@ -148,17 +148,17 @@ static uint64_t bytes_before(const mesh *m, uint64_t owner, int dataset) {
     return sum;
 }
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const mesh *m = state;
     io_schema s;
-    uint64_t offset = bytes_before(m, owner, groups[call].first);
+    uint64_t offset = bytes_before(m, owner, groups[transfer].first);
     schema(m, 0, &s);
-    for (int i = 0; i < groups[call].n; i++) {
-        out[i] = part_of(m, owner, groups[call].first + i);
+    for (int i = 0; i < groups[transfer].n; i++) {
+        out[i] = part_of(m, owner, groups[transfer].first + i);
         out[i].offset = offset;
         offset += io_part_bytes(&s, &out[i]);
     }
-    return groups[call].n;
+    return groups[transfer].n;
 }
 
 static uint64_t bytes(const void *state, uint64_t owner) { return bytes_before(state, owner, ARRAYS); }
@@ -187,7 +187,7 @@ const io_pattern io_pattern_cgns_unstructured = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
     .facts = facts,

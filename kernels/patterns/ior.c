@@ -2,7 +2,7 @@
 /* ior: IOR's pattern, by IOR's option letters.
  *
  * A file holds `s` segments; in each segment every process has one block of `b` bytes, written in
- * transfers of `t` bytes, one call each. With -F every process has such a file for itself. Where
+ * transfers of `t` bytes, one transfer each. With -F every process has such a file for itself. Where
  * this differs from IOR 4: every read is verified (IOR verifies with -R only); -C on a single node,
  * where IOR's shift comes to nothing, shifts by one process; -Z gives each process another's data
  * by a permutation (IOR's -Z -Z), so that every byte is read. */
@@ -168,22 +168,22 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
         snprintf(name, size, "%s", ((const ior *)state)->name);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     const ior *s = state;
     return s->segments * (s->block / s->transfer);
 }
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const ior *s = state;
-    uint64_t transfers = s->block / s->transfer, segment = call / transfers;
-    uint64_t offset = call * s->transfer; /* blocks of a process follow each other in its memory */
+    uint64_t per_block = s->block / s->transfer, segment = transfer / per_block;
+    uint64_t offset = transfer * s->transfer; /* blocks of a process follow each other in its memory */
     uint64_t own_bytes = s->block * s->segments;
     *out = (io_part){.offset = offset, .count = {s->transfer}};
     if (s->per_process) {
         out->start[0] = offset;
         out->index0 = owner * own_bytes;
     } else {
-        out->start[0] = (segment * s->processes + owner) * s->block + call % transfers * s->transfer;
+        out->start[0] = (segment * s->processes + owner) * s->block + transfer % per_block * s->transfer;
     }
     return 1;
 }
@@ -228,7 +228,7 @@ const io_pattern io_pattern_ior = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
     .owner_to_read = owner_to_read,

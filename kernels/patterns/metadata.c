@@ -79,10 +79,10 @@ static void own_name(const void *state, uint64_t step, uint64_t owner, uint64_t 
 
 static uint64_t series(const void *state) { return ((const metadata *)state)->files; }
 
-/* One call for each file. */
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+/* One transfer for each file. */
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     (void)state, (void)owner;
-    *out = (io_part){.count = {VALUES}, .index0 = call * VALUES};
+    *out = (io_part){.count = {VALUES}, .index0 = transfer * VALUES};
     return 1;
 }
 
@@ -111,7 +111,7 @@ const io_pattern io_pattern_metadata = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = series,
+    .transfers = series,
     .parts = parts,
     .bytes = bytes,
     .series = series,

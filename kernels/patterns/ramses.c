@@ -195,7 +195,7 @@ static int components(const ramses *s) {
     return sum;
 }
 
-uint64_t ramses_calls(const void *state) {
+uint64_t ramses_transfers(const void *state) {
     const ramses *s = state;
     if (s->own_files) return 1 + (uint64_t)s->levels.levels;
     if (s->merge) return 1 + (uint64_t)(s->nsets - s->first_grid_set);
@@ -288,22 +288,22 @@ static int structure_parts(const ramses *s, uint64_t owner, int structure, io_pa
     return n;
 }
 
-int ramses_parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+int ramses_parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const ramses *s = state;
     uint64_t levels = (uint64_t)s->levels.levels;
     int structure = 0;
-    if (!call) return header_parts(s, owner, out);
-    call--;
-    if (s->own_files) return ramses_level_parts(s, owner, (int)call, out);
-    if (s->merge) return structure_parts(s, owner, (int)call, out);
-    uint64_t component = call / levels;
+    if (!transfer) return header_parts(s, owner, out);
+    transfer--;
+    if (s->own_files) return ramses_level_parts(s, owner, (int)transfer, out);
+    if (s->merge) return structure_parts(s, owner, (int)transfer, out);
+    uint64_t component = transfer / levels;
     for (;; structure++) {
         const io_dataset *d = &s->sets[s->first_grid_set + structure];
         uint64_t n = d->ndims > 1 ? s->dims[d->dim[0]].length : 1;
         if (component < n) break;
         component -= n;
     }
-    component_part(s, owner, structure, component, (int)(call % levels), out);
+    component_part(s, owner, structure, component, (int)(transfer % levels), out);
     return 1;
 }
 

@@ -57,7 +57,7 @@ typedef struct {
 } ramses_kind;
 
 #define RAMSES_SETS 48
-#define RAMSES_PARTS 1152 /* of a call: 27 blocks of a hydro level, 40 components and a count each */
+#define RAMSES_PARTS 1152 /* of a transfer: 27 blocks of a hydro level, 40 components and a count each */
 
 typedef struct {
     const ramses_kind *kind;
@@ -83,8 +83,8 @@ void ramses_schema(const void *state, uint64_t step, io_schema *schema);
 void ramses_file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size);
 void ramses_own_name(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
                      size_t size);
-uint64_t ramses_calls(const void *state);
-int ramses_parts(const void *state, uint64_t owner, uint64_t call, io_part *parts);
+uint64_t ramses_transfers(const void *state);
+int ramses_parts(const void *state, uint64_t owner, uint64_t transfer, io_part *parts);
 uint64_t ramses_bytes(const void *state, uint64_t owner);
 
 /* Where a process's grids of a level begin among all; bytes of its header; bytes of a grid. */
@@ -104,7 +104,8 @@ int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *part
 #define RAMSES_PATTERN                                                                                       \
     .options = ramses_options, .state_size = sizeof(ramses), .max_parts = RAMSES_PARTS, .packs = true,       \
     .option = ramses_option, .configure = ramses_configure, .describe = ramses_describe,                     \
-    .schema = ramses_schema, .file_name = ramses_file_name, .calls = ramses_calls, .parts = ramses_parts,    \
-    .bytes = ramses_bytes, .facts = ramses_facts, .own_name = ramses_own_name, .text_file = ramses_text_file
+    .schema = ramses_schema, .file_name = ramses_file_name, .transfers = ramses_transfers,                   \
+    .parts = ramses_parts, .bytes = ramses_bytes, .facts = ramses_facts, .own_name = ramses_own_name,        \
+    .text_file = ramses_text_file
 
 #endif

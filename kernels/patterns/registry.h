@@ -8,6 +8,6 @@
 const io_pattern *const *io_patterns(int *n);
 const io_pattern *io_pattern_find(const char *name);
 
-int io_most_parts(const io_pattern *pattern, const void *state); /* of one call */
+int io_most_parts(const io_pattern *pattern, const void *state); /* of one transfer */
 
 #endif

@@ -129,7 +129,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "pressure_wave_test.%.3E.field%s", time_at(step) * TIME_REFERENCE, extension);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     (void)state;
     return 1; /* the whole dump at once; a blocking method makes a call for each array of it */
 }
@@ -140,10 +140,10 @@ static void own_box(const s3d *s, uint64_t owner, uint64_t start[3], uint64_t co
     for (int i = 0; i < 3; i++) io_split(s->grid[i], s->procs[i], at[i], &start[i], &count[i]);
 }
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const s3d *s = state;
     uint64_t start[3], count[3], offset = 0;
-    (void)call;
+    (void)transfer;
     own_box(s, owner, start, count);
     for (int a = 0; a < ARRAYS; a++) {
         const io_dataset *d = &s->arrays[a];
@@ -178,7 +178,7 @@ const io_pattern io_pattern_s3d = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
 };

@@ -133,7 +133,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "weather.%05llu%s", (unsigned long long)step + 1, extension);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     const weather *s = state;
     return s->merge ? 1 : s->arrays;
 }
@@ -145,11 +145,11 @@ static void columns(const weather *s, uint64_t owner, io_part *part) {
     io_split(s->grid[X], s->procs[X], owner % s->procs[X], &part->start[2], &part->count[2]);
 }
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const weather *s = state;
     int n = s->merge ? (int)s->arrays : 1;
     for (int i = 0; i < n; i++) {
-        uint64_t array = call + (uint64_t)i;
+        uint64_t array = transfer + (uint64_t)i;
         out[i] = (io_part){.dataset = (int)array};
         columns(s, owner, &out[i]);
         out[i].offset = array * 4 * out[i].count[0] * out[i].count[1] * out[i].count[2];
@@ -176,7 +176,7 @@ const io_pattern io_pattern_weather = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
 };

@@ -13,7 +13,7 @@
 
 #include "paths.h"
 #include "state.h"
-#include "trace.h"
+#include "raw_trace.h"
 
 #define DEFAULT_SEGMENTS ((size_t)1 << 22)
 

@@ -120,7 +120,7 @@ static json_t *payload_json(const io_report *r) {
                                 placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null()));
     }
     return json_pack("{s:I,s:I,s:o}", "bytes", (json_int_t)r->bytes, "calls",
-                     (json_int_t)run->what.pattern->calls(run->what.state), "datasets", datasets);
+                     (json_int_t)run->what.pattern->transfers(run->what.state), "datasets", datasets);
 }
 
 static json_t *summary_json(const io_report *r) {

@@ -80,9 +80,9 @@ static uint64_t series_of(const io_pattern *p, const void *state) { return p->se
 /* One process's parts of a file; returns its bytes. */
 static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, uint64_t number, cover *c,
                      io_part *parts) {
-    uint64_t bytes = 0, records = 0, calls = p->calls(state) / series_of(p, state);
-    for (uint64_t call = 0; call < calls; call++) {
-        int n = p->parts(state, owner, number * calls + call, parts);
+    uint64_t bytes = 0, records = 0, transfers = p->transfers(state) / series_of(p, state);
+    for (uint64_t transfer = 0; transfer < transfers; transfer++) {
+        int n = p->parts(state, owner, number * transfers + transfer, parts);
         CHECK(n > 0 && n <= io_most_parts(p, state), "%s: %d parts", p->name, n);
         for (int i = 0; i < n; i++) {
             CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
@@ -105,7 +105,7 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, uin
 /* All files of one process, each complete in itself. */
 static void check_own_files(const io_pattern *p, const void *state, const io_schema *schema,
                             uint64_t processes, uint64_t owner, io_part *parts) {
-    uint64_t in_file = 0, n = series_of(p, state), calls = p->calls(state) / n;
+    uint64_t in_file = 0, n = series_of(p, state), transfers = p->transfers(state) / n;
     char name[256], before[256] = "";
     for (int i = 0; i < schema->ndatasets; i++) in_file += io_dataset_bytes(schema, i);
     for (uint64_t number = 0; number < n; number++) {
@@ -114,7 +114,7 @@ static void check_own_files(const io_pattern *p, const void *state, const io_sch
         uint64_t own = take(p, state, owner, number, &c, parts);
         finish(&c, p->name, processes);
         CHECK(own == in_file, "%s: a file of its own holds %" PRIu64 " bytes", p->name, own);
-        p->parts(state, owner, number * calls, parts);
+        p->parts(state, owner, number * transfers, parts);
         CHECK(schema->datasets[0].facts || parts[0].index0 == owner * own,
               "%s: values of process %" PRIu64 " are its own", p->name, owner);
         if (!p->own_name) continue;

@@ -29,7 +29,7 @@ from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.result_file import Wrong, is_readable
 from reframe_tests.framework.tidy import Tidy
-from reframe_tests.framework.trace import KEPT, Traced
+from reframe_tests.framework.trace import KEPT, TraceChecks
 from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
@@ -43,7 +43,9 @@ QUICK_SCALE = "laptop"
 MAX_DEFAULT_PROCESSES = 4
 
 
-class IoBenchmark(Traced, Measured, Tidy, SelfDescribed, Fits, Hinted, rfm.RunOnlyRegressionTest):
+class IoBenchmark(
+    TraceChecks, Measured, Tidy, SelfDescribed, Fits, Hinted, rfm.RunOnlyRegressionTest
+):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     A child must define

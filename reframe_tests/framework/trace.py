@@ -20,7 +20,7 @@ from analysis.errors import AnalysisError
 from analysis.ledger.ledger import Ledger, make_ledger
 from analysis.ledger.verdict import Judgement, judge
 from iogauge.run_folder import DOCUMENT, LEDGER, TRACE
-from reframe_tests.framework import tracing
+from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.figures import Figures
@@ -33,21 +33,21 @@ KEPT = [TRACE, LEDGER]
 STORAGE = "storage_read"  # of templates/local.sh.j2
 
 
-class Traced(rfm.RegressionTestPlugin):
+class TraceChecks(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets: `-S trace=false` turns it off, `-S dxt=true` records each access."""
 
     trace = variable(typ.Bool, value=True, loggable=True)
     dxt = variable(typ.Bool, value=False, loggable=True)
     # Files and data sets of a process that Darshan's runtime has room for at least; the embedded
     # recorder has no such limit.
-    trace_records = variable(int, value=tracing.RECORDS)
+    trace_records = variable(int, value=recorders.RECORDS)
     # The verdict with its reasons; or why there is none.
     ledger = variable(str, value="", loggable=True)
     trace_log = variable(str, value="", loggable=True)
 
     the_ledger: Ledger | None = None
     judgement: Judgement | None = None
-    recorder: tracing.Recorder | None = None
+    recorder: recorders.Recorder | None = None
     the_log: Log | None = None
     # Unix time, and that of a clock that nobody sets.
     began: tuple[float, float] | None = None
@@ -66,20 +66,20 @@ class Traced(rfm.RegressionTestPlugin):
             self.ledger = "not traced: trace=false"
             return None
         extras = stacks.extras(test.current_environ)
-        if test.kernels.is_cross and extras.get("darshan") != tracing.LINKED:
+        if test.kernels.is_cross and extras.get("darshan") != recorders.LINKED:
             self.ledger = "not traced: nothing can be preloaded there (docs/darshan.md)"
         else:
-            self.recorder = tracing.find(
+            self.recorder = recorders.find(
                 extras,
                 test.kernels.program,
                 self.fits,
-                tracing.prefix_of_runtime(),
+                recorders.prefix_of_runtime(),
                 built=test.kernels.given is None,
             )
             self.ledger = "" if self.recorder else "not traced: no recorder beside iokernel"
         if not self.recorder:
             return None
-        return tracing.values(
+        return recorders.values(
             self.recorder,
             dxt=self.dxt,
             records=self.records_to_trace(),
@@ -105,7 +105,7 @@ class Traced(rfm.RegressionTestPlugin):
         stage = Path(test.stagedir)
         try:
             document = load(stage / DOCUMENT)
-            raw = None if self.recorder.real else stage / tracing.RAW
+            raw = None if self.recorder.real else stage / recorders.RAW
             log = read_log(stage / TRACE, convert=raw, heat=not self.dxt, segments=self.dxt)
             log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
             self.the_log = log

@@ -51,13 +51,13 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "rows%d%s", (int)step, extension);
 }
 
-static uint64_t calls(const void *state) {
+static uint64_t transfers(const void *state) {
     (void)state;
     return 1;
 }
 
-static int parts(const void *state, uint64_t owner, uint64_t call, io_part *out) {
-    (void)call;
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
+    (void)transfer;
     *out = (io_part){
         .start = {owner},
           .count = {1, ((const rows *)state)->length}
@@ -82,7 +82,7 @@ const io_pattern io_pattern_rows = {
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
-    .calls = calls,
+    .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
 };

@@ -11,7 +11,7 @@ from iokernel_stacks import SECONDS, Run, Stack
 
 from analysis.darshan.convert import short_names
 from analysis.darshan.raw import RawProcess, RawRecord, read_folder
-from reframe_tests.framework.tracing import RECORDER
+from reframe_tests.framework.recorders import RECORDER
 
 
 def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:

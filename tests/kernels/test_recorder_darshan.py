@@ -16,7 +16,7 @@ from recorder_runs import preload
 from analysis.darshan.log import FileTrace, Log, read_log
 from analysis.ledger.ledger import make_ledger
 from analysis.ledger.verdict import judge
-from reframe_tests.framework import tracing
+from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
 
 # What may differ, each with the reason.
@@ -31,7 +31,7 @@ def runtime(stack: Stack) -> Path:
     """The library of a runtime for the stack's MPI."""
     given = os.environ.get("DARSHAN_PREFIX", "")
     for prefix in filter(None, given.split(":")):
-        library = Path(prefix) / "lib" / tracing.RUNTIME
+        library = Path(prefix) / "lib" / recorders.RUNTIME
         if library.is_file():
             done = subprocess.run(["ldd", str(library)], capture_output=True, text=True)
             if mpi_problem(done.stdout, stack.mpi) is None:

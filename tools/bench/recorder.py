@@ -23,7 +23,7 @@ from statistics import median
 from analysis.darshan.convert import write_log
 from analysis.darshan.log import read_log
 from analysis.darshan.raw import COMPLETE, MPI, RawHeat, RawProcess, RawRecord
-from reframe_tests.framework import tracing
+from reframe_tests.framework import recorders
 from site_configs import local
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
@@ -54,7 +54,7 @@ def write_seconds(stack: Stack, program: Path, case: Case, folder: Path, *, trac
         words = ["env"]
         if traced:
             words += [
-                f"LD_PRELOAD={program.parent / tracing.RECORDER}",
+                f"LD_PRELOAD={program.parent / recorders.RECORDER}",
                 f"IOGAUGE_TRACE_DIR={data}",
                 f"IOGAUGE_TRACE_INCLUDE={data}",
             ]
@@ -65,7 +65,7 @@ def write_seconds(stack: Stack, program: Path, case: Case, folder: Path, *, trac
             stack.launch(1, [*words, "--json", str(document)]), check=True, capture_output=True
         )
         if traced and not list(Path(data).glob("*.trace")):
-            raise CannotBuild(f"{program.parent / tracing.RECORDER} recorded nothing")
+            raise CannotBuild(f"{program.parent / recorders.RECORDER} recorded nothing")
         samples = json.loads(document.read_text())["samples"]
     return min(float(sample["write"]["phases"]["write"]["max"]) for sample in samples)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis.darshan import library as native
-from reframe_tests.framework import tracing
+from reframe_tests.framework import recorders
 from reframe_tests.jobs.render import render
 from tests.test_templates import values as script_values
 
@@ -30,14 +30,14 @@ def always(_: Path) -> bool:
 
 
 def test_a_real_runtime_wins_and_the_stacks_own_comes_first(tmp_path: Path) -> None:
-    embedded = installed(tmp_path / "build", tracing.RECORDER)
-    site = installed(tmp_path / "site" / "lib", tracing.RUNTIME)
-    user = installed(tmp_path / "user" / "lib64", tracing.RUNTIME)
+    embedded = installed(tmp_path / "build", recorders.RECORDER)
+    site = installed(tmp_path / "site" / "lib", recorders.RUNTIME)
+    user = installed(tmp_path / "user" / "lib64", recorders.RUNTIME)
     program = tmp_path / "build" / "iokernel"
 
     def found(extras: dict[str, str], prefix: Path | None, *, fits: bool = True) -> str:
         given = str(prefix) if prefix else None
-        recorder = tracing.find(extras, program, lambda _: fits, given)
+        recorder = recorders.find(extras, program, lambda _: fits, given)
         assert recorder is not None
         assert recorder.real == (recorder.library != str(embedded))
         return recorder.library
@@ -51,19 +51,19 @@ def test_a_real_runtime_wins_and_the_stacks_own_comes_first(tmp_path: Path) -> N
 
 
 def test_an_installed_kernel_has_the_recorder_in_lib(tmp_path: Path) -> None:
-    library = installed(tmp_path / "lib", tracing.RECORDER)
-    recorder = tracing.find({}, tmp_path / "bin" / "iokernel", always)
-    assert recorder == tracing.Recorder(str(library), real=False)
+    library = installed(tmp_path / "lib", recorders.RECORDER)
+    recorder = recorders.find({}, tmp_path / "bin" / "iokernel", always)
+    assert recorder == recorders.Recorder(str(library), real=False)
     elsewhere = tmp_path / "else" / "bin" / "iokernel"
-    assert tracing.find({}, elsewhere, always) is None
-    assert tracing.find({}, elsewhere, always, built=True) == tracing.Recorder(
-        str(elsewhere.with_name(tracing.RECORDER)), real=False
+    assert recorders.find({}, elsewhere, always) is None
+    assert recorders.find({}, elsewhere, always, built=True) == recorders.Recorder(
+        str(elsewhere.with_name(recorders.RECORDER)), real=False
     )
 
 
-def prelude(recorder: tracing.Recorder, folder: Path, *, dxt: bool) -> dict[str, str]:
+def prelude(recorder: recorders.Recorder, folder: Path, *, dxt: bool) -> dict[str, str]:
     """What the traced processes find in their environment: the script's block is run."""
-    given = tracing.values(recorder, dxt=dxt, quote=lambda word: shlex.quote(str(word)))
+    given = recorders.values(recorder, dxt=dxt, quote=lambda word: shlex.quote(str(word)))
     script = script_values(trace=given)
     text = render("local.sh.j2", script)
     start = text.index("# What the processes do with files")
@@ -79,25 +79,25 @@ def prelude(recorder: tracing.Recorder, folder: Path, *, dxt: bool) -> dict[str,
 
 
 def test_the_embedded_recorder_is_told_where_and_what(tmp_path: Path) -> None:
-    found = prelude(tracing.Recorder("/a b/recorder.so", real=False), tmp_path, dxt=True)
+    found = prelude(recorders.Recorder("/a b/recorder.so", real=False), tmp_path, dxt=True)
     assert found == {
         "LD_PRELOAD": "/a b/recorder.so",
-        "IOGAUGE_TRACE_DIR": f"{tmp_path}/{tracing.RAW}",
+        "IOGAUGE_TRACE_DIR": f"{tmp_path}/{recorders.RAW}",
         "IOGAUGE_TRACE_INCLUDE": RUN,
         "IOGAUGE_TRACE_SEGMENTS": "0",
     }
-    assert (tmp_path / tracing.RAW).is_dir()
+    assert (tmp_path / recorders.RAW).is_dir()
 
 
 @pytest.mark.parametrize("dxt", [False, True])
 def test_darshan_is_configured_for_the_runs_folder_alone(tmp_path: Path, dxt: bool) -> None:
-    found = prelude(tracing.Recorder("$SITE/libdarshan.so", real=True), tmp_path, dxt=dxt)
+    found = prelude(recorders.Recorder("$SITE/libdarshan.so", real=True), tmp_path, dxt=dxt)
     assert found == {
         "LD_PRELOAD": "/site dir/libdarshan.so",
-        "DARSHAN_CONFIG_PATH": f"{tmp_path}/{tracing.CONFIG}",
-        "DARSHAN_LOGFILE": f"{tmp_path}/{tracing.LOG}",
+        "DARSHAN_CONFIG_PATH": f"{tmp_path}/{recorders.CONFIG}",
+        "DARSHAN_LOGFILE": f"{tmp_path}/{recorders.LOG}",
     }
-    config = (tmp_path / tracing.CONFIG).read_text().splitlines()
+    config = (tmp_path / recorders.CONFIG).read_text().splitlines()
     # A regular expression without blanks, which matches the folder's name.
     assert "NAME_INCLUDE ^/fs/my.runs/iogauge.aX.3 *" in config
     assert ("MOD_ENABLE DXT_POSIX,DXT_MPIIO" in config) == dxt
@@ -105,21 +105,21 @@ def test_darshan_is_configured_for_the_runs_folder_alone(tmp_path: Path, dxt: bo
 
 
 def test_programs_that_hold_the_runtime_are_told_the_same_without_a_preload(tmp_path: Path) -> None:
-    linked = tracing.find({"darshan": "linked"}, tmp_path / "iokernel", always)
-    assert linked == tracing.Recorder("", real=True)
+    linked = recorders.find({"darshan": "linked"}, tmp_path / "iokernel", always)
+    assert linked == recorders.Recorder("", real=True)
     assert prelude(linked, tmp_path, dxt=False) == {
-        "DARSHAN_CONFIG_PATH": f"{tmp_path}/{tracing.CONFIG}",
-        "DARSHAN_LOGFILE": f"{tmp_path}/{tracing.LOG}",
+        "DARSHAN_CONFIG_PATH": f"{tmp_path}/{recorders.CONFIG}",
+        "DARSHAN_LOGFILE": f"{tmp_path}/{recorders.LOG}",
     }
 
 
 def test_darshans_memory_has_room_for_a_record_of_each_module() -> None:
     """Its modules take theirs one after the other: of too little, the last have none."""
     a_record = sum(ctypes.sizeof(native.counted_type(*kind)) for kind in native.COUNTED.values())
-    assert a_record <= tracing.RECORD_BYTES
-    real = tracing.Recorder("/d.so", real=True)
-    for records in (tracing.RECORDS, 100_000):
-        lines = tracing.values(real, dxt=False, quote=str, records=records)["prepare"]
+    assert a_record <= recorders.RECORD_BYTES
+    real = recorders.Recorder("/d.so", real=True)
+    for records in (recorders.RECORDS, 100_000):
+        lines = recorders.values(real, dxt=False, quote=str, records=records)["prepare"]
         limits = dict(line.split()[:2] for line in lines if line.startswith(("MOD", "NAME", "MAX")))
         assert limits["MAX_RECORDS"] == str(records)
         assert int(limits["MODMEM"]) * 2**20 > records * a_record
@@ -131,7 +131,7 @@ def test_only_traced_programs_are_started_with_it() -> None:
         {"path": "/opt/ceilings", "options": ["one"], "traced": False},
         {"path": "/opt/ior", "options": ["two"]},
     ]
-    given = tracing.values(tracing.Recorder("/r.so", real=False), dxt=False, quote=str)
+    given = recorders.values(recorders.Recorder("/r.so", real=False), dxt=False, quote=str)
     text = render("local.sh.j2", script_values(trace=given, programs=programs))
     lines = [line.strip(" \\") for line in text.splitlines()]
     assert lines[lines.index("/opt/ior two") - 1] == 'env "${trace[@]}"'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the trace, once, after the recording has ended: so it is not recorded itself. */
-#include "trace.h"
+#include "raw_trace.h"
 
 #include <errno.h>
 #include <stdio.h>
