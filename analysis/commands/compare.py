@@ -6,8 +6,12 @@ from __future__ import annotations
 import argparse
 import functools
 import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
-from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from ..judge.sides import WAYS
 from ..store import database as store
 from . import formats, options, progress
@@ -26,9 +30,16 @@ examples:
 
 The ratio is B over A as speeds: 1.2 is 20 % faster, also for times. Its interval is the 95 %
 bootstrap interval. Runs of A and B in the same session are paired; where each side has fewer than
-6 runs, the repeats of its runs are the samples. --fail-slower allows one false alarm in 20 gates,
-however many cases it looks at. docs/analysis.md says more.
+6 runs, the repeats of its runs are the samples.
+
+--fail-slower is a gate: 1 where a case is slower by that much, failed or is missing in B; 3 where a
+case has too few samples to be decided (--allow-undecided: 0). It takes each job as one sample, and
+breaks without cause at most once in 20 uses, however many cases it looks at. docs/analysis.md says
+more.
 """
+
+NAMED = 5  # cases of each outcome that are named
+Row = dict[str, Any]
 
 SPECIAL = ("peak", "reference", "published")
 
@@ -47,7 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
     parser.add_argument("--fail-slower", type=_percent, metavar="PERCENT",
-                        help="exit 1 where B is slower than A by this much")  # fmt: skip
+                        help="exit 1 where B is slower than A by this much, failed or is missing; "
+                        "3 where it cannot be decided")  # fmt: skip
+    parser.add_argument(
+        "--allow-undecided", action="store_true",
+        help="with --fail-slower: cases with too few samples do not count",
+    )  # fmt: skip
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -61,7 +77,7 @@ def _percent(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparison. EXIT_NOT_VERIFIED where --fail-slower found something."""
+    """Print the comparison, and of a gate what it rests on; the exit code is the gate's."""
     from ..judge import compare_with, comparison  # here: numpy is slow to load
 
     if args.fail_slower is not None and args.b == "published":
@@ -78,6 +94,43 @@ def run(args: argparse.Namespace) -> int:
     else:
         each = functools.partial(progress.steps, what="compare", fewest=50)
         rows = comparison.compare(connection, where, question, each)
-        shown = comparison.COLUMNS + (() if args.fail_slower is None else ("fails",))
+        shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown)
-    return EXIT_NOT_VERIFIED if any(line.get("fails") for line in rows) else EXIT_OK
+    if args.fail_slower is None:
+        return EXIT_OK
+    if any(line["fails"] for line in rows):
+        code = EXIT_NOT_VERIFIED
+    else:
+        code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
+    print(_in_words(rows, code), file=sys.stderr)
+    return code
+
+
+def _undecided(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if _outcome(row) == "undecided"]
+
+
+def _outcome(row: Row) -> str:
+    """Comparisons with a peak or a reference have a verdict alone."""
+    if "gate" in row:
+        return str(row["gate"]).partition(":")[0]
+    if row["fails"]:
+        return "slower"
+    return "undecided" if row["verdict"] == "too few samples" else "not slower"
+
+
+def _in_words(rows: Sequence[Row], code: int) -> str:
+    """How many cases ended how, and the first few that broke the gate or could not be decided."""
+    counts = Counter(_outcome(row) for row in rows)
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    word = {EXIT_OK: "passed", EXIT_NOT_VERIFIED: "broken", EXIT_DATA: "not decided"}[code]
+    lines = [f"gate {word}: {said}"]
+    for outcome in ("failed", "missing", "slower", "undecided"):
+        of = [row for row in rows if _outcome(row) == outcome]
+        for row in of[:NAMED]:
+            names = ("pattern", "scale", "method", "mode", "stack", "fs", "quantity")
+            case = " ".join(str(row[name]) for name in names if row.get(name))
+            lines.append(f"  {case}: {row.get('gate', outcome)}")
+        if len(of) > NAMED:
+            lines.append(f"  ... and {len(of) - NAMED} more {outcome}")
+    return "\n".join(lines)

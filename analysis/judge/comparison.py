@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NothingFoundError
 from ..store import database as store
 from ..store.database import Where
-from .sides import CASE, Group, case_columns, condition, groups
+from . import gate
+from .sides import CASE, Group, Side, case_columns, condition, failed_cases, groups
 
 if TYPE_CHECKING:
     from .interval import Ratio
@@ -21,8 +22,6 @@ COLUMNS = (
     "quantity", "a", "b", "unit", "ratio", "low", "high", "samples", "verdict",
 )  # fmt: skip
 QUANTITIES = ("write_bw", "read_bw")
-FALSE_ALARM = 0.05  # how often a gate over all cases may break although nothing got slower
-
 Row = dict[str, Any]
 Pair = tuple[Group, Group]
 
@@ -49,24 +48,54 @@ def compare(
 ) -> list[Row]:
     """A row for each case that has runs of A and of B. `each` wraps the cases, to show progress.
 
-    With `allowed`, `fails` says whether B is slower than that. Raises NothingFoundError.
+    With `allowed`, `gate` has the gate's decision and `fails` says whether it breaks the gate;
+    cases that A has and B has not have rows too. Raises NothingFoundError.
     """
     sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
     columns = case_columns([question.by], with_mode)
-    both = pairs(groups(connection, where, question.quantities, sides, columns))
+    found = groups(connection, where, question.quantities, sides, columns)
+    both = pairs(found)
     if not both:
         hint = "; give modes too, such as mpiio:collective" if question.by == "method" else ""
         raise NothingFoundError(
             f"no case has runs of both {question.a!r} and {question.b!r} (--by {question.by})"
             f"{store.fitting(question.fitting)}{hint}"
         )
+    rows = [row(a, b) for a, b in each(both)]
+    if question.allowed is None:
+        return rows
+    decisions = gate.decide([evidence(a, b) for a, b in both], question.allowed)
+    for line, decision in zip(rows, decisions, strict=True):
+        line["gate"] = str(decision)
+        line["fails"] = decision.outcome == "slower"
+    return rows + _lost(connection, where, sides[1], columns, found, both)
+
+
+def _lost(
+    connection: Any,
+    where: Where,
+    side: Side,
+    columns: Sequence[str],
+    found: Sequence[Group],
+    both: Sequence[Pair],
+) -> list[Row]:
+    """A row for each case that A has and B has not: it failed there, or is missing."""
+    there = {(a.case, a.quantity) for a, _ in both}
+    failed = failed_cases(connection, where, side, columns)
     rows = []
-    for a, b in each(both):
-        line = row(a, b)
-        if question.allowed is not None:
-            line["fails"] = fails(a, b, question.allowed, len(both))
-        rows.append(line)
+    for group in found:
+        if group.side == 0 and (group.case, group.quantity) not in there:
+            why = failed.get(group.case)
+            decision = gate.Decision("missing" if why is None else "failed", why or "")
+            rows.append({
+                **dict.fromkeys(COLUMNS),
+                **dict(zip(CASE, group.case, strict=True)),
+                "quantity": group.quantity, "unit": group.unit,
+                "a": statistics.median(v for values in group.runs.values() for v in values),
+                "verdict": decision.outcome, "gate": str(decision), "fails": True,
+                "a_document": group.about["document"], "b_document": None,
+            })  # fmt: skip
     return rows
 
 
@@ -84,14 +113,32 @@ def _rank(group: Group) -> tuple[bool, str]:
     return not group.quantity.startswith("write"), group.quantity
 
 
-def measured(a: Group, b: Group, confidence: float | None = None) -> tuple[Ratio, str]:
+def _speeds(group: Group) -> dict[tuple[str, int], float]:
+    """A speed for each run; of a time, its inverse: what takes longer is slower."""
+    middle = {run: statistics.median(values) for run, values in group.runs.items()}
+    return {run: 1 / v for run, v in middle.items()} if group.unit == "s" else middle
+
+
+def evidence(a: Group, b: Group) -> gate.Evidence:
+    """What the gate decides by: a value for each job. Runs of the same session are pairs."""
+    of_a, of_b = _speeds(a), _speeds(b)
+    shared = [run for run in of_a if run in of_b]
+    if len(shared) > 1:
+        base, new = [of_a[run] for run in shared], [of_b[run] for run in shared]
+        middle = statistics.median(y / x for x, y in zip(base, new, strict=True))
+        return gate.Evidence("pairs", base, new, middle)
+    base, new = list(of_a.values()), list(of_b.values())
+    middle = statistics.median(new) / statistics.median(base)
+    kind: gate.Kind = "repeats" if len(base) == len(new) == 1 else "runs"
+    return gate.Evidence(kind, base, new, middle)
+
+
+def measured(a: Group, b: Group) -> tuple[Ratio, str]:
     """B over A as speeds, and what the samples are: pairs of runs, runs, or repeats."""
     from . import interval
 
-    level = interval.CONFIDENCE if confidence is None else confidence
-    of_a, of_b = ({run: statistics.median(v) for run, v in g.runs.items()} for g in (a, b))
-    if a.unit == "s":  # a time: what takes longer is slower
-        of_a, of_b = ({run: 1 / value for run, value in of.items()} for of in (of_a, of_b))
+    level = interval.CONFIDENCE
+    of_a, of_b = _speeds(a), _speeds(b)
     shared = [run for run in of_a if run in of_b]
     if len(shared) >= interval.MIN_SAMPLES:
         return interval.paired_ratio([(of_a[r], of_b[r]) for r in shared], level), "pairs"
@@ -122,13 +169,3 @@ def row(a: Group, b: Group) -> Row:
         "a_document": a.about["document"],
         "b_document": b.about["document"],
     }
-
-
-def fails(a: Group, b: Group, allowed: float, count: int) -> bool:
-    """Whether B is slower by more than `allowed`, beyond doubt though `count` cases are looked at.
-
-    Bonferroni's correction: the interval of each of `count` cases may miss the truth once in
-    count / FALSE_ALARM.
-    """
-    found, _ = measured(a, b, 1 - FALSE_ALARM / count)
-    return found.verdict == "slower" and found.value <= 1 - allowed

@@ -188,3 +188,18 @@ def groups(
         run = (session, repeat)
         group.runs[run] = (*group.runs.get(run, ()), *found)
     return list(made.values())
+
+
+def failed_cases(
+    connection: duckdb.DuckDBPyConnection, where: Where, side: Side, columns: Sequence[str]
+) -> dict[tuple[Any, ...], str]:
+    """The cases of a side whose runs failed, each with a reason."""
+    sql, values = side
+    case = ", ".join(columns)
+    chosen = where.failed()
+    found = connection.execute(
+        f"SELECT {case}, any_value(reason) FROM records WHERE {chosen.sql} AND ({sql}) "
+        f"GROUP BY {', '.join(str(i + 1) for i in range(len(columns)))}",
+        [*chosen.values, *values],
+    ).fetchall()
+    return {tuple(row[:-1]): str(row[-1] or "no reason recorded") for row in found}

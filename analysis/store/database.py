@@ -58,6 +58,10 @@ GOOD = (
     "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
     "AND quantity IS NOT NULL"
 )
+BAD = (
+    "((status = 'failed' AND NOT starts_with(reason, 'performance error: ')) "
+    "OR verdict = 'mismatch')"
+)
 
 
 def create(store: Path) -> None:
@@ -140,6 +144,10 @@ class Where:
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
         one = "|".join(re.escape(value) for value in wanted)
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
+
+    def failed(self) -> Where:
+        """The same condition, on runs that failed in place of good ones."""
+        return Where(self.sql.replace(GOOD, BAD, 1), self.values)
 
     @classmethod
     def parse(cls, words: Iterable[str], start: Where | None = None) -> Where:
