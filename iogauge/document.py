@@ -34,7 +34,8 @@ def read(path: Path) -> Any:
     except OSError as error:
         raise Unreadable(f"no result document: {error.strerror}") from error
     except json.JSONDecodeError as error:
-        raise Unreadable(f"not complete JSON: {error.msg} at line {error.lineno}") from error
+        what = f"found {error.msg} at line {error.lineno}"
+        raise Unreadable(f"not JSON: expected a complete JSON document, {what}") from error
     except ValueError as error:
         raise Unreadable(f"not JSON: {error}") from error
     except RecursionError:
@@ -64,4 +65,4 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number of JSON")

@@ -196,7 +196,10 @@ def test_a_mismatch_fails_the_row_even_if_the_harness_did_not_see_it(recorded: R
     )
     run = the_run(load_session(recorded.report), MPIIO, "openmpi")
     assert (run.status, run.verdict) == ("failed", "mismatch")
-    assert run.reason == "pressure[3,1,2]: expected 1.5, found 1.25 at byte 5040 of f.nc"
+    assert (
+        run.reason
+        == "pressure[3,1,2]: expected 1.5, found 1.25 at byte 5040 of f.nc (process 1 on node1)"
+    )
 
 
 def test_an_unknown_schema_is_refused_by_name(recorded: Recorded) -> None:

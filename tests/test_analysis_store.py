@@ -190,7 +190,7 @@ BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
     "truncated report": (_cut(lambda s: s.report), "expected a complete JSON report"),
     "truncated document": (
         _cut(lambda s: s.document(MPIIO, "openmpi")),
-        "result.json: expected a complete JSON document",
+        "result.json: not JSON: expected a complete JSON document",
     ),
     "empty session": (lambda s: s.edit(lambda d: d.update(runs=[])), "found an empty session"),
     "other report version": (

@@ -144,7 +144,7 @@ def test_a_right_document_passes() -> None:
 def test_a_mismatch_says_where() -> None:
     with pytest.raises(Wrong) as caught:
         check(mismatch(), EXPECTED)
-    for part in ("yspecies", "[1, 2, 3, 4]", "/scratch/field.nc", "4711", "0.5", "0.25", "n1"):
+    for part in ("yspecies", "[1,2,3,4]", "/scratch/field.nc", "4711", "0.5", "0.25", "n1"):
         assert part in str(caught.value)
 
 

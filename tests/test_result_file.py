@@ -34,7 +34,7 @@ VALUES: dict[str, tuple[Change, str]] = {
     "seconds": (change("samples", 0, "write", "seconds", to=-1), "write/seconds: -1"),
     "status": (change("status", to="banana"), "'banana'"),
     "method": (change("asked", "method", to="posix"), "asked.method is 'posix', not 'mpiio'"),
-    "no method": (change("asked", "method", to="tape"), "asked/method"),
+    "no method": (change("asked", "method", to="tape"), "asked.method is 'tape'"),
     "too fast": (change("samples", 0, "read", "bandwidth", to=1.5e302), "1.5e+302"),
     "fast": (change("samples", 0, "read", "bandwidth", to=1.5e12), "payload / seconds"),
     "too large": (change("payload", "bytes", to=2**70), f"payload/bytes is {2**70}"),
@@ -68,7 +68,7 @@ TEXTS = {
     "deep": ("[" * 200_000 + "]" * 200_000, "nested too deeply"),
     "deep objects": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     "many digits": ('{"schema": ' + "9" * 5000 + "}", "not JSON"),
-    "no number": ('{"schema": NaN}', "NaN is no number"),
+    "no number": ('{"schema": NaN}', "NaN is not a number"),
     "no schema": ("{}", "schema None"),
     "schema": ('{"schema": ["' + "x" * 10_000 + '"]}', "schema ['xxx"),
 }

@@ -42,9 +42,10 @@ def cluster() -> Iterator[Cluster]:
 def run(
     cluster: Cluster, output: Path, *options: str, tests: str = "s3d.py", config: Path = SITE
 ) -> Session:
+    two_nodes = [word for word in TWO_NODES if not tests or word.startswith("-SS3d")]
     return reframe(
         output,
-        *("-r", "--system=slurm", *SMOKE, *TWO_NODES, *options),
+        *("-r", "--system=slurm", *SMOKE, *two_nodes, *options),
         config=config,
         tests=tests,
         environment=cluster.environment,

@@ -76,14 +76,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. That of the last session also goes to the session's own folder, unless
-    that is gone."""
+    """Where the page goes. It also goes to the session's own folder, unless that is gone."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
     session = table.session
-    own = not args.report and session.output != session.report.parent
+    own = session.output != session.report.parent
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 
