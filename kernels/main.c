@@ -12,6 +12,7 @@
 #include "command_line/options.h"
 #include "command_line/plan.h"
 #include "compat/s3d_io.h"
+#include "driver/guard.h"
 #include "report/libraries.h"
 #include "report/table.h"
 #include "run/run.h"
@@ -83,6 +84,7 @@ static int run_it(io_run *run, io_world *world) { return io_run_all(run, world, 
 
 static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_world *)) {
     io_world world;
+    io_guard *guard = NULL;
     int status;
     MPI_Init(NULL, NULL);
     io_world_start(&world);
@@ -93,14 +95,17 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
         io_world_complain(&world);
         status = world.error.usage ? EXIT_USAGE : EXIT_FAILURE;
     } else {
+        guard = io_guard_start(&world, run->patience);
         status = io_run_with_servers(run, &world, run_all) ? EXIT_FAILURE : EXIT_SUCCESS;
     }
+    io_now_at(&world, IO_AT_END);
     if (status == EXIT_FAILURE) {
         signal(SIGALRM, end_now);
         alarm(SECONDS_TO_END);
     }
-    io_world_stop(&world);
     MPI_Finalize();
+    io_guard_stop(guard);
+    io_world_stop(&world);
     return status;
 }
 

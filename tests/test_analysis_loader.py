@@ -165,6 +165,7 @@ def break_sample(key: str, value: object) -> Any:
         (lambda d: d["system"].update(processes=True), "system.processes: expected a value"),
         (lambda d: d.update(samples=[7]), "samples[0]: expected an object, found 7"),
         (lambda d: d.update(status="error", error="disk full"), "disk full"),
+        (lambda d: d.update(status="hung", error="nothing has moved"), "nothing has moved"),
     ],
 )
 def test_a_broken_document_makes_a_failed_row(recorded: Recorded, change: Any, said: str) -> None:

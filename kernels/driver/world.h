@@ -10,6 +10,9 @@
 
 #define IO_HOST_NAME 256
 
+typedef struct io_pulse io_pulse;     /* pulse.h */
+typedef struct io_session io_session; /* session.h */
+
 typedef struct {
     MPI_Comm comm;
     int rank, size;
@@ -24,8 +27,10 @@ typedef struct {
      * before it goes (remove its files, write the document). */
     char doing[IO_MAX_PATH + 256], doing_path[IO_MAX_PATH];
     bool doing_remove; /* the file at that path is the run's own, and is not to be kept */
-    void (*abandon)(void *data);
+    void (*abandon)(void *data, const char *why, bool hung);
     void *abandon_data;
+    io_session *measuring; /* the session in hand; its files go first */
+    io_pulse *pulse;       /* what the other processes see of this one; NULL: nobody looks */
 } io_world;
 
 int io_world_start(io_world *world);

@@ -156,7 +156,7 @@ static void print_mismatch(const io_report *r) {
 static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     io_report *r = &w->report;
     if (run->json) {
-        json_t *document = io_result(r, failed ? world->error.text : NULL);
+        json_t *document = io_result(r, failed ? world->error.text : NULL, false);
         io_error error = {0};
         if (io_write_json(document, run->json, &error) && !world->error.set) world->error = error;
         json_decref(document);
@@ -164,19 +164,29 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* A process that ends the job alone leaves no partial file, and the document if it can: under another
- * name first, because two processes may give up at once. */
-static void abandon(void *data) {
-    whole *w = data;
+/* The document, under another name first, because two processes may give up at once. */
+static void write_last(whole *w, const char *why, bool hung) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
     char mine[IO_MAX_PATH];
-    io_remove_files(&w->session);
     if (!run->json || !strcmp(run->json, "-")) return;
     w->report.summary = (io_summary){.files = json_array()};
-    json_t *document = io_result(&w->report, w->report.world->error.text);
+    json_t *document = io_result(&w->report, why, hung);
     snprintf(mine, sizeof mine, "%s.%d", run->json, w->report.world->rank);
     if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
+}
+
+/* A process that ends the job alone leaves the document if it can, and no partial file. The document first:
+ * removing files may hang as the run did. */
+static void abandon(void *data, const char *why, bool hung) {
+    whole *w = data;
+    io_session *s = w->session.world->measuring ? w->session.world->measuring : &w->session;
+    write_last(w, why, hung);
+    if (hung)
+        io_remove_files_of_all(s);
+    else
+        io_remove_files(s);
+    if (s != &w->session && s->directory_is_own) rmdir(s->what->common.dir);
 }
 
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
