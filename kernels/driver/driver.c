@@ -30,6 +30,7 @@ static void begin(io_step *f, io_phase phase) {
 static int end(io_step *f, io_phase phase) {
     f->seconds.phase[phase] += io_step_clock(f) - f->began;
     f->seconds.end[phase] = io_wall_clock();
+    io_world_done(f->session->world);
     return io_agree(f->session->world);
 }
 
@@ -170,6 +171,7 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
     }
     io_pass_turn(s);
     f->seconds.end[IO_PHASES] = io_wall_clock();
+    io_world_done(s->world);
     return io_agree(s->world);
 }
 

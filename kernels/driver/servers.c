@@ -46,6 +46,7 @@ int io_drain(io_session *s, io_sample *sample) {
         m->servers->drain(&ctx, &use);
         mine.phase[IO_PHASE_DRAIN] = MPI_Wtime() - began;
         mine.end[IO_PHASE_DRAIN] = io_wall_clock();
+        io_world_done(s->world);
         if (io_agree(s->world)) return -1;
         reduce(s, &mine, &use, sample);
     }

@@ -105,9 +105,12 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
     snprintf(w->doing, sizeof w->doing,
-             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s: %s; "
-             "report it to the library, with its version (iokernel --version) and this command\n",
-             w->rank, host, phase, method, path);
+             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s", w->rank, host,
+             phase, method);
+    snprintf(w->doing_more, sizeof w->doing_more,
+             ": %s; report it to the library, with its version (iokernel --version) and this command\n",
+             path);
+    w->doing_over = false;
     w->doing_remove = false; /* before the path is another one: a crash may come at any time */
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
     if (!w->pulse) return;
@@ -116,6 +119,8 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
     snprintf(w->pulse->path, sizeof w->pulse->path, "%s", path);
     io_now_at(w, IO_AT_OTHERS);
 }
+
+void io_world_done(io_world *w) { w->doing_over = true; }
 
 void io_world_doing_file(io_world *w, const char *phase, const char *method, const char *path, bool remove) {
     io_world_doing(w, phase, method, path);

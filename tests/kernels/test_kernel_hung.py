@@ -144,6 +144,26 @@ def test_a_kept_file_that_is_only_read_stays(faults: Faults) -> None:
     assert {p.name: p.read_bytes() for p in faults.folder.iterdir()} == kept
 
 
+def test_an_io_process_that_never_writes(faults: Faults) -> None:
+    """Its client has the document."""
+    words = ["--method", "ioserver", "--io-processes", "1"]
+    line = hung(faults.run("block", *IOR, *words))
+    assert "of method ioserver" in line
+    assert faults.left() == []
+
+
+def test_all_processes_hang(faults: Faults) -> None:
+    line = hung(faults.run("block", *IOR, *METHODS["posix"], rank=None))
+    assert "it is writing, in phase write of method posix, step 1, repeat 1" in line
+    assert faults.left() == []
+
+
+def test_one_process_alone(faults: Faults) -> None:
+    line = hung(faults.run("block", *IOR, *METHODS["posix"], rank=0, processes=1))
+    assert "meanwhile" not in line
+    assert faults.left() == []
+
+
 def test_ceilings_leave_nothing(faults: Faults) -> None:
     """The ceilings' files are another session's: those go as well."""
     words = ["--method", "null", "--ceilings"]
