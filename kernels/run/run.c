@@ -12,12 +12,14 @@
 #include "driver/direct.h"
 #include "driver/driver.h"
 #include "driver/move.h"
+#include "driver/pulse.h"
 #include "driver/run_files.h"
 #include "report/document.h"
 #include "report/json_file.h"
 
 #define ALIGNMENT 4096
 #define HUGE_PAGE ((uint64_t)2 << 20)
+#define TOUCHED ((uint64_t)1 << 30) /* bytes at a time */
 
 /* Everything that a run holds, so that one place frees it. */
 typedef struct {
@@ -41,11 +43,15 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
 /* In huge pages where it can be, as many computers give them to everybody: with small ones, making and moving
  * data is bound by looking pages up. Touched, so that the first page faults are not timed. NULL: no memory.
  */
-static void *data_buffer(uint64_t size) {
+static void *data_buffer(const io_world *world, uint64_t size) {
     void *buffer = NULL;
     if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
     madvise(buffer, size, MADV_HUGEPAGE); /* advice: a kernel without them refuses, and all goes on */
-    return memset(buffer, 0, size);
+    for (uint64_t at = 0; at < size; at += TOUCHED) {
+        io_now_at(world, IO_AT_VALUES);
+        memset((char *)buffer + at, 0, size - at < TOUCHED ? size - at : TOUCHED);
+    }
+    return buffer;
 }
 
 static uint64_t largest(const io_world *world, uint64_t mine) {
@@ -83,7 +89,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     w->report.scratch = calloc(run->what.common.repeats, sizeof *w->report.scratch);
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
-    void *buffer = data_buffer(w->report.buffer);
+    void *buffer = data_buffer(world, w->report.buffer);
     if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
         (direct && !w->direct))
         io_fail(&world->error,
