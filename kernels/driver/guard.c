@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 #define LOOKS 8 /* within the patience, but at least one a second */
 #define SECONDS_TO_REMOVE 30
+#define SECONDS_TO_BE_ENDED 5
 #define SECONDS_TO_BE_HEARD 1 /* the launcher forgets what it has not yet passed on when the job ends */
 
 /* The memory that a node's processes share. */
@@ -114,7 +116,7 @@ static uint64_t all_moves(const io_guard *g) {
 
 static void signal_others(const io_guard *g, int number) {
     for (int i = 0; i < g->n; i++)
-        if (i != g->mine) kill(g->shared->of[i].pid, number);
+        if (i != g->mine && g->shared->of[i].pid > 0) kill(g->shared->of[i].pid, number);
 }
 
 static void end_here(const io_guard *g) {
@@ -157,6 +159,10 @@ static bool end_job(io_guard *g) {
     if (n > 0 && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, true);
     sleep(SECONDS_TO_BE_HEARD);
+    /* One process that dies is what launchers know; Open MPI's has been seen to hang over two at once. */
+    int one = which != g->mine ? which : (which + 1) % g->n;
+    if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
+        sleep(SECONDS_TO_BE_ENDED);
     end_here(g);
     return true;
 }
@@ -204,6 +210,19 @@ static void *watch(void *data) {
 
 /* ---------------------------------------------------------------- the beginning */
 
+/* Processes in containers may have the same number as another one: is it the memory that is meant? */
+static int open_shared(const char *name, size_t bytes) {
+    static const char right[] = "/memfd:iokernel";
+    char link[64];
+    struct stat st;
+    ssize_t n = readlink(name, link, sizeof link);
+    if (n < (ssize_t)sizeof right - 1 || memcmp(link, right, sizeof right - 1) != 0) return -1;
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || (!fstat(fd, &st) && (size_t)st.st_size == bytes)) return fd;
+    close(fd);
+    return -1;
+}
+
 /* One memory for a node's processes. It has no name that could be left behind: the others open what the first
  * one has open. */
 static node *share(MPI_Comm comm, size_t bytes) {
@@ -219,7 +238,7 @@ static node *share(MPI_Comm comm, size_t bytes) {
     if (rank && there[1] >= 0) {
         char name[64];
         snprintf(name, sizeof name, "/proc/%d/fd/%d", there[0], there[1]);
-        fd = open(name, O_RDWR | O_CLOEXEC);
+        fd = open_shared(name, bytes);
     }
     void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     MPI_Barrier(comm);
@@ -286,6 +305,7 @@ io_guard *io_guard_start(io_world *world, double patience) {
     pthread_cond_init(&g->wake, NULL);
     world->pulse = &g->shared->of[g->mine];
     if (start_thread(g)) return g;
+    g->shared->said = 1; /* nobody can see this process move: nobody is ended */
     world->pulse = NULL;
     release(g);
     return NULL;
@@ -298,6 +318,7 @@ void io_guard_stop(io_guard *g) {
     pthread_cond_signal(&g->wake);
     pthread_mutex_unlock(&g->lock);
     pthread_join(g->thread, NULL);
+    g->world->pulse->pid = 0; /* soon another process may have that number */
     g->world->pulse = NULL;
     release(g);
 }

@@ -105,6 +105,17 @@ def test_a_call_that_fails_on_one_process(faults: Faults, method: str) -> None:
     assert faults.left() == []
 
 
+def test_metadata_that_fails_on_one_process(faults: Faults) -> None:
+    """With MPICH one process is in HDF5's sync point for ever, and the other in truncate."""
+    run = faults.run("fail", "s3d", "--grid", "16x16x16", "--method", "hdf5", "--fsync")
+    assert run.status != 0, str(run)
+    assert run.result()["status"] in ("error", "hung"), str(run)
+    assert f"process 1 on {run.result()['system']['hosts'][0]}" in run.errors()[0] or (
+        "in phase flush of method hdf5" in run.errors()[0]
+    ), str(run)
+    assert faults.left() == []
+
+
 @pytest.mark.parametrize("method", ["posix", "mpiio-collective"])
 def test_a_slow_run_goes_on(faults: Faults, method: str) -> None:
     """Four writes or more of a second each, of both processes."""
