@@ -12,6 +12,9 @@ from typing import Any
 
 SCHEMA = "iogauge.result/1"
 
+# Of a run that did not come to its end: something failed, or nothing moved any more.
+STOPPED = ("error", "hung")
+
 # No honest document is larger: 64 files, and some spans of each repeat and step.
 MOST_BYTES = 2**28
 

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iokernel: which bytes go where (pattern) times how they are written (method). */
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__has_include)
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define HAS_BACKTRACE
+#endif
+#endif
 
 #include "command_line/configure.h"
 #include "command_line/help.h"
@@ -12,6 +19,7 @@
 #include "command_line/options.h"
 #include "command_line/plan.h"
 #include "compat/s3d_io.h"
+#include "driver/guard.h"
 #include "report/libraries.h"
 #include "report/table.h"
 #include "run/run.h"
@@ -20,16 +28,54 @@
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
 #define SECONDS_TO_END 3
+#define CRASH_FRAMES 32
 
 /* What a crash says; the only state at file scope, because a signal handler gets no argument. */
 static const io_world *crashing;
 
-/* A library that crashes leaves one line, not a stack, and no partial file that the run made. Only calls that
- * are safe in a signal handler. */
-static void crash(int number) {
-    (void)number;
+static const struct {
+    int number;
+    const char *name;
+} crashes[] = {
+    {SIGSEGV, "SIGSEGV"},
+    {SIGBUS,  "SIGBUS" },
+    {SIGFPE,  "SIGFPE" },
+    {SIGILL,  "SIGILL" },
+    {SIGABRT, "SIGABRT"},
+};
+
+static void tell(const char *text) {
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) _exit(EXIT_FAILURE);
+}
+
+static void tell_address(uintptr_t address) {
+    char text[2 * sizeof address + 1] = "";
+    for (size_t i = 2 * sizeof address; i--; address >>= 4) text[i] = "0123456789abcdef"[address & 15];
+    tell("0x");
+    tell(text);
+}
+
+/* The calls that led here: library, function where it has a name, and address, as addr2line takes it. */
+static void tell_place(void) {
+#ifdef HAS_BACKTRACE
+    void *frames[CRASH_FRAMES];
+    backtrace_symbols_fd(frames, backtrace(frames, CRASH_FRAMES), STDERR_FILENO);
+#endif
+}
+
+/* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls
+ * that are safe in a signal handler. */
+static void crash(int number, siginfo_t *info, void *context) {
+    (void)context;
     if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
-    if (crashing && write(STDERR_FILENO, crashing->doing, strlen(crashing->doing)) < 0) _exit(EXIT_FAILURE);
+    if (!crashing || !crashing->doing[0]) _exit(EXIT_FAILURE);
+    tell(crashing->doing);
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (crashes[i].number == number) tell(" ("), tell(crashes[i].name);
+    if (number != SIGABRT && info->si_code > 0) tell(" at "), tell_address((uintptr_t)info->si_addr);
+    tell(crashing->doing_over ? ", after it)" : ", within it)");
+    tell(crashing->doing_more);
+    tell_place();
     _exit(EXIT_FAILURE);
 }
 
@@ -37,8 +83,12 @@ static void catch_crashes(const io_world *world) {
 #ifdef __SANITIZE_ADDRESS__ /* which has a better report */
     (void)crash;
 #else
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], crash);
+    struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i].number, &action, NULL);
+#ifdef HAS_BACKTRACE /* its first call loads a library, which a handler must not */
+    void *frame;
+    backtrace(&frame, 1);
+#endif
 #endif
     crashing = world;
 }
@@ -83,6 +133,7 @@ static int run_it(io_run *run, io_world *world) { return io_run_all(run, world, 
 
 static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_world *)) {
     io_world world;
+    io_guard *guard = NULL;
     int status;
     MPI_Init(NULL, NULL);
     io_world_start(&world);
@@ -93,14 +144,17 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
         io_world_complain(&world);
         status = world.error.usage ? EXIT_USAGE : EXIT_FAILURE;
     } else {
+        guard = io_guard_start(&world, run->patience);
         status = io_run_with_servers(run, &world, run_all) ? EXIT_FAILURE : EXIT_SUCCESS;
     }
+    io_now_at(&world, IO_AT_END);
     if (status == EXIT_FAILURE) {
         signal(SIGALRM, end_now);
         alarm(SECONDS_TO_END);
     }
-    io_world_stop(&world);
     MPI_Finalize();
+    io_guard_stop(guard);
+    io_world_stop(&world);
     return status;
 }
 

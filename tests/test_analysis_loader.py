@@ -113,6 +113,21 @@ def test_a_failed_test_stays_a_row(recorded: Recorded) -> None:
     assert run.samples, "the numbers of a failed test are kept"
 
 
+def test_a_job_that_was_ended_says_what_its_document_says(recorded: Recorded) -> None:
+    """ReFrame's time-out knows no reason; the document does. Where its checks came to run, they
+    have said it."""
+    why = "process 1 on n1: nothing has moved for 60 s"
+    recorded.edit_document(MPIIO, "mpich", lambda d: d.update(status="hung", error=why))
+    ended = {"result": "fail", "fail_reason": "job error: timed out"}
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(ended))
+    run = the_run(load_session(recorded.report), MPIIO, "mpich")
+    assert (run.status, run.reason) == ("failed", f"{why} (job error: timed out)")
+    ended["fail_reason"] = f"sanity error: status 'hung': {why}"
+    recorded.edit_case(MPIIO, "mpich", lambda c: c.update(ended))
+    run = the_run(load_session(recorded.report), MPIIO, "mpich")
+    assert run.reason == f"status 'hung': {why}"
+
+
 def test_a_run_without_document_stays_a_row(recorded: Recorded) -> None:
     recorded.document(MPIIO, "mpich").unlink()
     run = the_run(load_session(recorded.report), MPIIO, "mpich")
@@ -165,6 +180,7 @@ def break_sample(key: str, value: object) -> Any:
         (lambda d: d["system"].update(processes=True), "system.processes: expected a value"),
         (lambda d: d.update(samples=[7]), "samples[0]: expected an object, found 7"),
         (lambda d: d.update(status="error", error="disk full"), "disk full"),
+        (lambda d: d.update(status="hung", error="nothing has moved"), "nothing has moved"),
     ],
 )
 def test_a_broken_document_makes_a_failed_row(recorded: Recorded, change: Any, said: str) -> None:

@@ -81,6 +81,7 @@ def first_sample(document: dict[str, Any]) -> dict[str, Any]:
         lambda d: d["verification"].update(mismatches=1),
         lambda d: d.update(status="failed"),
         lambda d: d.update(status="error"),
+        lambda d: d.update(status="hung"),
         lambda d: d["memory"].update(peak_rss=None),
     ],
 )

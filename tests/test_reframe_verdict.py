@@ -159,6 +159,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 
 WRONG = {
     "stopped": (change("status", to="error"), "status 'error'"),
+    "hung": (change("status", to="hung"), "status 'hung'"),
     "not asked": (change("verification", "verdict", to="not asked"), "'not asked'"),
     "nothing moved": (change("verification", "verdict", to="nothing moved"), "'nothing moved'"),
     "a byte less": (change("payload", "bytes", to=BYTES - 1), f"{BYTES - 1}, not {BYTES}"),

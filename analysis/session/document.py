@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from iogauge.document import (
+    STOPPED,
     UnknownSchema,
     Unreadable,
     check_schema,
@@ -77,7 +78,7 @@ def read_document(path: Path) -> Result:
         raise UnknownSchemaError(f"{path}: {problem}") from None
     get = reader.get
     error = reader.optional("error", str)
-    if get("status", str) == "error":
+    if get("status", str) in STOPPED:
         # Such a run may have stopped before it knew what the keys below say.
         raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
     return Result(

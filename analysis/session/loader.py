@@ -23,6 +23,7 @@ from ..errors import (
     EmptySessionError,
     MalformedReportError,
     MissingReportError,
+    StoppedRunError,
     UnknownReportVersionError,
     UnknownSchemaError,
 )
@@ -257,6 +258,8 @@ def _run(
             problem = result.mismatch or result.error or "some byte read back was wrong"
         if problem and status == "ok":  # the document has the last word
             status, reason = "failed", problem
+        elif status == "failed" and (told := _last_words(case, folder)):
+            reason = f"{told} ({reason})"
 
     def word(key: str) -> str:
         value = str(case.get(key, parameters.get(key, "")))
@@ -330,6 +333,21 @@ def _result(
         return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
     stale = _stale(case, result)
     return (None, stale) if stale else (result, "")
+
+
+def _last_words(case: dict[str, Any], folder: Path | None) -> str:
+    """What a run says of itself that the harness or the scheduler ended, as by a time limit. Of one
+    that came to its checks these have said it."""
+    judged = ("sanity error", "performance error")
+    if folder is None or str(case.get("fail_reason") or "").startswith(judged):
+        return ""
+    try:
+        read_document(folder / DOCUMENT)
+    except StoppedRunError as error:
+        return str(error)
+    except AnalysisError:
+        pass
+    return ""
 
 
 def _stale(case: dict[str, Any], result: Result) -> str:

@@ -29,6 +29,7 @@ enum {
     DROP_CACHES,
     NO_SPACE_CHECK,
     SEED,
+    PATIENCE,
     PHASES,
     JSON,
     PROCS,
@@ -57,6 +58,7 @@ const io_option io_common_options[] = {
     {"drop-caches", DROP_CACHES, NULL, "empty the page cache before reading"},
     {"no-space-check", NO_SPACE_CHECK, NULL, "do not ask the file system for its free space first"},
     {"seed", SEED, "N", "of the values (default 1)"},
+    {"patience", PATIENCE, "S", "end a job in which nothing moves for S seconds (default 60; 0: never)"},
     {"phases", PHASES, NULL, "print minimum, mean and maximum of each phase"},
     {"json", JSON, "FILE", "the result document; - for stdout"},
     {"procs", PROCS, "N", "with --plan: process count"},
@@ -97,6 +99,15 @@ static int set_seconds(io_run *run, const char *value, io_error *error) {
     return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
 }
 
+static int set_patience(io_run *run, const char *value, io_error *error) {
+    char *end;
+    run->patience = strtod(value, &end);
+    bool right = run->patience == 0 || (run->patience >= 1 && run->patience < 1e6);
+    if (end != value && !*end && right) return 0;
+    return io_fail_usage(
+        error, "--patience %s: right is a number of seconds from 1 on, or 0 to wait for ever", value);
+}
+
 static int set_buffer(io_run *run, const char *value, io_error *error) {
     run->reuse_given = true;
     run->what.reuse = !strcmp(value, "reused");
@@ -124,6 +135,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case DROP_CACHES: run->what.drop_caches = true; return 0;
     case NO_SPACE_CHECK: run->space_check = false; return 0;
     case SEED: return io_parse_count("--seed", value, &run->what.seed, error);
+    case PATIENCE: return set_patience(run, value, error);
     case PHASES: run->phases = true; return 0;
     case JSON: run->json = value; return 0;
     case PROCS: return io_parse_count("--procs", value, &run->processes, error);
@@ -165,7 +177,8 @@ static int bad_option(int c, char **argv, io_error *error) {
 io_run io_run_defaults(void) {
     return (io_run){
         .what = {.common = {.repeats = 1}, .prefix = "", .steps = 1, .seed = 1, .verify = true},
-        .space_check = true
+        .space_check = true,
+        .patience = 60
     };
 }
 

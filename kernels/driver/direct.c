@@ -64,6 +64,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     s.found = NULL;
     s.created = 0;
     s.directory_was_there = false;
+    s.directory_is_own = true;
     /* By each process, because nodes may have file systems of their own. */
     if (mkdir(dir, 0777) && errno != EEXIST) io_fail_errno(&s.world->error, "mkdir", dir, errno);
     if (io_agree(s.world)) return -1;

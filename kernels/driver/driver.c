@@ -8,6 +8,7 @@
 #include "driver/evidence.h"
 #include "driver/move.h"
 #include "driver/own_files.h"
+#include "driver/pulse.h"
 #include "driver/run_files.h"
 #include "driver/series.h"
 #include "driver/servers.h"
@@ -19,6 +20,7 @@ static void begin(io_step *f, io_phase phase) {
     const io_phase_name *name = &io_phases[phase];
     io_world_doing_file(f->session->world, name->name, f->session->what->method->name, f->path,
                         io_may_remove(f->session, f->step));
+    io_now_in_step(f->session->world, f->session->repeat, f->step);
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock();
     f->began = io_step_clock(f);
@@ -28,6 +30,7 @@ static void begin(io_step *f, io_phase phase) {
 static int end(io_step *f, io_phase phase) {
     f->seconds.phase[phase] += io_step_clock(f) - f->began;
     f->seconds.end[phase] = io_wall_clock();
+    io_world_done(f->session->world);
     return io_agree(f->session->world);
 }
 
@@ -72,25 +75,36 @@ static int verify(io_step *f) {
     return has_texts(f) ? io_check_texts(f->session, f->step) : 0;
 }
 
+static void now_at(const io_step *f, io_place at) { io_now_at(f->session->world, at); }
+
 /* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
  */
 static int create_file(io_step *f) {
+    now_at(f, IO_AT_CREATE);
     if (has_texts(f) && io_write_texts(f->session, f->step)) return -1;
     return f->session->what->method->create(&f->ctx, f->path, &f->schema, &f->file);
 }
 
 static int open_file(io_step *f) {
+    now_at(f, IO_AT_OPEN);
     return f->session->what->method->open(&f->ctx, f->path, &f->schema, &f->file);
 }
 
-static int define_file(io_step *f) { return f->session->what->method->define(f->file); }
+static int define_file(io_step *f) {
+    now_at(f, IO_AT_DEFINE);
+    return f->session->what->method->define(f->file);
+}
 
-static int sync_file(io_step *f) { return f->session->what->method->sync(f->file); }
+static int sync_file(io_step *f) {
+    now_at(f, IO_AT_SYNC);
+    return f->session->what->method->sync(f->file);
+}
 
 static int close_file(io_step *f) {
     io_file *file = f->file;
     f->calls += file->calls + 1;
     f->file = NULL;
+    now_at(f, IO_AT_CLOSE);
     return f->session->what->method->close(file);
 }
 
@@ -157,6 +171,7 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
     }
     io_pass_turn(s);
     f->seconds.end[IO_PHASES] = io_wall_clock();
+    io_world_done(s->world);
     return io_agree(s->world);
 }
 
@@ -199,7 +214,7 @@ static uint64_t owner_to_read(const io_session *s) {
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
 }
 
-int io_measure(io_session *s, io_sample *sample) {
+static int measure(io_session *s, io_sample *sample) {
     const io_case *c = s->what;
     uint64_t rank = (uint64_t)s->world->rank;
     int status = 0;
@@ -227,5 +242,12 @@ int io_measure(io_session *s, io_sample *sample) {
     double bytes = (double)(io_total_bytes(c, (uint64_t)s->world->size) * c->steps);
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (sample->seconds[d] > 0) sample->bandwidth[d] = bytes / sample->seconds[d] / 1048576;
+    return status;
+}
+
+int io_measure(io_session *s, io_sample *sample) {
+    s->world->measuring = s;
+    int status = measure(s, sample);
+    s->world->measuring = NULL;
     return status;
 }

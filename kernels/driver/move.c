@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "driver/evidence.h"
+#include "driver/pulse.h"
 #include "driver/values.h"
 #include "patterns/registry.h"
 
@@ -50,6 +51,7 @@ static int piece_of(const io_schema *schema, const io_part *parts, int n, bool i
 
 static void fill_part(const io_step *f, const io_part *part) {
     const io_case *c = f->session->what;
+    io_now_at(f->session->world, IO_AT_VALUES);
     if (f->schema.datasets[part->dataset].facts)
         c->pattern->facts(c->state, f->owner, f->step, part, part->data);
     else
@@ -77,6 +79,7 @@ void io_step_ready(io_step *f) {
 static int verify_part(const io_step *f, const io_part *part) {
     const io_case *c = f->session->what;
     void *facts = NULL;
+    io_now_at(f->session->world, IO_AT_VALUES);
     if (f->schema.datasets[part->dataset].facts) {
         uint64_t bytes = io_part_bytes(&f->schema, part);
         facts = malloc(bytes + 1);
@@ -108,6 +111,7 @@ int io_step_verify(io_step *f) {
 
 static int hand_over(const io_step *f, const io_part *parts, int n) {
     const io_method *m = f->session->what->method;
+    io_now_at(f->session->world, f->direction == IO_WRITING ? IO_AT_WRITE : IO_AT_READ);
     return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
 }
 
@@ -119,6 +123,7 @@ static void ready_piece(io_step *f, const io_part *parts, int n, uint64_t bytes)
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
         fill_part(f, &parts[i]);
     if (f->direction == IO_WRITING) f->seconds.fill += MPI_Wtime() - began;
+    io_now_at(f->session->world, IO_AT_OTHERS);
     if (f->in_step) MPI_Barrier(f->ctx.comm);
     f->paused += MPI_Wtime() - began;
 }
@@ -158,6 +163,7 @@ static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
 /* Together, unless processes take turns: then one's stretch is over before another's begins. */
 static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     bool together = !f->session->what->io_group;
+    io_now_at(f->session->world, IO_AT_OTHERS);
     if (together) MPI_Barrier(f->session->world->comm);
     double began = io_step_clock(f);
     int status = move_transfers(f, from, to);

@@ -9,6 +9,7 @@
 #include "base/filesystem.h"
 #include "driver/evidence.h"
 #include "driver/own_files.h"
+#include "driver/pulse.h"
 
 int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t number,
                  char path[IO_MAX_PATH]) {
@@ -49,15 +50,16 @@ static void each_cached_file(io_session *s, handle_file *handle) {
 }
 
 static void remove_file(io_session *s, const char *path) {
-    (void)s;
+    io_now_at(s->world, IO_AT_REMOVE);
     unlink(path);
 }
 static void drop_file(io_session *s, const char *path) {
-    (void)s;
+    io_now_at(s->world, IO_AT_FILES);
     io_drop_file_cache(path);
 }
 static void look_at_cache(io_session *s, const char *path) {
     uint64_t resident, bytes;
+    io_now_at(s->world, IO_AT_FILES);
     io_file_residency(path, &resident, &bytes);
     s->found->resident += resident;
     s->found->cached_bytes += bytes;
@@ -66,6 +68,7 @@ static void look_at_cache(io_session *s, const char *path) {
 /* Opened for it, because a network file system may remember an older size. */
 static void look_at_size(io_session *s, const char *path) {
     struct stat st;
+    io_now_at(s->world, IO_AT_FILES);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && !fstat(fd, &st)) {
         s->stored += (uint64_t)st.st_size;
@@ -90,6 +93,14 @@ void io_remove_files(io_session *s) {
         handle_step(s, step, true, UINT64_MAX, remove_file);
         io_remove_directory(s, step);
     }
+}
+
+void io_remove_files_of_all(const io_session *s) {
+    io_world world = *s->world;
+    io_session other = *s;
+    other.world = &world;
+    world.pulse = NULL; /* this is no progress */
+    for (world.rank = 0; world.rank < world.size; world.rank++) io_remove_files(&other);
 }
 
 void io_clear_place(io_session *s) { each_file(s, remove_file); }

@@ -16,6 +16,8 @@ void io_clear_place(io_session *session);
 void io_remove_all(io_session *session);
 /* Removes what this process can of those files, asking nobody: for a process that ends the job. */
 void io_remove_files(io_session *session);
+/* The same, those of all processes. */
+void io_remove_files_of_all(const io_session *session);
 
 /* Called by all: a cold read, as far as this user may ask for one; what came of it is looked up (evidence.h),
  * not assumed. */

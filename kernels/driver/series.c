@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "driver/pulse.h"
 #include "driver/run_files.h"
 
 const char *const io_operation_names[IO_OPERATIONS] = {
@@ -30,6 +31,7 @@ static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *n
     uint64_t n = io_series_length(s->what);
     for (uint64_t i = 0; i < n; i++) {
         if (io_file_path(s, step, owner, i, path)) return -1;
+        io_now_at(s->world, call == unlink ? IO_AT_REMOVE : IO_AT_STAT);
         double began = MPI_Wtime();
         int status = call(path);
         *seconds += MPI_Wtime() - began;

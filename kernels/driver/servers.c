@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/servers.h"
 
+#include "driver/pulse.h"
 #include "driver/times.h"
 #include "driver/values.h"
 #include "method_roles.h"
@@ -15,8 +16,10 @@ void io_compute(const io_session *s) {
     double end = MPI_Wtime() + s->what->compute_seconds;
     volatile uint64_t sum = 0;
     if (s->what->compute_seconds <= 0) return;
-    for (uint64_t i = 0; MPI_Wtime() < end; i += 4096)
+    for (uint64_t i = 0; MPI_Wtime() < end; i += 4096) {
+        io_now_at(s->world, IO_AT_COMPUTE);
         for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, k);
+    }
 }
 
 /* The phase, and the busiest server's counters. */
@@ -37,11 +40,13 @@ int io_drain(io_session *s, io_sample *sample) {
         io_ctx ctx = io_context(s->what, s->world, s->info);
         io_world_doing(s->world, "drain", m->name, s->what->common.dir);
         MPI_Barrier(s->world->comm);
+        io_now_at(s->world, IO_AT_DRAIN);
         io_seconds mine = {.begin = {[IO_PHASE_DRAIN] = io_wall_clock()}};
         double began = MPI_Wtime();
         m->servers->drain(&ctx, &use);
         mine.phase[IO_PHASE_DRAIN] = MPI_Wtime() - began;
         mine.end[IO_PHASE_DRAIN] = io_wall_clock();
+        io_world_done(s->world);
         if (io_agree(s->world)) return -1;
         reduce(s, &mine, &use, sample);
     }

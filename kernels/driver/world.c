@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/pulse.h"
+
 static int gather_hosts(io_world *w, MPI_Comm leaders) {
     char host[IO_HOST_NAME] = "";
     gethostname(host, sizeof host - 1);
@@ -71,13 +73,14 @@ static double now(void) {
 static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
-    if (w->abandon) w->abandon(w->abandon_data);
+    if (w->abandon) w->abandon(w->abandon_data, w->error.text, false);
     sleep(1); /* the launcher forgets what it has not yet passed on when the job is aborted */
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
 
 int io_agree(io_world *w) {
+    io_now_at(w, IO_AT_OTHERS);
     int mine[2] = {w->error.set ? w->rank : INT_MAX, w->rank}, first[2];
     int one = w->error.set, all = 0;
     MPI_Request requests[2];
@@ -102,12 +105,22 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
     snprintf(w->doing, sizeof w->doing,
-             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s: %s; "
-             "report it to the library, with its version (iokernel --version) and this command\n",
-             w->rank, host, phase, method, path);
+             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s", w->rank, host,
+             phase, method);
+    snprintf(w->doing_more, sizeof w->doing_more,
+             ": %s; report it to the library, with its version (iokernel --version) and this command\n",
+             path);
+    w->doing_over = false;
     w->doing_remove = false; /* before the path is another one: a crash may come at any time */
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
+    if (!w->pulse) return;
+    snprintf(w->pulse->phase, sizeof w->pulse->phase, "%s", phase);
+    snprintf(w->pulse->method, sizeof w->pulse->method, "%s", method);
+    snprintf(w->pulse->path, sizeof w->pulse->path, "%s", path);
+    io_now_at(w, IO_AT_OTHERS);
 }
+
+void io_world_done(io_world *w) { w->doing_over = true; }
 
 void io_world_doing_file(io_world *w, const char *phase, const char *method, const char *path, bool remove) {
     io_world_doing(w, phase, method, path);

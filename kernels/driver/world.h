@@ -10,6 +10,9 @@
 
 #define IO_HOST_NAME 256
 
+typedef struct io_pulse io_pulse;     /* pulse.h */
+typedef struct io_session io_session; /* session.h */
+
 typedef struct {
     MPI_Comm comm;
     int rank, size;
@@ -22,10 +25,13 @@ typedef struct {
     int failed;     /* how many processes failed */
     /* For a process that ends the job alone: what it was doing, in one line, and what it must do
      * before it goes (remove its files, write the document). */
-    char doing[IO_MAX_PATH + 256], doing_path[IO_MAX_PATH];
+    char doing[IO_HOST_NAME + 128], doing_more[IO_MAX_PATH + 128], doing_path[IO_MAX_PATH];
+    bool doing_over;   /* that phase has ended here, and the next one not begun */
     bool doing_remove; /* the file at that path is the run's own, and is not to be kept */
-    void (*abandon)(void *data);
+    void (*abandon)(void *data, const char *why, bool hung);
     void *abandon_data;
+    io_session *measuring; /* the session in hand; its files go first */
+    io_pulse *pulse;       /* what the other processes see of this one; NULL: nobody looks */
 } io_world;
 
 int io_world_start(io_world *world);
@@ -42,7 +48,9 @@ int io_agree(io_world *world);
 
 /* Notes what comes next, for the one line that a crash inside a library leaves (main.c). */
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
-/* The same, and whether that path may be removed if the run ends there. */
+/* That is over: from here on a crash is one after it. */
+void io_world_done(io_world *world);
+/* As io_world_doing, and whether that path may be removed if the run ends there. */
 void io_world_doing_file(io_world *world, const char *phase, const char *method, const char *path,
                          bool remove);
 

@@ -130,8 +130,8 @@ static json_t *summary_json(const io_report *r) {
     return summary;
 }
 
-json_t *io_result(const io_report *r, const char *error) {
-    const char *status = error ? "error" : r->summary.wrong ? "failed" : "ok";
+json_t *io_result(const io_report *r, const char *error, bool hung) {
+    const char *status = hung ? "hung" : error ? "error" : r->summary.wrong ? "failed" : "ok";
     json_t *ways = json_object(), *hints = io_asked_hints(&r->run->what.hints, environ, ways);
     json_t *verification =
         json_pack("{s:s,s:I,s:I,s:I,s:O?}", "verdict", io_verdict(r), "bytes", (json_int_t)r->summary.bytes,

@@ -5,7 +5,8 @@
 
 #include "report/report.h"
 
-/* A new document; `error` NULL or the line that went to stderr. */
-json_t *io_result(const io_report *report, const char *error);
+/* A new document; `error` NULL or the line that went to stderr. `hung`: that line says where it stands still.
+ */
+json_t *io_result(const io_report *report, const char *error, bool hung);
 
 #endif

@@ -12,12 +12,14 @@
 #include "driver/direct.h"
 #include "driver/driver.h"
 #include "driver/move.h"
+#include "driver/pulse.h"
 #include "driver/run_files.h"
 #include "report/document.h"
 #include "report/json_file.h"
 
 #define ALIGNMENT 4096
 #define HUGE_PAGE ((uint64_t)2 << 20)
+#define TOUCHED ((uint64_t)1 << 30) /* bytes at a time */
 
 /* Everything that a run holds, so that one place frees it. */
 typedef struct {
@@ -41,11 +43,15 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
 /* In huge pages where it can be, as many computers give them to everybody: with small ones, making and moving
  * data is bound by looking pages up. Touched, so that the first page faults are not timed. NULL: no memory.
  */
-static void *data_buffer(uint64_t size) {
+static void *data_buffer(const io_world *world, uint64_t size) {
     void *buffer = NULL;
     if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
     madvise(buffer, size, MADV_HUGEPAGE); /* advice: a kernel without them refuses, and all goes on */
-    return memset(buffer, 0, size);
+    for (uint64_t at = 0; at < size; at += TOUCHED) {
+        io_now_at(world, IO_AT_VALUES);
+        memset((char *)buffer + at, 0, size - at < TOUCHED ? size - at : TOUCHED);
+    }
+    return buffer;
 }
 
 static uint64_t largest(const io_world *world, uint64_t mine) {
@@ -83,7 +89,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     w->report.scratch = calloc(run->what.common.repeats, sizeof *w->report.scratch);
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
-    void *buffer = data_buffer(w->report.buffer);
+    void *buffer = data_buffer(world, w->report.buffer);
     if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
         (direct && !w->direct))
         io_fail(&world->error,
@@ -156,7 +162,7 @@ static void print_mismatch(const io_report *r) {
 static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     io_report *r = &w->report;
     if (run->json) {
-        json_t *document = io_result(r, failed ? world->error.text : NULL);
+        json_t *document = io_result(r, failed ? world->error.text : NULL, false);
         io_error error = {0};
         if (io_write_json(document, run->json, &error) && !world->error.set) world->error = error;
         json_decref(document);
@@ -164,19 +170,29 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* A process that ends the job alone leaves no partial file, and the document if it can: under another
- * name first, because two processes may give up at once. */
-static void abandon(void *data) {
-    whole *w = data;
+/* The document, under another name first, because two processes may give up at once. */
+static void write_last(whole *w, const char *why, bool hung) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
     char mine[IO_MAX_PATH];
-    io_remove_files(&w->session);
     if (!run->json || !strcmp(run->json, "-")) return;
     w->report.summary = (io_summary){.files = json_array()};
-    json_t *document = io_result(&w->report, w->report.world->error.text);
+    json_t *document = io_result(&w->report, why, hung);
     snprintf(mine, sizeof mine, "%s.%d", run->json, w->report.world->rank);
     if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
+}
+
+/* A process that ends the job alone leaves the document if it can, and no partial file. The document first:
+ * removing files may hang as the run did. */
+static void abandon(void *data, const char *why, bool hung) {
+    whole *w = data;
+    io_session *s = w->session.world->measuring ? w->session.world->measuring : &w->session;
+    write_last(w, why, hung);
+    if (hung)
+        io_remove_files_of_all(s);
+    else
+        io_remove_files(s);
+    if (s != &w->session && s->directory_is_own) rmdir(s->what->common.dir);
 }
 
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/with_servers.h"
 
+#include "driver/pulse.h"
 #include "driver/servers.h"
 #include "method_roles.h"
 
@@ -32,7 +33,9 @@ int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, i
     int status;
     if (serving) {
         io_world_doing(world, "serve", method->name, run->what.common.dir);
+        io_now_at(world, IO_AT_SERVE);
         status = method->servers->serve(&ctx);
+        io_now_at(world, IO_AT_END);
         if (status) world->doing[0] = '\0'; /* the clients have said it all; a library left open may crash */
     } else {
         status = run_all(run, world);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,11 @@ def crash(stack: Stack, library: Path, where: str, folder: Path, *words: str) ->
     variables["IOGAUGE_CRASH_IN"] = where
     run = stack.run(*words, "--dir", str(folder), processes=1, environment=variables)
     assert run.status != 0, str(run)
-    assert f"the library crashed in phase {where}" in run.stderr, str(run)
+    wanted = (
+        rf"the library crashed in phase {where} of method posix-shared \(SIGSEGV, within it\): /"
+    )
+    assert re.search(wanted, run.stderr), str(run)
+    assert re.search(r"iokernel\(\S*\+0x[0-9a-f]+\)\s?\[0x[0-9a-f]+\]", run.stderr), str(run)
     return run
 
 
@@ -65,6 +70,17 @@ def test_a_crash_after_creating(stack: Stack, tmp_path: Path, crashing: Path, wh
     assert contents(tmp_path) == {}
     crash(stack, crashing, where, tmp_path, *IOR, "--keep")
     assert list(contents(tmp_path)) == ["testFile"]
+
+
+def test_a_crash_between_two_phases(stack: Stack, tmp_path: Path, crashing: Path) -> None:
+    """The line says so, and the address that was touched."""
+    variables = {"LD_PRELOAD": str(crashing), "IOGAUGE_CRASH_DIR": str(tmp_path)}
+    variables["IOGAUGE_CRASH_IN"] = "unlink"
+    run = stack.run(*IOR, "--dir", str(tmp_path), processes=1, environment=variables)
+    assert run.status != 0
+    wanted = r"in phase close of method posix-shared \(SIGSEGV at 0x0+8, after it\): /"
+    assert re.search(wanted, run.stderr), str(run)
+    assert contents(tmp_path) == {}
 
 
 def test_another_file_of_the_folder(stack: Stack, tmp_path: Path, crashing: Path) -> None:

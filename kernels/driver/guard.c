@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/guard.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver/standstill.h"
+
+#define LOOKS 8 /* within the patience, but at least one a second */
+#define SECONDS_TO_REMOVE 30
+#define SECONDS_TO_BE_ENDED 5
+#define SECONDS_TO_BE_HEARD 1 /* the launcher forgets what it has not yet passed on when the job ends */
+
+/* The memory that a node's processes share. */
+typedef struct {
+    _Atomic int said; /* one of them speaks for all */
+    io_pulse of[];
+} node;
+
+struct io_guard {
+    io_world *world;
+    node *shared;
+    size_t bytes;
+    int n, mine; /* processes on this node, and which of them this is */
+    double patience, interval;
+    int io, state, storage; /* /proc/self/io, /proc/self/stat, /proc/vmstat; below 0: this system has none */
+    uint64_t looked;        /* bytes that the guard itself has read */
+    uint64_t moved, moves, stored; /* last seen: of the node, of this process, of storage */
+    double still;                  /* seconds that it watched without any move */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+};
+
+/* ---------------------------------------------------------------- what moves */
+
+/* A file of /proc, as text; what the guard read is not the process's own reading. */
+static bool look(io_guard *g, int fd, char *text, size_t size) {
+    ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+    if (n < 0) return false;
+    g->looked += (uint64_t)n;
+    text[n] = '\0';
+    return true;
+}
+
+/* The sum of the named numbers, each at the beginning of a line. */
+static uint64_t sum_of(const char *text, const char *const *names) {
+    uint64_t sum = 0;
+    for (; *names; names++) {
+        size_t length = strlen(*names);
+        for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+            if (!strncmp(line, *names, length)) sum += strtoull(line + length, NULL, 10);
+    }
+    return sum;
+}
+
+/* Bytes of this process, also within a call. */
+static uint64_t own_bytes(io_guard *g) {
+    static const char *const names[] = {"rchar:", "wchar:", "read_bytes:", "write_bytes:", NULL};
+    char text[1024];
+    uint64_t before = g->looked; /* the system counts a reading when it is over */
+    return look(g, g->io, text, sizeof text) ? sum_of(text, names) - before : 0;
+}
+
+/* A process that waits in the kernel for storage (a flush, a read) moves with what the node's storage does.
+ */
+static bool storage_moves(io_guard *g) {
+    static const char *const names[] = {"nr_written ", "pgpgin ", "pgpgout ", NULL};
+    char text[16384];
+    if (!look(g, g->state, text, sizeof text) || io_state_in(text) != 'D') return false;
+    if (!look(g, g->storage, text, sizeof text)) return false;
+    uint64_t now = sum_of(text, names), before = g->stored;
+    g->stored = now;
+    return now != before;
+}
+
+static void note_time(io_pulse *p) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    p->since = (double)now.tv_sec;
+}
+
+/* What the others need to see of this process; its own guard brings it. */
+static void show(io_guard *g) {
+    io_pulse *me = &g->shared->of[g->mine];
+    const io_error *error = &g->world->error;
+    uint64_t bytes = own_bytes(g), moves = me->moves;
+    bool storage = storage_moves(g);
+    if (storage) atomic_fetch_add(&me->moves, 1);
+    if (bytes != me->bytes || moves != g->moves || storage) note_time(me);
+    me->bytes = bytes;
+    g->moves = moves;
+    if (!error->set) return;
+    memcpy(me->message, error->text, sizeof me->message);
+    me->message[sizeof me->message - 1] = '\0';
+    me->failed = true;
+}
+
+static uint64_t all_moves(const io_guard *g) {
+    uint64_t sum = 0;
+    for (int i = 0; i < g->n; i++) sum += g->shared->of[i].moves + g->shared->of[i].bytes;
+    return sum;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static void signal_others(const io_guard *g, int number) {
+    for (int i = 0; i < g->n; i++)
+        if (i != g->mine && g->shared->of[i].pid > 0) kill(g->shared->of[i].pid, number);
+}
+
+static void end_here(const io_guard *g) {
+    signal_others(g, SIGKILL);
+    _exit(EXIT_FAILURE);
+}
+
+/* Removing files may wait for the same storage that hangs: the job ends all the same. */
+static void *end_anyway(void *data) {
+    sleep(SECONDS_TO_REMOVE);
+    end_here(data);
+    return NULL;
+}
+
+/* On several nodes, one that stands still may only wait for another one's slow work: then it must hold the
+ * cause itself. */
+static bool to_be_ended(const io_guard *g) {
+    if (g->world->job_nodes == 1) return true;
+    for (int i = 0; i < g->n; i++)
+        if (io_is_cause(&g->shared->of[i])) return true;
+    return false;
+}
+
+/* The others of the node are stopped before files are removed, so that none makes new ones, and so that the
+ * launcher does not end this process before it is done. If one moved in the last moment, all go on. */
+static bool end_job(io_guard *g) {
+    char line[IO_MAX_PATH + 4096];
+    int which = io_find_still(g->shared->of, g->n);
+    io_say_still(g->shared->of, g->n, which, g->patience, line, sizeof line);
+    signal_others(g, SIGSTOP);
+    if (all_moves(g) != g->moved) {
+        signal_others(g, SIGCONT);
+        g->shared->said = 0;
+        return false;
+    }
+    pthread_t ender;
+    pthread_create(&ender, NULL, end_anyway, g);
+    char whole[sizeof line + 32];
+    int n = snprintf(whole, sizeof whole, "iokernel: error: %s\n", line);
+    if (n > 0 && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
+    if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, true);
+    sleep(SECONDS_TO_BE_HEARD);
+    /* One process that dies is what launchers know; Open MPI's has been seen to hang over two at once. */
+    int one = which != g->mine ? which : (which + 1) % g->n;
+    if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
+        sleep(SECONDS_TO_BE_ENDED);
+    end_here(g);
+    return true;
+}
+
+/* Who can write the document comes first: the node's first process, which has a run in hand. */
+static double turn(const io_guard *g) {
+    return g->patience + (g->mine ? 2 * g->interval : 0) + (g->world->abandon ? 0 : 4 * g->interval);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Time counts as far as the guard itself was awake: a job that was suspended as a whole has not hung. */
+static void look_after(io_guard *g, double slept) {
+    show(g);
+    uint64_t moved = all_moves(g);
+    g->still = moved == g->moved ? g->still + (slept < 2 * g->interval ? slept : 2 * g->interval) : 0;
+    g->moved = moved;
+    if (g->still < turn(g)) return;
+    int nobody = 0;
+    if (!to_be_ended(g) || !atomic_compare_exchange_strong(&g->shared->said, &nobody, 1) || !end_job(g))
+        g->still = 0;
+}
+
+static void *watch(void *data) {
+    io_guard *g = data;
+    pthread_mutex_lock(&g->lock);
+    for (double before = now(); !g->stop;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        double end = (double)until.tv_nsec * 1e-9 + g->interval;
+        until.tv_sec += (time_t)end;
+        until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
+        pthread_cond_timedwait(&g->wake, &g->lock, &until);
+        double after = now();
+        if (!g->stop) look_after(g, after - before);
+        before = after;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the beginning */
+
+/* Processes in containers may have the same number as another one: is it the memory that is meant? */
+static int open_shared(const char *name, size_t bytes) {
+    static const char right[] = "/memfd:iokernel";
+    char link[64];
+    struct stat st;
+    ssize_t n = readlink(name, link, sizeof link);
+    if (n < (ssize_t)sizeof right - 1 || memcmp(link, right, sizeof right - 1) != 0) return -1;
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || (!fstat(fd, &st) && (size_t)st.st_size == bytes)) return fd;
+    close(fd);
+    return -1;
+}
+
+/* One memory for a node's processes. It has no name that could be left behind: the others open what the first
+ * one has open. */
+static node *share(MPI_Comm comm, size_t bytes) {
+    int rank, fd = -1, there[2] = {-1, -1};
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        fd = memfd_create("iokernel", MFD_CLOEXEC);
+        if (fd >= 0 && ftruncate(fd, (off_t)bytes)) fd = (close(fd), -1);
+        there[0] = (int)getpid();
+        there[1] = fd;
+    }
+    MPI_Bcast(there, 2, MPI_INT, 0, comm);
+    if (rank && there[1] >= 0) {
+        char name[64];
+        snprintf(name, sizeof name, "/proc/%d/fd/%d", there[0], there[1]);
+        fd = open_shared(name, bytes);
+    }
+    void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    MPI_Barrier(comm);
+    if (fd >= 0) close(fd);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void release(io_guard *g) {
+    if (g->shared) munmap(g->shared, g->bytes);
+    if (g->io >= 0) close(g->io);
+    if (g->state >= 0) close(g->state);
+    if (g->storage >= 0) close(g->storage);
+    free(g);
+}
+
+static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
+    io_guard *g = calloc(1, sizeof *g);
+    int n, mine;
+    MPI_Comm_size(comm, &n);
+    MPI_Comm_rank(comm, &mine);
+    size_t bytes = sizeof(node) + (size_t)n * sizeof(io_pulse);
+    node *shared = share(comm, bytes);
+    int able = g && shared;
+    if (able) {
+        *g = (io_guard){.world = world, .shared = shared, .bytes = bytes, .n = n, .mine = mine};
+        g->patience = patience;
+        g->interval = patience < LOOKS ? patience / LOOKS : 1;
+        g->io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+        g->state = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+        g->storage = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
+        shared->of[mine].pid = (int)getpid();
+        shared->of[mine].rank = world->rank;
+        note_time(&shared->of[mine]);
+        if (!own_bytes(g)) able = 0; /* a process that cannot be seen might move */
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+    if (able) return g;
+    if (g && shared)
+        release(g);
+    else
+        free(g);
+    return NULL;
+}
+
+/* It gets no signal: those are for the program and its libraries. */
+static bool start_thread(io_guard *g) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(&g->thread, NULL, watch, g);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+io_guard *io_guard_start(io_world *world, double patience) {
+    MPI_Comm comm;
+    if (patience <= 0 ||
+        MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &comm))
+        return NULL;
+    io_guard *g = prepare(world, patience, comm);
+    MPI_Comm_free(&comm);
+    if (!g) return NULL;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->wake, NULL);
+    world->pulse = &g->shared->of[g->mine];
+    if (start_thread(g)) return g;
+    g->shared->said = 1; /* nobody can see this process move: nobody is ended */
+    world->pulse = NULL;
+    release(g);
+    return NULL;
+}
+
+void io_guard_stop(io_guard *g) {
+    if (!g) return;
+    pthread_mutex_lock(&g->lock);
+    g->stop = true;
+    pthread_cond_signal(&g->wake);
+    pthread_mutex_unlock(&g->lock);
+    pthread_join(g->thread, NULL);
+    g->world->pulse->pid = 0; /* soon another process may have that number */
+    g->world->pulse = NULL;
+    release(g);
+}

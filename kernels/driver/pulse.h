@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each process lets the others of its node see of itself, in memory that they share: that it moves, and
+ * where it is. The guards (guard.h) read it. */
+#ifndef IOGAUGE_PULSE_H
+#define IOGAUGE_PULSE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "driver/world.h"
+
+struct io_pulse {
+    _Atomic uint64_t moves; /* steps of the driver, counted by the process itself */
+    _Atomic uint64_t bytes; /* what the system has counted of its reading and writing, by its guard */
+    _Atomic int at;         /* io_place */
+    _Atomic uint64_t step, repeat;
+    _Atomic bool failed; /* `message` is there */
+    int pid, rank;       /* of the whole job; pid 0: it has left */
+    double since;        /* Unix time of the last move that its guard saw */
+    char phase[16], method[24], path[IO_MAX_PATH], message[sizeof((io_error *)0)->text];
+};
+
+/* Where a process is: in a call, or in the driver, waiting for the others. */
+typedef enum {
+    IO_AT_START,
+    IO_AT_OTHERS,
+    IO_AT_CREATE,
+    IO_AT_DEFINE,
+    IO_AT_WRITE,
+    IO_AT_SYNC,
+    IO_AT_CLOSE,
+    IO_AT_OPEN,
+    IO_AT_READ,
+    IO_AT_STAT,
+    IO_AT_REMOVE,
+    IO_AT_FILES, /* looking at them, dropping them from the cache */
+    IO_AT_VALUES,
+    IO_AT_COMPUTE,
+    IO_AT_SERVE,
+    IO_AT_DRAIN,
+    IO_AT_END,
+    IO_PLACES
+} io_place;
+
+/* The process moves, and is now here. Cheap: between the calls that are timed. */
+static inline void io_now_at(const io_world *world, io_place at) {
+    if (!world->pulse) return;
+    atomic_store_explicit(&world->pulse->at, at, memory_order_relaxed);
+    atomic_fetch_add_explicit(&world->pulse->moves, 1, memory_order_relaxed);
+}
+
+static inline void io_now_in_step(const io_world *world, uint64_t repeat, uint64_t step) {
+    if (!world->pulse) return;
+    atomic_store_explicit(&world->pulse->repeat, repeat, memory_order_relaxed);
+    atomic_store_explicit(&world->pulse->step, step, memory_order_relaxed);
+}
+
+#endif
