@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "paths.h"
-#include "state.h"
 #include "raw_trace.h"
+#include "state.h"
 
 #define DEFAULT_SEGMENTS ((size_t)1 << 22)
 
