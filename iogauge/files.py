@@ -9,8 +9,9 @@ import threading
 from pathlib import Path
 
 
-def write_whole(path: Path, data: bytes | str) -> None:
-    """Write `path` so that nobody ever sees half of it, with the folders that it needs.
+def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
+    """Write `path` so that nobody ever sees half of it, with the folders that it needs;
+    `modified`: its time, in seconds since 1970, where that is not now.
 
     Raises OSError, and leaves what stood there before."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -18,6 +19,8 @@ def write_whole(path: Path, data: bytes | str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         part.write_bytes(data.encode() if isinstance(data, str) else data)
+        if modified is not None:
+            os.utime(part, (modified, modified))
         part.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

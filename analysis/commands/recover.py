@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import socket
 from collections.abc import Sequence
@@ -133,6 +132,5 @@ def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
         "runs": [{"testcases": [data["case"] for data in cases]}],
     }
     path = output / REPORTS / f"run-report-{name}.json"
-    write_whole(path, json.dumps(report, indent=1) + "\n")
-    os.utime(path, (ended, ended))
+    write_whole(path, json.dumps(report, indent=1) + "\n", modified=ended)
     return path

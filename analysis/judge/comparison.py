@@ -137,18 +137,17 @@ def measured(a: Group, b: Group) -> tuple[Ratio, str]:
     """B over A as speeds, and what the samples are: pairs of runs, runs, or repeats."""
     from . import interval
 
-    level = interval.CONFIDENCE
     of_a, of_b = _speeds(a), _speeds(b)
     shared = [run for run in of_a if run in of_b]
     if len(shared) >= interval.MIN_SAMPLES:
-        return interval.paired_ratio([(of_a[r], of_b[r]) for r in shared], level), "pairs"
+        return interval.paired_ratio([(of_a[r], of_b[r]) for r in shared]), "pairs"
     if min(len(of_a), len(of_b)) >= interval.MIN_SAMPLES:
-        return interval.ratio(list(of_a.values()), list(of_b.values()), level), "runs"
+        return interval.ratio(list(of_a.values()), list(of_b.values())), "runs"
     all_a, all_b = (
         [1 / v if a.unit == "s" else v for values in g.runs.values() for v in values]
         for g in (a, b)
     )
-    return interval.ratio(all_a, all_b, level), "repeats"
+    return interval.ratio(all_a, all_b), "repeats"
 
 
 def row(a: Group, b: Group) -> Row:

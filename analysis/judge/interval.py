@@ -21,7 +21,6 @@ Verdict = Literal["faster", "slower", "no difference seen", "too few samples"]
 
 CONFIDENCE = 0.95
 DRAWS = 4000
-MOST_DRAWS = 20000
 # With fewer, the 95 % interval covers less than 93 % (tests/test_analysis_interval.py).
 MIN_SAMPLES = 6
 # By how much the line through the values is stretched, for the interval of one median and of the
@@ -54,39 +53,36 @@ class Ratio:
         return "slower" if self.high < 1 else "no difference seen"
 
 
-def ratio(base: Sequence[float], new: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
+def ratio(base: Sequence[float], new: Sequence[float]) -> Ratio:
     """The ratio of the medians of two independent samples, each of positive numbers."""
     a, b = _array(base), _array(new)
     low = high = None
     if min(len(a), len(b)) >= MIN_SAMPLES:
         generator = np.random.default_rng(SEED)
-        draws = _count(confidence)
-        ratios = medians(b, draws, generator, TWO_MEDIANS) / medians(
-            a, draws, generator, TWO_MEDIANS
+        ratios = medians(b, DRAWS, generator, TWO_MEDIANS) / medians(
+            a, DRAWS, generator, TWO_MEDIANS
         )
-        low, high = _ends(ratios, confidence)
+        low, high = _ends(ratios)
     return Ratio(float(np.median(b) / np.median(a)), low, high, len(a), len(b), False)
 
 
-def paired_ratio(pairs: Sequence[tuple[float, float]], confidence: float = CONFIDENCE) -> Ratio:
+def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
     """The median of new over base, of pairs (base, new) that were measured side by side."""
     ratios = _array([new / base for base, new in pairs])
     low = high = None
     if len(ratios) >= MIN_SAMPLES:
         generator = np.random.default_rng(SEED)
-        low, high = _ends(medians(ratios, _count(confidence), generator, ONE_MEDIAN), confidence)
+        low, high = _ends(medians(ratios, DRAWS, generator, ONE_MEDIAN))
     return Ratio(float(np.median(ratios)), low, high, len(ratios), len(ratios), True)
 
 
-def median_interval(
-    values: Sequence[float], confidence: float = CONFIDENCE
-) -> tuple[float, float] | None:
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The interval of a median; None where there are too few values."""
     data = _array(values)
     if len(data) < MIN_SAMPLES:
         return None
     generator = np.random.default_rng(SEED)
-    return _ends(medians(data, _count(confidence), generator, ONE_MEDIAN), confidence)
+    return _ends(medians(data, DRAWS, generator, ONE_MEDIAN))
 
 
 def medians(values: Floats, draws: int, generator: np.random.Generator, stretch: float) -> Floats:
@@ -112,12 +108,7 @@ def _array(values: Sequence[float]) -> Floats:
     return data
 
 
-def _count(confidence: float) -> int:
-    """How many draws: more for a higher confidence, so that some lie beyond the ends."""
-    return int(min(MOST_DRAWS, max(DRAWS, 20 / (1 - confidence))))
-
-
-def _ends(draws: Any, confidence: float) -> tuple[float, float]:
-    tail = (1 - confidence) / 2
+def _ends(draws: Any) -> tuple[float, float]:
+    tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     return float(low), float(high)

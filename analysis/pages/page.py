@@ -40,9 +40,8 @@ def write(table: Table, path: Path | None, picture: Path | None) -> list[Path]:
     return written
 
 
-def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **more: object) -> str:
-    """The page's text. Links to documents are relative to `folder`, where the page will be. `more`:
-    what a `template` that extends the page's asks for."""
+def load_template(name: str) -> jinja2.Template:
+    """A template of this folder; what it asks for and does not get is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -50,8 +49,14 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return environment.get_template(name)
+
+
+def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **more: object) -> str:
+    """The page's text. Links to documents are relative to `folder`, where the page will be. `more`:
+    what a `template` that extends the page's asks for."""
     sections = [("Measurements", table.rows), ("Peak tests", table.peak_rows)]
-    return environment.get_template(template).render(
+    return load_template(template).render(
         title=f"Parallel I/O on {', '.join(sorted({row.run.system for row in table.all_rows}))}",
         session=footer.session_text(table),
         machine=footer.machine_text(table),

@@ -5,39 +5,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
 
 from ..darshan.others import Others
-from ..errors import OutputError
 from ..ledger.traced import Traced
 from . import trace_chart, trace_text
+from .page import load_template, save
 
 TEMPLATE = "trace.html.j2"
 
 
 def write(traced: Traced, others: Others, page: Path) -> None:
     """`OutputError` where the page cannot be written."""
-    try:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(render(traced, others, page.parent), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{page}: cannot be written: {error.strerror}") from None
+    save(page, render(traced, others, page.parent).encode())
 
 
 def render(traced: Traced, others: Others, folder: Path) -> str:
     """The page's text; links are relative to `folder`, where the page will be."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     ledger = traced.ledger
-    return environment.get_template(TEMPLATE).render(
+    return load_template(TEMPLATE).render(
         title=trace_text.heading(traced),
         ledger=ledger,
         judgement=traced.judgement,
