@@ -25,6 +25,7 @@ from reframe.core.exceptions import SanityError
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed
+from reframe_tests.framework.challenge import NoticesAWrongByte
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.result_file import Wrong, is_readable
@@ -108,6 +109,7 @@ class IoBenchmark(
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    challenge = fixture(NoticesAWrongByte, scope="environment")
     scales: Mapping[str, Scale] = {}
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
