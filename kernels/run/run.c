@@ -142,12 +142,15 @@ static void print_mismatch(const io_report *r) {
     index = json_dumps(json_object_get(m, "index"), JSON_COMPACT);
     char *expected = json_dumps(json_object_get(m, "expected"), JSON_ENCODE_ANY);
     char *found = json_dumps(json_object_get(m, "found"), JSON_ENCODE_ANY);
-    char *offset = json_dumps(json_object_get(m, "offset"), JSON_ENCODE_ANY);
+    const json_t *offset = json_object_get(m, "offset");
+    char place[64] = "";
+    if (json_is_integer(offset))
+        snprintf(place, sizeof place, "byte %lld of ", (long long)json_integer_value(offset));
     fprintf(stderr,
-            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
+            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, %s%s: "
             "expected %s, found %s (read by process %lld on %s)\n",
             (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
-            json_string_value(json_object_get(m, "dataset")), index, offset,
+            json_string_value(json_object_get(m, "dataset")), index, place,
             json_string_value(json_object_get(m, "file")), expected, found,
             (long long)json_integer_value(json_object_get(m, "process")),
             json_string_value(json_object_get(m, "host")));
@@ -155,7 +158,6 @@ static void print_mismatch(const io_report *r) {
     free(index);
     free(expected);
     free(found);
-    free(offset);
 }
 
 /* Process 0: the document, and what was wrong. */
