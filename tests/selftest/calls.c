@@ -210,11 +210,17 @@ int unlink(const char *path) {
     return there && fails(INJ_UNLINK, -1, AT_FDCWD, path) ? -1 : next(path);
 }
 
+/* What was only read has nothing to lose. */
+static bool may_write(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /* As on Linux: the descriptor is closed, and then the error is said. */
 int close(int fd) {
     static int (*next)(int);
     if (!next) next = (int (*)(int))inj_next("close");
-    if (!fails(INJ_CLOSE, fd, AT_FDCWD, NULL)) return next(fd);
+    if (!inj_current()->on || !may_write(fd) || !fails(INJ_CLOSE, fd, AT_FDCWD, NULL)) return next(fd);
     int code = errno;
     next(fd);
     errno = code;

@@ -49,11 +49,12 @@ void inj_saw(bool writing, const void *data, size_t bytes) {
     pthread_mutex_unlock(&memory.lock);
 }
 
-/* Puts the bytes of the call before over the first of these; how many. */
+/* Puts the bytes of the call before over the first of these; how many, 0 where they are the same. */
 static size_t put_stale(bool writing, char *data, size_t bytes) {
     pthread_mutex_lock(&memory.lock);
     const kept *last = &memory.last[writing];
     size_t n = last->bytes < bytes ? last->bytes : bytes;
+    if (n && !memcmp(data, last->data, n)) n = 0;
     if (n) memcpy(data, last->data, n);
     pthread_mutex_unlock(&memory.lock);
     return n;

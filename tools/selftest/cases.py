@@ -45,6 +45,7 @@ class Subject:
     mode: str | None = None
     inner: str | None = None
     processes: int = FEWEST
+    sizes: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
@@ -55,7 +56,7 @@ class Subject:
         return f"{self.stack}-{self.pattern}-{self.how.replace(':', '-')}"
 
     def words(self, folder: Path) -> list[str]:
-        words = [self.pattern, *SMALL.get(self.pattern, ()), "--method", self.method]
+        words = [self.pattern, *self.sizes, "--method", self.method]
         words += ["--mode", self.mode] if self.mode else []
         words += ["--inner", self.inner] if self.inner else []
         return [*words, "--dir", str(folder)]
@@ -104,11 +105,22 @@ def subjects(stack: str, program: Path) -> list[Subject]:
         if not pair["ok"] or method["moves_nothing"]:
             continue
         held = {p["method"] for p in listed["cross"] if p["pattern"] == pair["pattern"] and p["ok"]}
-        inners = [name for name in behind if name in held] if "inner" in method["options"] else [None]
+        inners: list[str | None] = [None]
+        if "inner" in method["options"]:
+            inners = [name for name in behind if name in held]
         for mode in method["modes"] or [None]:
             processes = 1 if mode in alone else PROCESSES.get(stack, FEWEST)
             found += [
-                Subject(stack, program, pair["pattern"], pair["method"], mode, inner, processes)
+                Subject(
+                    stack,
+                    program,
+                    pair["pattern"],
+                    pair["method"],
+                    mode,
+                    inner,
+                    processes,
+                    SMALL.get(pair["pattern"], ()),
+                )
                 for inner in inners
             ]
     return found
@@ -117,12 +129,15 @@ def subjects(stack: str, program: Path) -> list[Subject]:
 Counts = Mapping[str, Mapping[int, int]]
 
 
-def plan_for(call: str, fault: str, counts: Counts, chance: random.Random) -> Plan | None:
+def plan_for(
+    call: str, fault: str, counts: Counts, processes: int, chance: random.Random
+) -> Plan | None:
     """A fault in a call that is made; None where none is made."""
     made = counts.get(call, {})
-    if not made:
+    if not made or (fault in SLOW and processes == 1):
         return None
-    rank = chance.choice([*made, None])
+    # A job that is stopped as a whole is not hung: somebody has suspended it.
+    rank = chance.choice([*made, *([] if fault in SLOW else [None])])
     most = max(made.values()) if rank is None else made[rank]
     return Plan(call, fault, chance.randint(1, most), 1, rank, chance.randint(1, 10**6))
 
@@ -135,7 +150,7 @@ def cases(counted: Iterable[tuple[Subject, Counts]], seed: int) -> list[Case]:
         for call, faults in FAULTS.items():
             for fault in faults:
                 chance = random.Random(f"{seed} {subject.name} {call} {fault}")
-                plan = plan_for(call, fault, counts, chance)
+                plan = plan_for(call, fault, counts, subject.processes, chance)
                 if plan:
                     one = Case(subject, plan, chance.random() < 0.25)
                     groups[subject.stack, subject.how, plan.kind].append(one)

@@ -12,7 +12,16 @@ from iogauge.paths import ROOT
 
 SOURCES = ROOT / "tests" / "selftest"
 # The C library's fortified forms would be the compiler's own calls of what is wrapped.
-FLAGS = ("-D_GNU_SOURCE", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-U_FORTIFY_SOURCE")
+FLAGS = (
+    "-D_GNU_SOURCE",
+    "-std=gnu11",
+    "-O1",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-U_FORTIFY_SOURCE",
+)
 
 # What may go wrong in which call. Faults in the data leave the call as if all were well.
 DATA = ("flip", "drop", "double", "shift", "stale", "swap")

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.selftest import known, payload
+from tools.selftest import known, payload, places
 from tools.selftest.cases import Case, Counts, Subject
 from tools.selftest.injector import COUNT, Fired, preload, read_counts
-from tools.selftest.judge import Judgement, verdict_of
+from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
 from tools.selftest.run import Outcome, Place
 
 
@@ -51,19 +50,23 @@ class Session:
         place.clear()
         kept = place.run(subject.command(place.data, *words, "--keep"))
         if not counted.good or not kept.good or kept.document is None:
-            raise NotGood(f"without a fault: {kept.command}: {kept.stderr or counted.stderr}")
+            raise NotGood(f"without a fault: {kept.command}: {kept.said or counted.said}")
         folder = place.base.parent / "references" / subject.name
         shutil.copytree(place.data, folder)
         return Reference(folder, payload.regions(kept.document), counts)
 
     def judge(self, case: Case) -> Judgement:
         outcome = self.place.run_case(case)
-        left = list(outcome.left)
-        verdict, reason = verdict_of(case.plan, outcome, lambda: self._is_right(case, outcome))
-        if left:
-            reason = f"{reason}; left: {', '.join(left[:3])}".lstrip("; ")
-        named = known.reason(case, verdict, left)
-        return Judgement(case, verdict, len(left), reason, outcome.command, outcome.seconds, named)
+        verdict = verdict_of(case.plan, outcome, lambda: self._is_right(case, outcome))
+        named = known.reason(case.name, verdict[0], outcome.left)
+        return Judgement.of(case.subject, case.plan.kind, verdict, outcome, named)
+
+    def judge_place(self, fault: str, subject: Subject) -> Judgement:
+        self.place.clear()
+        outcome = places.FAULTS[fault](self.place, subject)
+        verdict = verdict_of_place(outcome)
+        named = known.reason(f"{subject.name} place:{fault}", verdict[0], outcome.left)
+        return Judgement.of(subject, f"place:{fault}", verdict, outcome, named)
 
     def _is_right(self, case: Case, outcome: Outcome) -> bool:
         """Of a fault in the data that passed: the same run again, whose files are kept."""
@@ -79,7 +82,3 @@ class Session:
     def _in_payload(self, reference: Reference, shot: Fired) -> bool:
         path = reference.folder / shot.path.relative_to(self.place.data.resolve())
         return reference.regions.holds(path, shot.offset, shot.bytes)
-
-    def run(self, cases: Iterable[Case]) -> Iterator[Judgement]:
-        for case in cases:
-            yield self.judge(case)
