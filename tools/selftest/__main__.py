@@ -6,7 +6,7 @@
 
 Every pattern with every method and mode, on every stack of this machine; for each the faults of the
 calls that it makes (tests/selftest/injector.h), full, read-only and vanishing folders, and kept
-files with one wrong byte. The long form also runs the kernels that lie (tests/test_lying_kernels.py).
+files with one wrong byte. The long form also runs the kernels that lie, by their own tests.
 
 Exit status: 0 all was seen; 1 a fault was missed, a run hung or left files, and no reason for it
 stands in tools/selftest/known.py; 2 the command line is wrong, or nothing can be run.
@@ -31,6 +31,7 @@ from iogauge.paths import ROOT
 from site_configs import local
 from tools import kernels
 from tools.selftest import cases, damage, injector, places, table
+from tools.selftest.damage import Tally
 from tools.selftest.judge import Judgement
 from tools.selftest.run import Place
 from tools.selftest.session import NotGood, Session
@@ -49,7 +50,7 @@ class All:
     """What came of it, from all stacks."""
 
     judged: list[Judgement] = field(default_factory=list)
-    damage: damage.Tally = field(default_factory=damage.Tally)
+    damage: Tally = field(default_factory=Tally)
     notes: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,7 +60,7 @@ class All:
             if one.bad:
                 _say(f"{one.verdict}: {one.name}: {one.reason}\n    {one.command}")
 
-    def add_damage(self, one: damage.Tally) -> None:
+    def add_damage(self, one: Tally) -> None:
         with self.lock:
             self.damage.add(one)
             for line in (*one.missed, *one.impossible, *one.silent):
@@ -119,12 +120,14 @@ def parse(words: Sequence[str] | None) -> Asked:
 
 
 def run_stack(stack: str, base: Path, library: Path, asked: Asked, result: All) -> None:
-    """Everything on one stack, one run after the other."""
+    """Everything on one stack, one after the other; a sample has each method with one pattern."""
     program = kernels.test_folder(stack) / "iokernel"
     session = Session(Place(base / stack / "run", library))
     subjects = [s for s in cases.subjects(stack, program) if asked.only.search(s.name)]
     run_damage(session.place, subjects, asked, stack, result)
     run_places(session, subjects, asked, result)
+    if asked.most:
+        subjects = cases.one_of_each(subjects, asked.seed)
     run_faults(session, subjects, asked, result)
 
 
@@ -132,6 +135,7 @@ def run_damage(
     place: Place, subjects: list[cases.Subject], asked: Asked, stack: str, result: All
 ) -> None:
     number = round(asked.corruptions * SHARES.get(stack, 1) / _all_shares(asked.stacks))
+    place.clear()
     kept = damage.keep(place, subjects) if number else []
     for tally in damage.run(place, kept, number if kept else 0, asked.seed):
         result.add_damage(tally)
@@ -156,11 +160,13 @@ def run_faults(session: Session, subjects: list[cases.Subject], asked: Asked, re
     counted = []
     for subject in subjects:
         try:
-            counted.append((subject, session.reference(subject).counts))
+            counted.append((subject, session.counts(subject)))
         except NotGood as error:
             result.note(str(error))
     planned = cases.cases(counted, asked.seed)
-    for done, case in enumerate(planned[: asked.most]):
+    if asked.most:
+        planned = cases.sample(planned, asked.most)
+    for done, case in enumerate(planned):
         if asked.end and time.monotonic() > asked.end:
             result.note(f"{subjects[0].stack}: time is over: {done} of {len(planned)} faults")
             return

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +157,27 @@ def cases(counted: Iterable[tuple[Subject, Counts]], seed: int) -> list[Case]:
     return list(_in_rounds(groups.values(), random.Random(seed)))
 
 
+def one_of_each(subjects: Sequence[Subject], seed: int) -> list[Subject]:
+    """Each method and mode with one pattern, and with one inner method."""
+    mixed = random.Random(seed).sample(subjects, len(subjects))
+    return list({(s.method, s.mode): s for s in mixed}.values())
+
+
+def sample(planned: Sequence[Case], most: int) -> list[Case]:
+    """So many, with all faults and all methods as evenly as can be."""
+    left = list(planned)
+    chosen: list[Case] = []
+    faults: Counter[str] = Counter()
+    hows: Counter[str] = Counter()
+    while left and len(chosen) < most:
+        best = min(left, key=lambda c: (faults[c.plan.kind], hows[c.subject.how]))
+        left.remove(best)
+        chosen.append(best)
+        faults[best.plan.kind] += 1
+        hows[best.subject.how] += 1
+    return chosen
+
+
 def _in_rounds(groups: Iterable[list[Case]], chance: random.Random) -> Iterator[Case]:
     mixed = [chance.sample(group, len(group)) for group in groups]
     for number in range(max((len(group) for group in mixed), default=0)):
@@ -166,13 +187,3 @@ def _in_rounds(groups: Iterable[list[Case]], chance: random.Random) -> Iterator[
             if number < len(group) and (number == 0 or group[0].plan.fault not in SLOW)
         ]
         yield from chance.sample(round_, len(round_))
-
-
-@dataclass
-class Idle:
-    """Calls that no subject makes: their faults cannot be injected."""
-
-    calls: set[str] = field(default_factory=lambda: set(FAULTS))
-
-    def saw(self, counts: Counts) -> None:
-        self.calls -= set(counts)

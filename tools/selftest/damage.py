@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tools.selftest import payload
 from tools.selftest.cases import Subject
@@ -71,11 +72,19 @@ def keep(place: Place, subjects: Iterable[Subject]) -> list[Kept]:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         words = [*one.words(folder), "--write-only", "--keep", "--json", str(place.document)]
-        outcome = place.run([str(one.program), *words])
-        if not outcome.good or outcome.document is None:
-            raise RuntimeError(f"{outcome.command}: {outcome.said}")
-        found.append(Kept(one, folder, payload.regions(outcome.document)))
+        _good(place, [str(one.program), *words])
+        kept = Kept(one, folder, payload.Regions(()))
+        # Reading, each library knows where its data sets are; writing, some do not yet.
+        document = _good(place, kept.command(place.document))
+        found.append(replace(kept, regions=payload.regions(document)))
     return found
+
+
+def _good(place: Place, command: list[str]) -> dict[str, Any]:
+    outcome = place.run(command)
+    if not outcome.good or outcome.document is None:
+        raise RuntimeError(f"{outcome.command}: {outcome.said}")
+    return outcome.document
 
 
 def _choose(kept: Kept, chance: random.Random) -> tuple[Path, int, str]:

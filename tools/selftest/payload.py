@@ -48,6 +48,6 @@ def _pieces(folder: Path, where: Regions) -> Iterator[tuple[str, list[bytes]]]:
         )
 
 
-def same(one: Path, first: Regions, other: Path, second: Regions) -> bool:
+def same(one: Path, other: Path, where: Regions) -> bool:
     """Do two folders hold the same files with the same payload?"""
-    return dict(_pieces(one, first)) == dict(_pieces(other, second))
+    return dict(_pieces(one, where)) == dict(_pieces(other, where))

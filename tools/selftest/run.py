@@ -21,7 +21,7 @@ from tools.selftest.cases import Case, Subject
 from tools.selftest.injector import DATA, Fired, preload, read_fired
 
 PATIENCE = 3  # of the kernels, in seconds
-# The guard sees after its patience and some looks that nothing moves, and takes at most 30 s to clean up.
+# The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
 LIMIT = 90.0
 MARK = "IOGAUGE_SELFTEST"  # a variable that tells which processes are a run's
 
