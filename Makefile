@@ -21,13 +21,13 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
-	@$(PYTHON) -m tools.run_session -- $(REFRAME_ARGS) -t quick $(ARGS)
+	@$(PYTHON) -m tools.run_session --parent $$PPID -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
-	@$(PYTHON) -m tools.ab $(STACKS) --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+	@$(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
-	@$(PYTHON) -m tools.claims $(ARGS) -- $(REFRAME_ARGS)
+	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
 TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local

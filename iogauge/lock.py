@@ -2,7 +2,7 @@
 """One measuring session at a time: on a machine, and in an output folder.
 
 Two at once measure each other. A second one waits, and says for whom; IOGAUGE_NO_LOCK=1 lets it go
-on. The locks end with the process, however it ends.
+on. The locks end with the process, however it ends, and with those that it gave the open files to.
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ def of_the_machine() -> Path:
 @contextmanager
 def measuring(
     what: str, paths: list[Path], say: Callable[[str], None] | None = None
-) -> Iterator[None]:
-    """Hold all of `paths`; waits for each."""
+) -> Iterator[list[int]]:
+    """Hold all of `paths`; waits for each. Gives the open files."""
     say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+    handles: list[int] = []
     with ExitStack() as held:
         for path in () if os.environ.get(ESCAPE) else paths:
             handle = _open(path)
             if handle is not None:
                 held.callback(os.close, handle)
                 _take(handle, path, what, say)
-        yield
+                handles.append(handle)
+        yield handles
 
 
 def _open(path: Path) -> int | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import uuid
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 from analysis.commands import ingest
 from analysis.store import database as store
+from analysis.store import files as files_of_store
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
@@ -308,6 +310,7 @@ def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_p
     ingest.ingest(recorded.report, tmp_path)
     (path,) = tmp_path.rglob("*.parquet")
     polars.read_parquet(path, hive_partitioning=False).drop(list(store.LATER)).write_parquet(path)
+    shutil.rmtree(tmp_path / files_of_store.SUMS)  # which came later too
     found = store.connect(tmp_path).execute("SELECT count(*), count(cores) FROM records").fetchone()
     assert found == (RECORDS, 0)
 

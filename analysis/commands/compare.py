@@ -13,7 +13,6 @@ from typing import Any
 
 from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from ..judge.sides import WAYS
-from ..store import database as store
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -82,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.fail_slower is not None and args.b == "published":
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args).also("verdict <> 'nothing moved'")
     question = comparison.Question(
         args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
