@@ -17,16 +17,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from analysis.commands.recover import lost
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
 from iogauge.paths import ROOT
+from iogauge.run_folder import CASE
+from reframe_tests.machine import leftovers
 
 REPORT_OPTION = "--report-file"
 NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
@@ -136,6 +139,18 @@ def count(data: Any) -> tuple[int, int]:
     return sum(case["result"] != "skip" for case in cases), len(cases)
 
 
+def tidy(output: Path, name: str) -> None:
+    """Remove what killed jobs left in the file systems of a session's cases, and say it."""
+    found = set()
+    for place in (output / name, output / "stage" / name):
+        for path in place.glob(f"*/*/*/*/{CASE}"):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                found.add(str(json.loads(path.read_bytes())["case"]["fs_path"]))
+    for folder in sorted(found):
+        for line in leftovers.remove(Path(folder)):
+            say(line)
+
+
 def measure(child: Child, words: Sequence[str], output: Path) -> Measured:
     """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
     right; else the reason was said."""
@@ -147,6 +162,7 @@ def measure(child: Child, words: Sequence[str], output: Path) -> Measured:
     options = [] if given else [f"{REPORT_OPTION}={report}"]
     reframe = str(Path(sys.executable).parent / "reframe")
     status = child.run([reframe, *words, *options, "-r"], environment)
+    tidy(output, name)
     try:
         whole = report.stat().st_mtime_ns != before
         data = json.loads(report.read_bytes()) if whole else None
@@ -180,7 +196,10 @@ def alone(what: str, parent: int | None) -> Iterator[Child]:
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:
             child = Child(handles)
+            killed = lost(paths.output())
             child.analysis("recover")
+            for name in killed:
+                tidy(paths.output(), name)
             yield child
     except KeyboardInterrupt:  # while it waits
         raise SystemExit(128 + signal.SIGINT) from None

@@ -70,6 +70,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             return
         case = {name: getattr(test, name, None) for name in OF_THE_TEST}
         case |= {
+            "fs_path": str(test.file_system["path"]),
             "filename": inspect.getfile(type(test)),
             "system": test.current_system.name,
             "partition": test.current_partition.name,
