@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
-from ..judge.sides import WAYS
+from ..judge.sides import WAYS, interrupted
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -95,6 +95,9 @@ def run(args: argparse.Namespace) -> int:
         rows = comparison.compare(connection, where, question, each)
         shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown)
+    words = [args.a] if args.b in SPECIAL else [args.a, args.b]
+    for session in interrupted(connection, where, args.by, words):
+        print(f"session {session} was interrupted: cases are missing in it", file=sys.stderr)
     if args.fail_slower is None:
         return EXIT_OK
     if any(line["fails"] for line in rows):
