@@ -35,9 +35,16 @@ from iogauge.paths import ROOT
 from iogauge.run_folder import DOCUMENT
 from tools.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
 
-CASES = "-n 'S3d%.*fs=ram.*call=(posix|master|null)' -p mpich -S repeats=1"
-OPTIONS = "-C site_configs/local.py --system local -R --exec-policy=serial"
-TESTS = "-c reframe_tests/benchmarks/s3d.py"
+OPTIONS = (
+    "-C site_configs/local.py --system local -R --exec-policy=serial -p mpich "
+    "-c reframe_tests/benchmarks/s3d.py -S repeats=1"
+)
+CASES = "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke"
+# The rule of the Makefile, without set-up, and for smaller cases than those of its own.
+MAKEFILE = (
+    "SHELL := bash\n.SHELLFLAGS := -eu -o pipefail -c\n"
+    "run:\n\t@{python} -m tools.run_session --parent $$PPID -- {options} -n '{cases}'\n"
+)
 TOKEN = "IOGAUGE_SOAK"  # in the environment of all that this program starts
 SESSIONS = 12  # that an ingest which is to be killed has before it
 FRESH = 10  # kills of ingest after which the store begins anew
@@ -68,7 +75,7 @@ def _of(*parts: str) -> Callable[[Processes], list[int]]:
     return choose
 
 
-MAKE, SESSION, REFRAME, JOB = "make -o", "tools.run_session", "/reframe ", "rfm_job.sh"
+MAKE, SESSION, REFRAME, JOB = "make -f", "tools.run_session", "/reframe ", "rfm_job.sh"
 # How each kill is done: the signal, and whom it meets.
 WAYS: dict[str, tuple[int, Callable[[Processes], list[int]]]] = {
     "make, TERM": (signal.SIGTERM, _of(MAKE)),
@@ -128,6 +135,9 @@ class Soak:
         }  # fmt: skip
         self.environment.pop("IOGAUGE_STORE", None)
         self.log = (work / "log").open("ab")
+        self.makefile = work / "Makefile"
+        rule = MAKEFILE.format(python=sys.executable, options=OPTIONS, cases=CASES)
+        self.makefile.write_text(rule)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -136,13 +146,11 @@ class Soak:
         )  # fmt: skip
 
     def make(self) -> subprocess.Popen[bytes]:
-        """Set-up is left out: it is nothing that is measured."""
-        options = f"REFRAME_ARGS={OPTIONS} {TESTS}"
-        return self.start("make", "-o", "setup", "run", f"ARGS={CASES}", options)
+        return self.start("make", "-f", str(self.makefile), "run")
 
     def next_start(self) -> None:
         """Of a session that measures nothing itself."""
-        words = [*OPTIONS.split(), *TESTS.split(), "-n", "^none of them$"]
+        words = [*OPTIONS.split(), "-n", "^none of them$"]
         process = self.start(sys.executable, "-m", "tools.run_session", "--", *words)
         if process.wait() != NOTHING_SELECTED:
             raise SystemExit(f"the next start failed: see {self.log.name}")
