@@ -31,6 +31,7 @@ from iogauge.paths import ROOT
 from iogauge.run_folder import CASE
 from reframe_tests.machine import leftovers
 
+REFRAME = str(Path(sys.executable).parent / "reframe")
 REPORT_OPTION = "--report-file"
 NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
 # How long ReFrame may take to cancel its jobs and write its report after a signal, in seconds; and
@@ -160,8 +161,7 @@ def measure(child: Child, words: Sequence[str], output: Path) -> Measured:
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
     options = [] if given else [f"{REPORT_OPTION}={report}"]
-    reframe = str(Path(sys.executable).parent / "reframe")
-    status = child.run([reframe, *words, *options, "-r"], environment)
+    status = child.run([REFRAME, *words, *options, "-r"], environment)
     tidy(output, name)
     try:
         whole = report.stat().st_mtime_ns != before

@@ -156,11 +156,12 @@ class Soak:
             raise SystemExit(f"the next start failed: see {self.log.name}")
 
     def kill(self, way: str, after: float) -> Tally:
+        before = set(self.finished())
         process = self.make()
         time.sleep(after)
         number, choose = WAYS[way]
-        running = ours(self.token)
-        chosen = choose(running)
+        while not (chosen := choose(ours(self.token))) and process.poll() is None:
+            time.sleep(0.01)  # the next job's script, say
         done = Tally(kills=1, too_late=not chosen)
         finished = set(self.finished())
         while chosen:  # of the whole tree, until nothing is born any more
@@ -178,7 +179,7 @@ class Soak:
             os.kill(one, signal.SIGKILL)
         self.next_start()
         there = stored(self.output)
-        done.finished, done.stored = len(finished), len(finished & there)
+        done.finished, done.stored = len(finished - before), len((finished - before) & there)
         done.lost = sorted(finished - there)
         done.processes = list(left.values())
         done.folders = [str(path) for path in self.memory.iterdir()]
