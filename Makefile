@@ -5,13 +5,16 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims test bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
+.PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
 	test-sanitizers test-python test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
 STACKS := openmpi mpich
 ROUNDS := 8
+KILLS := 50
+INGEST_KILLS := 200
+SEED := 1
 ARGS ?=
 DOCS := .local/venv-docs
 JOBS := $(shell nproc)
@@ -34,6 +37,9 @@ TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local
 
 test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
+
+soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
+	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \

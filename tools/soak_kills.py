@@ -234,7 +234,7 @@ def _refuse(text: str) -> None:
     raise SystemExit(f"a damaged store: {text}")
 
 
-def soak_runs(soak: Soak, kills: int) -> dict[str, Tally]:
+def soak_runs(soak: Soak, kills: int, ways: list[str]) -> dict[str, Tally]:
     began = time.monotonic()
     if soak.make().wait():
         raise SystemExit(f"make run fails without a kill: see {soak.log.name}")
@@ -242,7 +242,7 @@ def soak_runs(soak: Soak, kills: int) -> dict[str, Tally]:
     print(f"undisturbed: {seconds:.1f} s, {len(stored(soak.output))} cases", flush=True)
     tallies: dict[str, Tally] = {}
     for number in range(kills):
-        way = list(WAYS)[number % len(WAYS)]
+        way = ways[number % len(ways)]
         tally = soak.kill(way, soak.random.uniform(0, seconds))
         tallies.setdefault(way, Tally()).add(tally)
         if not tally.is_good():
@@ -276,6 +276,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--ingest-kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", nargs="+", default=[""], metavar="WORD",
+                        help=f"only those with such a word: {'; '.join(WAYS)}")  # fmt: skip
     parser.add_argument("--work", type=Path, help="a new folder for all of it, which stays")
     args = parser.parse_args()
     with contextlib.ExitStack() as made:
@@ -285,7 +287,8 @@ def main() -> int:
         where = shm if os.access(shm, os.W_OK) else work
         memory = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="soak-", dir=where)))
         soak = Soak(work.absolute(), memory, args.seed)
-        tallies = soak_runs(soak, args.kills)
+        ways = [way for way in WAYS if any(word in way for word in args.ways)]
+        tallies = soak_runs(soak, args.kills, ways)
         tallies["ingest, KILL (sessions)"] = soak_ingest(soak, args.ingest_kills)
         print(HEAD)
         for way, tally in tallies.items():
