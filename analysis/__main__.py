@@ -118,6 +118,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("_duckdb", "duckdb"):
+            raise
+        # A file that passed for a session of the store, and is none.
+        print(f"analysis: the store: {' '.join(str(error).split())}", file=sys.stderr)
+        return EXIT_DATA
 
 
 if __name__ == "__main__":

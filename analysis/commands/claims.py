@@ -10,7 +10,6 @@ from ..errors import EXIT_OK
 from ..judge import references
 from ..judge.claims import Judged, judge, load
 from ..pages import claim_text
-from ..store import database as store
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args)
     judged = [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
     if formats.for_programs(args):

@@ -14,7 +14,6 @@ from iogauge.files import write_whole
 from ..errors import EXIT_OK, OutputError, TooFewSamplesError
 from ..judge import references
 from ..judge.expectations import MARGIN, MIN_RUNS, learn, site_data
-from ..store import database as store
 from . import formats, options
 
 EXAMPLES = """\
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site file. Raises TooFewSamplesError where no case has samples enough."""
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:

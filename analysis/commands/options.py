@@ -7,10 +7,15 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iogauge import paths
 
+from ..store import database as store
 from ..store.database import Where
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +33,11 @@ def add_store(parser: argparse.ArgumentParser) -> None:
         default=Path(os.environ.get("IOGAUGE_STORE") or paths.output() / "store"),
         help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
     )  # fmt: skip
+
+
+def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
+    """To the store of --store; files of it that cannot be used are named on stderr."""
+    return store.connect(args.store, lambda text: print(text, file=sys.stderr))
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,6 @@ from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
 from ..session.loader import last_report, load_session
 from ..session.rows import Table, make_table
-from ..store import database as store
 from . import formats, options, progress
 from .ingest import ingest
 
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     ingest(report, args.store)  # idempotent: most often it is there
     table = make_table(load_session(report))
     root = args.store.resolve().parent
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(spack_stacks.section(table, root))
     if args.csv:

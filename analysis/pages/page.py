@@ -62,6 +62,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         machine=footer.machine_text(table),
         counts=table.counts(),
         good=table.all_verified(),
+        interrupted=footer.interruption(table),
         verdict=footer.counts_text(table),
         repeats=footer.repeats_text(table.ran),
         scale=footer.scale_text(table),

@@ -58,6 +58,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
     "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
 }
 _SUCCESS = {"pass", "xpass"}
+INTERRUPTED, _ABORTED = "interrupted", "abort"  # a key of a report that `recover` made; a result
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -73,13 +74,13 @@ def last_report(output: Path) -> Path:
     raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
 
 
-def all_reports(output: Path) -> list[Path]:
+def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
     """The reports below `output`, the oldest first, those of dry runs too.
 
-    Raises MissingReportError where there is none.
+    Raises MissingReportError where there is none, unless `missing_ok`.
     """
     found = _reports(output)
-    if not found:
+    if not found and not missing_ok:
         raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
     return found[::-1]
 
@@ -127,6 +128,7 @@ def load_session(
         harness=f"ReFrame {info.get('version') or '(unknown version)'}",
         command=info.get("cmdline") or "",
         runs=tuple(runs),
+        interrupted=bool(info.get(INTERRUPTED)) or any(c["result"] == _ABORTED for c in cases),
     )
 
 

@@ -24,7 +24,7 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.case_file import SelfDescribed
+from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.challenge import NoticesAWrongByte
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
@@ -372,6 +372,7 @@ class IoBenchmark(
     # ---------------------------------------------------------------- is it right, and how fast
 
     @sanity_function
+    @says_why
     def every_byte_is_right(self) -> bool:
         try:
             stage, expected = Path(self.stagedir), self.expected()
