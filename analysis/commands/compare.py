@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import functools
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         code = EXIT_NOT_VERIFIED
     else:
         code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
-    print(_in_words(rows, code), file=sys.stderr)
+    options.say(_in_words(rows, code))
     return code
 
 
