@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge import json_file, paths
-from iogauge.text import CONTROL, one_line
+from iogauge.text import CONTROL, one_line, plain
 
 # Who reads a document without holding it against its schema need not wait for the library.
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ MOST = 2**63
 
 class BadDocument(Exception):
     """A file is not as the schema says; the text goes on behind the file's name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text))
 
 
 class UnknownSchema(Exception):
@@ -50,9 +53,9 @@ def check_schema(document: Mapping[str, Any]) -> None:
 def first_mismatch(verification: Mapping[str, Any]) -> str | None:
     """The first wrong element in words, or None."""
     first = verification.get("first")
-    if not first:
+    if not first or not isinstance(first, dict):
         return None
-    index = ",".join(str(i) for i in first.get("index") or [])
+    index = str(first.get("index") or "").strip("[]").replace(" ", "")
     where = f"at byte {first.get('offset')} of {first.get('file')}"
     if first.get("offset") is None:
         where = f"in {first.get('file')}"

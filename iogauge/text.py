@@ -24,12 +24,10 @@ FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@~-]{0,127}")
 
 
 def plain(text: str) -> str:
-    """One line, without control characters: white space becomes a blank, all else `?`."""
-    return text if text.isprintable() else CONTROL.sub(_replaced, text)
-
-
-def _replaced(match: re.Match[str]) -> str:
-    return " " if match[0] in "\t\n\v\f\r\x85\u2028\u2029" else "?"
+    """One line of what has a shape: white space becomes a blank, all else `?`."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
 def one_line(text: str, most: int = LINE) -> str:

@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file
 from iogauge.files import write_whole
 from iogauge.run_folder import CASE
 
@@ -37,7 +38,9 @@ COLUMNS = ("session", "cases", "report")
 INTERRUPTED = "interrupted"
 Row = dict[str, Any]
 # A session's folder: when it began, and which process it was; of before 2026-11-22 without that.
-FOLDER = re.compile(r"\d{8}T\d{6}(?:-(\d+))?")
+FOLDER = re.compile(r"(20\d{6}T\d{6})(?:-(\d+))?")
+BEGAN = "%Y%m%dT%H%M%S"
+LAST = 2.0**33  # seconds since 1970
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +83,7 @@ def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
         known.add(Path(info.get("prefix_output") or "").name)
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
     if over:
-        return sorted(name for name in (found - known) & set(over) if FOLDER.fullmatch(name))
+        return sorted(name for name in (found - known) & set(over) if is_session(name))
     return sorted(name for name in found - known if _is_over(name))
 
 
@@ -92,7 +95,16 @@ def _is_over(name: str) -> bool:
     """A session's folder whose process is gone. (A number may have been given out again: then the
     session waits for another time.)"""
     match = FOLDER.fullmatch(name)
-    return match is not None and not (match[1] and Path(f"/proc/{match[1]}").exists())
+    return is_session(name) and not (match and match[2] and Path(f"/proc/{match[2]}").exists())
+
+
+def is_session(name: str) -> bool:
+    """A folder's name that begins with a time there is."""
+    match = FOLDER.fullmatch(name)
+    try:
+        return match is not None and bool(datetime.strptime(match[1], BEGAN))
+    except ValueError:
+        return False
 
 
 def read_cases(output: Path, name: str) -> list[dict[str, Any]]:
@@ -102,17 +114,27 @@ def read_cases(output: Path, name: str) -> list[dict[str, Any]]:
     for place in reversed(_places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
             try:
-                data = json.loads(path.read_text(encoding="utf-8"))
-                case = {**data["case"], "ended": float(data["case"]["ended"])}
-                found[str(path.parent.relative_to(place / name))] = {**data, "case": case}
-            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                data = json_file.read(path, CASE)
+                case = {**data["case"], "ended": _time(data["case"]["ended"])}
+                session = dict(data["session"])
+                found[str(path.parent.relative_to(place / name))] = {
+                    "session": session, "case": case
+                }  # fmt: skip
+            except (json_file.Unreadable, ValueError, KeyError, TypeError):
                 continue
     return sorted(found.values(), key=lambda data: float(data["case"]["ended"]))
 
 
+def _time(ended: Any) -> float:
+    """Of a case's end; `ValueError` for what no file's time can be."""
+    if not 0 <= float(ended) < LAST:
+        raise ValueError(f"{ended} is no time")
+    return float(ended)
+
+
 def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
     """In the form of ReFrame's own, as old as its last case: no older session becomes the last."""
-    began = datetime.strptime(name[:15], "%Y%m%dT%H%M%S").astimezone()
+    began = datetime.strptime(name[:15], BEGAN).astimezone()
     ended = max(began.timestamp(), *(data["case"]["ended"] for data in cases))
     first = cases[0]["session"]
     report = {

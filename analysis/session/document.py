@@ -126,6 +126,11 @@ def _parse(path: Path) -> Any:
         raise MalformedDocumentError(f"{path}: {problem}") from None
 
 
+def _object(value: object) -> dict[str, Any]:
+    """Where what may be left out is something else, it says nothing."""
+    return value if isinstance(value, dict) else {}
+
+
 def _sample(reader: _Reader, index: int, entry: object) -> Sample:
     where = f"samples[{index}]"
     if not isinstance(entry, dict):
@@ -142,7 +147,7 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
             raise reader.fail(name, "an object or null", part)
     ceilings: dict[tuple[Ceiling, Direction], float] = {}
     for ceiling in CEILINGS:
-        measured = (entry.get("ceilings") or {}).get(ceiling) or {}
+        measured = _object(_object(entry.get("ceilings")).get(ceiling))
         for direction in DIRECTIONS:
             # Where a direction was not asked for, its ceiling says nothing.
             if bandwidths[direction] is not None and measured.get(direction) is not None:

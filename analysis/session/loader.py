@@ -262,7 +262,8 @@ def _run(
     reason = "" if status == "ok" else _why(case, causes)
     result: Result | None = None
     if status != "skipped":
-        result, problem = _result(case, folder, strict=strict and status == "ok")
+        strictly = strict and status == "ok"
+        result, problem = _result(place.report, case, folder, strict=strictly)
         if result and result.verdict == "mismatch":
             problem = result.mismatch or result.error or "some byte read back was wrong"
         if problem and status == "ok":  # the document has the last word
@@ -327,7 +328,7 @@ def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
 
 
 def _result(
-    case: dict[str, Any], folder: Path | None, *, strict: bool
+    report: Path, case: dict[str, Any], folder: Path | None, *, strict: bool
 ) -> tuple[Result | None, str]:
     """The result document of a case, and what is wrong with it in words."""
     if folder is None or not (folder / DOCUMENT).exists():
@@ -340,7 +341,7 @@ def _result(
         if strict:
             raise
         return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
-    stale = _stale(case, result)
+    stale = _stale(report, case, result)
     return (None, stale) if stale else (result, "")
 
 
@@ -359,7 +360,7 @@ def _last_words(case: dict[str, Any], folder: Path | None) -> str:
     return ""
 
 
-def _stale(case: dict[str, Any], result: Result) -> str:
+def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
     """Why the document is not of this session, or nothing. (A later session may have replaced it.)
 
     The report holds the medians too, so that they tell without trusting clocks.
@@ -368,8 +369,8 @@ def _stale(case: dict[str, Any], result: Result) -> str:
     for direction in DIRECTIONS:
         entry = logged.get(f"{direction}_bw")
         if isinstance(entry, list) and len(entry) > _UNIT and entry[_UNIT] != UNIT:
-            what = f"expected {direction}_bw in {UNIT}, found {entry[_UNIT]!r}"
-            raise MalformedReportError(f"{case['unique_name']}: {what}")
+            what = f"expected {direction}_bw in {UNIT}, found {reprlib.repr(entry[_UNIT])}"
+            raise MalformedReportError(f"{report}: {case['unique_name']}: {what}")
         value = entry[0] if isinstance(entry, list) and entry else None
         spread = Spread.of(b for s in result.samples if (b := s.bandwidth(direction)))
         if spread is None or not isinstance(value, int | float):
