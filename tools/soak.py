@@ -30,10 +30,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import output
-from kernels.tests import discover, run_case
-from site_configs import local
+from iogauge.paths import KERNELS, output
 from tools import kernels
+
+sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
+import discover
+import run_case
 
 SECONDS = 180  # a run takes less than one; a loaded machine may be slow
 PATIENCE = "60"  # of the kernels' own guard, which then ends a job in which nothing moves
@@ -74,17 +76,14 @@ class Found:
 
 def prepared(name: str) -> Stack:
     """A stack's kernels, as CTest runs them."""
-    folder = local.ROOT / ".local" / "build" / f"test-{name}"
-    kernels.build(name, folder, "-DIOKERNEL_WERROR=ON")
+    folder = kernels.test_folder(name)
+    kernels.build(name, folder, kernels.STRICT)
     program = str(folder / "iokernel")
     done = subprocess.run(
         [program, "--list", "--json", "-"], check=True, stdout=subprocess.PIPE, timeout=60
     )
     listing = json.loads(done.stdout)
-    launcher = kernels.environ(name)["extras"]["launcher"]
-    words = [word for option in launcher["options"] for word in option.split()]
-    launch = [launcher["command"], *words]
-    return Stack(name, program, launch, listing, discover.combinations(listing))
+    return Stack(name, program, kernels.launch_words(name), listing, discover.combinations(listing))
 
 
 def kind_of(wrong: str) -> str:
@@ -147,7 +146,7 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
             [*command, "--patience", PATIENCE],
             stdout=said,
             stderr=subprocess.STDOUT,
-            env=run_case.environment(),
+            env=kernels.run_environment(),
             start_new_session=True,
         )
         late = ""

@@ -14,13 +14,12 @@ import argparse
 import json
 import re
 import socket
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from iogauge import processes
+from iogauge import json_file, processes
 from iogauge.files import write_whole
 from iogauge.run_folder import CASE, DOCUMENT, JOB
 
@@ -42,7 +41,9 @@ and one of another machine, unless it is named: nobody can see from here whether
 COLUMNS = ("session", "cases", "unfinished", "report")
 Row = dict[str, Any]
 # A session's folder: when it began, the process that began it, and which of that one's it was.
-FOLDER = re.compile(r"\d{8}T\d{6}(?:-\d+){0,2}")
+FOLDER = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
+BEGAN = "%Y%m%dT%H%M%S"
+LAST = 2.0**33  # seconds since 1970
 # What ends a job; those of this machine end with the session.
 CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
           "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def say(text: str) -> None:
-    print(f"analysis: {text}", file=sys.stderr)
+    options.say(f"analysis: {text}")
 
 
 def _reports(output: Path) -> dict[str, Path]:
@@ -115,7 +116,7 @@ def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
             continue  # whose it is cannot be known: its folder makes another report
         known.add(Path(info.get("prefix_output") or "").name)
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - known if FOLDER.fullmatch(name))
+    names = sorted(name for name in found - known if is_session(name))
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
@@ -136,6 +137,15 @@ def _is_over(output: Path, name: str) -> bool:
                     say(f"session {name} was begun elsewhere: if it is over, give its name")
                 return bool(gone)
     return False
+
+
+def is_session(name: str) -> bool:
+    """A folder's name that begins with a time there is."""
+    match = FOLDER.fullmatch(name)
+    try:
+        return match is not None and bool(datetime.strptime(match[1], BEGAN))
+    except ValueError:
+        return False
 
 
 def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
@@ -160,10 +170,10 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
 
 def _read(path: Path) -> Row | None:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        case = {**data["case"], "ended": float(data["case"]["ended"])}
+        data = json_file.read(path, CASE)
+        case = {**data["case"], "ended": _time(data["case"]["ended"])}
         return {"session": dict(data["session"]), "case": case}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (json_file.Unreadable, ValueError, KeyError, TypeError):
         return None
 
 
@@ -180,9 +190,16 @@ def _may_run(folders: Sequence[Path]) -> Iterator[str]:
             yield f"{folder.name}: its job may still run; {CANCEL[scheduler]} {number} ends it"
 
 
+def _time(ended: Any) -> float:
+    """Of a case's end; `ValueError` for what no file's time can be."""
+    if not 0 <= float(ended) < LAST:
+        raise ValueError(f"{ended} is no time")
+    return float(ended)
+
+
 def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
     """In the form of ReFrame's own, as old as its last case: no older session becomes the last."""
-    began = datetime.strptime(name[:15], "%Y%m%dT%H%M%S").astimezone()
+    began = datetime.strptime(name[:15], BEGAN).astimezone()
     ended = max(began.timestamp(), *(data["case"]["ended"] for data in cases))
     first = cases[0]["session"]
     report = {
