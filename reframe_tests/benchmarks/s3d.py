@@ -40,8 +40,9 @@ SCALES = {
 }
 
 
-# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90, versions 1.1 to
-# 1.2.1), for its two methods; its `nc_...` and `cb_nodes` are commented out there.
+# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90), for its two
+# methods, in the versions that the published run is of (1.1 to 1.2.1). Since 2019-07-21 it has two of
+# PnetCDF's in their place, which s3d_io.x sets (kernels/compat).
 UPSTREAM_CALLS = ("pnetcdf:collective", "pnetcdf:nonblocking")
 UPSTREAM_HINTS = {
     "romio_ds_write": "disable",
