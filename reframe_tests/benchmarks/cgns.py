@@ -14,6 +14,7 @@ from reframe.core.builtins import parameter
 
 from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.documented import processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls, scales
 
@@ -139,6 +140,40 @@ class CgnsBlock(CgnsStructured):
 
 
 @rfm.simple_test
+class CgnsZoneProcesses(CgnsStructured):
+    """2005: a zone of each process, so that the file grows with their number."""
+
+    descr = "CGNS, zones over processes"
+    call = parameter(["cgns:independent"], type=str, loggable=True)
+    scale = parameter(["smoke", "paper-50", "paper-150", "paper"], type=str, loggable=True)
+    processes = parameter(processes_of("CgnsZoneProcesses"), type=int, loggable=True)
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def is_quick(self) -> bool:
+        return False
+
+
+@rfm.simple_test
+class CgnsReadProcesses(CgnsBlock):
+    """2005: a block read by growing numbers of processes; one alone reads by serial CGNS."""
+
+    descr = "CGNS, a block over processes"
+    call = parameter(["cgns:serial", "cgns:independent"], type=str, loggable=True)
+    scale = parameter(["smoke", "paper-64", "paper-128", "paper"], type=str, loggable=True)
+    processes = parameter(processes_of("CgnsReadProcesses"), type=int, loggable=True)
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def fits_together(self) -> bool:
+        return (self.the_call.processes == 1) == (self.processes == 1)
+
+
+@rfm.simple_test
 class CgnsUnstructured(IoBenchmark):
     """The HDF Group's mesh: coordinates, elements, fields and arrays are timed one by one."""
 
@@ -171,6 +206,10 @@ class CgnsUnstructured(IoBenchmark):
         return bool(self.call == "cgns:collective")
 
 
+# Small zones: the smoke scale's, at more processes than a laptop has for `paper`.
+METADATA_ZONES = dict.fromkeys(("smoke", "paper"), ZONES["smoke"])
+METADATA_PROCESSES = (1, 2, 4, 8)
+
 HINT = "hdf5_coll_metadata"
 
 
@@ -199,9 +238,16 @@ class CgnsMetadata(CgnsStructured):
 
     descr = "CGNS, collective metadata"
     call = parameter(["cgns", "hdf5"], type=str, loggable=True)
-    scale = parameter(["smoke"], type=str, loggable=True)
+    scales = METADATA_ZONES
+    scale = parameter(METADATA_ZONES, type=str, loggable=True)
     metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
-    processes = parameter([1, 2, 4, 8], type=int, loggable=True)
+    processes = parameter(
+        sorted({*METADATA_PROCESSES, *processes_of("CgnsMetadata")}), type=int, loggable=True
+    )
+    only_documented = True
+
+    def is_smoke_point(self) -> bool:
+        return self.processes in METADATA_PROCESSES
 
     @property
     def the_call(self) -> calls.Call:

@@ -25,6 +25,7 @@ from reframe.core.exceptions import SanityError
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed
+from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.result_file import Wrong, is_readable
@@ -44,7 +45,14 @@ MAX_DEFAULT_PROCESSES = 4
 
 
 class IoBenchmark(
-    TraceChecks, Measured, Tidy, SelfDescribed, Fits, Hinted, rfm.RunOnlyRegressionTest
+    TraceChecks,
+    Measured,
+    Tidy,
+    SelfDescribed,
+    Documented,
+    Fits,
+    Hinted,
+    rfm.RunOnlyRegressionTest,
 ):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
