@@ -114,7 +114,6 @@ def axis(test: str, name: str, system: str) -> list[str]:
 
 
 def process_axis(test: str, system: str, most: int) -> list[int]:
-    """The same of processes, with those of smoke runs; on a site that is no document's, only as many
-    as it has cores."""
+    """The same of processes, with those of smoke runs. `most`: of a site that is no document's."""
     counts = map(int, axis(test, "processes", system))
     return sorted({*SMOKE_PROCESSES, *(n for n in counts if system in sites() or n <= most)})

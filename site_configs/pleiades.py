@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pleiades at NASA Ames: Lustre (The HDF Group's studies of CGNS on it).
 
-From the document: that there were studies on its Lustre file system, and no number. Left out, because
-it says nothing of them: nodes, memory, stripes, peaks. What a script cannot do without is a guess or
-the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (PBS and mpiexec here), IOGAUGE_CORES of a node (1:
-each process then has a node of its own), IOGAUGE_SCRATCH. Unverified: the names of login nodes.
+From the document: that there were studies on its Lustre file system, and no number. Left out,
+because it says nothing of them: nodes, memory, stripes, peaks. What a script cannot do without is
+a guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (PBS and mpiexec here), IOGAUGE_CORES
+of a node (1: each process then has a node of its own), IOGAUGE_SCRATCH. Unverified: the names of
+login nodes.
 """
 
 from __future__ import annotations
@@ -21,14 +22,12 @@ batch = {
     "scheduler": common.setting("SCHEDULER", "pbs.j2"),
     "launcher": common.setting("LAUNCHER", "mpiexec"),
     "environs": ["mpi"],
-    "features": ["striping"],
     "processor": {"num_cpus": common.number("CORES", 1)},
     "extras": {
         "filesystems": {
             "lustre": common.file_system(
                 common.setting("SCRATCH", "/scratch"),
                 kind="lustre",
-                striping={"kind": "lustre"},
                 note="the document names the file system, and no number of it",
             ),
         },

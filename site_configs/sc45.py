@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """HP AlphaServer SC45 at NASA Goddard (the cloud model of PAIO's poster, and its smaller test).
 
-From the document: 256 CPUs wrote the cloud model's arrays, 12 MB/s; one process wrote directly at a
-third of 121 MB/s; a node's memory is less than ten arrays' 2.9 GB. Left out, because it says nothing of
-them: nodes, their memory and processors, file system, peaks. What a script cannot do without is a
-guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (a PBS and mpiexec here), IOGAUGE_CORES of
-a node (1: each process then has a node of its own), IOGAUGE_SCRATCH. Unverified: that its MPI had
-ROMIO, and the names of login nodes.
+From the document: 256 CPUs wrote the cloud model's arrays, 12 MB/s; one process wrote directly at
+a third of 121 MB/s; a node's memory is less than ten arrays' 2.9 GB. Left out, because it says
+nothing of them: nodes, their memory and processors, file system, peaks. What a script cannot do
+without is a guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (a PBS and mpiexec here),
+IOGAUGE_CORES of a node (1: each process then has a node of its own), IOGAUGE_SCRATCH. Unverified:
+that its MPI had ROMIO, and the names of login nodes.
 """
 
 from __future__ import annotations

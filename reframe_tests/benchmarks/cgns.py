@@ -31,10 +31,12 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 @dataclass(frozen=True)
 class Grid(scales.Scale):
-    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number."""
+    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number.
+    `by_coordinate`: moved one after the other, where a node has no room for all three."""
 
     edge: tuple[int, int, int]
     processes: int | None = None
+    by_coordinate: bool = False
 
     @property
     def vertices(self) -> int:
@@ -61,7 +63,8 @@ BLOCKS = {
     "smoke": Grid((9, 8, 7)),
     "laptop": Grid((135, 135, 135)),
     "node": Grid((263, 263, 263)),
-    "paper": Grid((263, 263, 263), processes=50),
+    # One node of FAUST has 256 MB, and read it alone too.
+    "paper": Grid((263, 263, 263), processes=50, by_coordinate=True, buffer="reused"),
     "paper-64": Grid((71, 71, 71), processes=50),
     "paper-128": Grid((135, 135, 135), processes=50),
 }
@@ -130,10 +133,14 @@ class CgnsBlock(CgnsStructured):
     scale = parameter(BLOCKS, type=str, loggable=True)
 
     def pattern_options(self) -> list[str]:
-        return [f"--one-block {self.grid.word} --real float64"]
+        one_by_one = ["--by-coordinate"] if self.grid.by_coordinate else []
+        return [f"--one-block {self.grid.word} --real float64", *one_by_one]
 
     def payload_bytes(self) -> int:
         return self.grid.vertices * COORDINATES * 8 * self.dumps
+
+    def call_bytes(self) -> int:
+        return self.share_of_a_dump() // (COORDINATES if self.grid.by_coordinate else 1)
 
     def is_quick(self) -> bool:
         return False

@@ -24,9 +24,9 @@ from reframe_tests.machine.memory import memory
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`memory`: bytes that buffer; 0: the node's own. `group`: they are those of a control group that
-    the run is put in. `smallest`: the smallest size, which is the piece that all others are written
-    in, as a fraction of it."""
+    """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group of
+    so many. `smallest`: the smallest size, which is the piece that all others are written in, as a
+    fraction of it."""
 
     memory: int
     group: bool = False
