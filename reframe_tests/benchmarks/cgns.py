@@ -152,7 +152,9 @@ class CgnsZoneProcesses(CgnsStructured):
 
     descr = "CGNS, zones over processes"
     call = parameter(["cgns:independent"], type=str, loggable=True)
-    scale = parameter(["smoke", "paper-50", "paper-150", "paper"], type=str, loggable=True)
+    scale = parameter(
+        ["smoke", "laptop", "paper-50", "paper-150", "paper"], type=str, loggable=True
+    )
     processes = parameter(processes_of("CgnsZoneProcesses"), type=int, loggable=True)
     only_documented = True
 
@@ -169,7 +171,9 @@ class CgnsReadProcesses(CgnsBlock):
 
     descr = "CGNS, a block over processes"
     call = parameter(["cgns:serial", "cgns:independent"], type=str, loggable=True)
-    scale = parameter(["smoke", "paper-64", "paper-128", "paper"], type=str, loggable=True)
+    scale = parameter(
+        ["smoke", "laptop", "paper-64", "paper-128", "paper"], type=str, loggable=True
+    )
     processes = parameter(processes_of("CgnsReadProcesses"), type=int, loggable=True)
     only_documented = True
 
@@ -177,7 +181,7 @@ class CgnsReadProcesses(CgnsBlock):
         return int(self.processes)
 
     def fits_together(self) -> bool:
-        return (self.the_call.processes == 1) == (self.processes == 1)
+        return bool((self.the_call.processes == 1) == (self.processes == 1))
 
 
 @rfm.simple_test

@@ -181,3 +181,19 @@ class CacheCliff(IoBenchmark):
             "cliff_before": (drop.before, "MiB/s"),
             "cliff_after": (drop.after, "MiB/s"),
         }
+
+
+@rfm.simple_test
+class CliffSizes(CacheCliff):
+    """The same sizes, each a job of its own: so a store has them all (claim C16)."""
+
+    descr = "cache cliff, one size"
+    data = parameter([2**k for k in range(7)], type=int, loggable=True)
+
+    @run_after("init")
+    def leave_out_what_the_scale_has_not(self) -> None:
+        if self.data not in super().sizes():
+            self.valid_systems = []
+
+    def sizes(self) -> list[int]:
+        return [self.data]

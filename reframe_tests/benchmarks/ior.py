@@ -214,9 +214,12 @@ class IorProcesses(Ior):
         type=str,
         loggable=True,
     )
-    scale = parameter(["smoke", "paper"], type=str, loggable=True)
+    scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
     processes = parameter(processes_of("IorProcesses"), type=int, loggable=True)
     only_documented = True
 
     def scale_processes(self) -> int | None:
         return int(self.processes)
+
+    def is_quick(self) -> bool:
+        return False

@@ -123,6 +123,9 @@ class FilePerProcess(SmallFiles):
     processes = parameter(processes_of("FilePerProcess"), type=int, loggable=True)
     only_documented = True
 
+    def is_smoke_point(self) -> bool:
+        return True  # a file is a file
+
     def scale_processes(self) -> int | None:
         return int(self.processes)
 

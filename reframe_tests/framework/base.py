@@ -36,10 +36,7 @@ from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
 from reframe_tests.machine.fits import Fits
-from reframe_tests.machine.scales import Scale
-
-# The suite that `make run` runs is the quick calls at this scale.
-QUICK_SCALE = "laptop"
+from reframe_tests.machine.scales import QUICK_SCALE, Scale
 
 MAX_DEFAULT_PROCESSES = 4
 

@@ -12,6 +12,7 @@ from reframe.core.builtins import run_after
 
 from iogauge import experiments
 from iogauge.experiments import SMOKE, SMOKE_PROCESSES
+from reframe_tests.machine.scales import QUICK_SCALE
 
 
 def processes_of(test: str) -> list[int]:
@@ -26,7 +27,7 @@ def processes_of(test: str) -> list[int]:
 class Documented(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets: the names of its experiments as tags."""
 
-    # Of a sweep: left out where no experiment has the point.
+    # Of a sweep: left out where no experiment has the point, at the documents' scales.
     only_documented = False
 
     def is_smoke_point(self) -> bool:
@@ -44,7 +45,9 @@ class Documented(rfm.RegressionTestPlugin):
         given = {name: getattr(test, name) for name in type(test).param_space.params}
         found = experiments.of_run(type(test).__name__, given, rt.runtime().system.name)
         if test.only_documented:
-            known = self.is_smoke_point() if given["scale"] == SMOKE else bool(found)
+            known = bool(found) or given["scale"] == QUICK_SCALE
+            if given["scale"] == SMOKE:
+                known = self.is_smoke_point()
             if not known or not self.fits_together():
                 test.valid_systems = []
         test.tags |= {one.id for one in found}

@@ -4,7 +4,7 @@
     python -m tools.documents --check              is docs/documents.md current?
     python -m tools.documents --write              make it so
     python -m tools.documents --render [SITE...]   are their job scripts as the table says?
-    python -m tools.documents --smoke [ID...]      run each here for seconds, both stacks, one file system
+    python -m tools.documents --smoke [ID...]      run each here for seconds
 
 Exit status: 0 current, as the table says, or all verified; 1 not so; 2 not possible.
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from analysis.judge import claims, references
 from iogauge import experiments
@@ -17,18 +18,23 @@ HEAD = """\
 # The documents, experiment by experiment
 
 Each figure and table of the five documents that is an experiment, and how to run it. The table is
-`references/experiments.yaml`; each `id` is a tag of ReFrame's.
+`references/experiments.yaml`; each of its names is a tag of ReFrame's.
 
 ```
-reframe -C site_configs/SITE.py --system SITE -c reframe_tests -R -r -t ID -T smoke    # as in the document
-reframe -C site_configs/SITE.py --system SITE -c reframe_tests -R -r -t idris-2011 -T smoke    # a whole one
-make documents-smoke                                  # each of them here, in seconds
-python -m tools.documents --render                    # are the job scripts of all as this table says?
+reframe -C site_configs/SITE.py --system SITE -c reframe_tests -R -r -T smoke -t TAG
+reframe -C site_configs/SITE.py --system SITE -c reframe_tests -R -r -T smoke -t idris-2011
+make documents-smoke
+python -m tools.documents --render
 ```
 
-On a site that is no document's the same tags choose the same tests, at as many processes as it has cores. Published
-numbers are in `references/published.yaml`; where a document has a chart alone, there is none. "Machine" is as
-printed; `site` is the file that scripts are rendered for, and says what of it is unverified.
+The first command runs one experiment as in its document, the second a whole document. `make
+documents-smoke` runs each on this machine, in seconds, and shows no more than that it runs. The
+last one asks if the job scripts of all are as this table says.
+
+On a site that is no document's the same tags choose the same tests, on as many processes as it has
+cores. Published numbers are in `references/published.yaml` (in brackets: how many); where a
+document has a chart alone, there is none. Machines are named as printed; the site is the file that
+scripts are rendered for, and it says what of it is unverified.
 """
 
 
@@ -86,21 +92,21 @@ def _claims() -> Iterator[str]:
     yield from (
         "## Claims: what a document says, and what is asked here",
         "",
-        "For a reviewer: each claim of `references/claims.yaml` beside the sentence that it stands for.",
+        "For a reviewer: each claim of `references/claims.yaml` beside its document's sentence.",
         "",
         _row("claim", "the document's sentence", "test here", "contradicted by"),
         _row("---", "---", "---", "---"),
     )
     for claim in claims.load():
         tests = "<br>".join(_test(test) for test in claim.tests)
-        sentence = f"\"{claim.sentence}\" ({claim.source}, {claim.place})"
+        sentence = f'"{claim.sentence}" ({claim.source}, {claim.place})'
         yield _row(f"{claim.id}: {claim.says}", sentence, tests, claim.against)
     yield ""
 
 
-def _test(test: claims.Test) -> str:
-    def words(values: object) -> str:
-        return " ".join(f"{key}={value}" for key, value in dict(values).items())  # type: ignore[call-overload]
+def _test(test: Mapping[str, Any]) -> str:
+    def words(values: Mapping[str, Any]) -> str:
+        return " ".join(f"{key}={value}" for key, value in values.items())
 
     expect = " and ".join(f"{key} {value:g}" for key, value in test["expect"].items())
     least = test.get("needs", {}).get("processes")

@@ -23,7 +23,7 @@ STARTS = re.compile(
 
 
 def site(system: str, output: Path) -> tuple[list[str], int]:
-    """What is wrong with the scripts of a site's experiments, each in a line; how many there are."""
+    """What is wrong with the scripts of a site's experiments, one a line; how many they are."""
     mine = [one for one in experiments.experiments() if one.site == system]
     wrong: list[str] = []
     scripts = 0
