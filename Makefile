@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	test-sanitizers test-python test-slurm test-fs test-fs-local site lock-check docs clean
+	test-sanitizers test-python coverage soak test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -33,7 +33,7 @@ claims: setup ## run what the claims of publications need and this machine can, 
 	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
-TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local
+TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-fs-local
 
 test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
@@ -64,7 +64,7 @@ test-kernels: setup-test
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(PYTHON) -m tools.kernels $* .local/build/test-$* -DIOKERNEL_WERROR=ON
+	@$(PYTHON) -m tools.kernels $*
 	@ctest --test-dir .local/build/test-$* -j $(JOBS) --output-on-failure --no-tests=error
 
 # The same with address and undefined behaviour sanitizers.
@@ -74,7 +74,14 @@ test-sanitizers: setup-test
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
 test-python: setup-test
-	$(PYTHON) -m pytest -q
+	@$(PYTHON) -m coverage erase
+	$(PYTHON) -m coverage run -m pytest -q
+
+soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
+	@$(PYTHON) -m tools.soak $(ARGS)
+
+coverage: setup-test ## which lines the tests before it have entered, and the error paths that none has
+	@$(PYTHON) -m tools.coverage
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test

@@ -76,9 +76,7 @@ class Found:
 
 def prepared(name: str) -> Stack:
     """A stack's kernels, as CTest runs them."""
-    folder = kernels.test_folder(name)
-    kernels.build(name, folder, kernels.STRICT)
-    program = str(folder / "iokernel")
+    program = str(kernels.build_for_tests(name) / "iokernel")
     done = subprocess.run(
         [program, "--list", "--json", "-"], check=True, stdout=subprocess.PIPE, timeout=60
     )
