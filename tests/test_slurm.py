@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,11 +12,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe
-from tools.kernels import build
+from tools.kernels import build, build_for_tests
+from tools.selftest import injector
 from tools.slurm.cluster import Cluster, lacking
 from tools.slurm.guard import members
 
@@ -195,6 +200,60 @@ def test_a_cancelled_job_says_so_and_cleans_up(cluster: Cluster, tmp_path: Path)
     assert accounted(cluster, job, "state").startswith("CANCELLED")
     assert "the job ended with exit status 143" in case["fail_reason"]
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.fixture(scope="session")
+def injector_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return injector.build(tmp_path_factory.mktemp("injector"))
+
+
+# One process on each of two nodes: what goes wrong in the second one's first write, and what the
+# first node's guard, which sees nothing of it, then says.
+STANDSTILLS = {
+    "block": r"process 1 on .*: nothing has moved .* it is writing, in phase write of method posix",
+    "stop": r"all processes on .* are stopped, or the node is gone: nothing was heard",
+}
+
+
+@pytest.mark.parametrize("fault", STANDSTILLS)
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_stands_still_on_another_node_ends_the_job(
+    cluster: Cluster, tmp_path: Path, injector_library: Path, stack: str, fault: str
+) -> None:
+    done, document = two_processes(cluster, tmp_path, injector_library, stack, fault)
+    assert done.returncode != 0
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("iokernel: error")]
+    assert re.search(STANDSTILLS[fault], line), done.stderr
+    assert document["status"] == "hung" and document["system"]["nodes"] == 2
+    assert list((tmp_path / "files").iterdir()) == []
+
+
+def test_a_slow_node_is_waited_for(
+    cluster: Cluster, tmp_path: Path, injector_library: Path
+) -> None:
+    """For longer than the patience: it moves, the others wait for it."""
+    done, document = two_processes(cluster, tmp_path, injector_library, "mpich", "slow")
+    assert done.returncode == 0, done.stderr
+    assert document["status"] == "ok"
+    assert document["samples"][0]["write"]["seconds"] > 6
+
+
+def two_processes(
+    cluster: Cluster, folder: Path, library: Path, stack: str, fault: str
+) -> tuple[subprocess.CompletedProcess[str], Any]:
+    """IOR on two nodes, with a fault in the second process; and its document."""
+    files, result = folder / "files", folder / "result.json"
+    files.mkdir()
+    plan = injector.Plan("write", fault, times=None, rank=1)
+    given = {**injector.preload(library, plan, files), **dict(slurm_site.OPEN_MPI)}
+    command = ["srun", "-N2", "-n2", slurm_site.SRUN[stack], "env"]
+    command += [f"{name}={value}" for name, value in given.items()]
+    command += [str(build_for_tests(stack) / "iokernel"), "ior", "-b", "8k", "-t", "1k"]
+    command += ["--method", "posix", "--patience", "6", "--dir", str(files), "--json", str(result)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=200, env=cluster.environment
+    )
+    return done, json.loads(result.read_text())
 
 
 def running_job(cluster: Cluster, comment: str) -> str:

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver/nodes.h"
 #include "driver/standstill.h"
 
 #define LOOKS 8 /* within the patience, but at least one a second */
@@ -29,11 +30,13 @@ typedef struct {
 struct io_guard {
     io_world *world;
     node *shared;
+    io_nodes *nodes; /* NULL: this process does not speak for its node to others */
     size_t bytes;
     int n, mine; /* processes on this node, and which of them this is */
     double patience, interval;
     int io, state, storage; /* /proc/self/io, /proc/self/stat, /proc/vmstat; below 0: this system has none */
-    uint64_t looked;        /* bytes that the guard itself has read */
+    uint64_t looked;        /* bytes that the guard itself has read to see how many the process has */
+    uint64_t seen;          /* the process's bytes when the guard last went to sleep */
     uint64_t moved, moves, stored; /* last seen: of the node, of this process, of storage */
     double still;                  /* seconds that it watched without any move */
     pthread_t thread;
@@ -94,7 +97,7 @@ static void note_time(io_pulse *p) {
 static void show(io_guard *g) {
     io_pulse *me = &g->shared->of[g->mine];
     const io_error *error = &g->world->error;
-    uint64_t bytes = own_bytes(g), moves = me->moves;
+    uint64_t bytes = me->bytes + own_bytes(g) - g->seen, moves = me->moves;
     bool storage = storage_moves(g);
     if (storage) atomic_fetch_add(&me->moves, 1);
     if (bytes != me->bytes || moves != g->moves || storage) note_time(me);
@@ -132,20 +135,30 @@ static void *end_anyway(void *data) {
 }
 
 /* On several nodes, one that stands still may only wait for another one's slow work: then it must hold the
- * cause itself. */
-static bool to_be_ended(const io_guard *g) {
+ * cause itself, or nothing moves on the others either. `line`: of another node's process, if that is likelier
+ * to be the cause. */
+static bool to_be_ended(const io_guard *g, char *line, size_t size) {
     if (g->world->job_nodes == 1) return true;
     for (int i = 0; i < g->n; i++)
         if (io_is_cause(&g->shared->of[i])) return true;
-    return false;
+    return g->nodes && io_nodes_are_still(g->nodes, g->patience, line, size);
+}
+
+/* What other nodes need to know of this one. */
+static void tell_nodes(const io_guard *g) {
+    char line[IO_MAX_PATH + 4096] = "";
+    int which = io_find_still(g->shared->of, g->n);
+    if (g->still >= g->patience) io_say_still(g->shared->of, g->n, which, g->patience, line, sizeof line);
+    io_nodes_tell(g->nodes, g->still, io_blame(&g->shared->of[which]), line);
 }
 
 /* The others of the node are stopped before files are removed, so that none makes new ones, and so that the
  * launcher does not end this process before it is done. If one moved in the last moment, all go on. */
-static bool end_job(io_guard *g) {
+static bool end_job(io_guard *g, const char *elsewhere) {
     char line[IO_MAX_PATH + 4096];
     int which = io_find_still(g->shared->of, g->n);
     io_say_still(g->shared->of, g->n, which, g->patience, line, sizeof line);
+    if (*elsewhere) snprintf(line, sizeof line, "%s", elsewhere);
     signal_others(g, SIGSTOP);
     if (all_moves(g) != g->moved) {
         signal_others(g, SIGCONT);
@@ -156,7 +169,9 @@ static bool end_job(io_guard *g) {
     pthread_create(&ender, NULL, end_anyway, g);
     char whole[sizeof line + 32];
     int n = snprintf(whole, sizeof whole, "iokernel: error: %s\n", line);
-    if (n > 0 && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
+    bool said = g->nodes && io_nodes_said(g->nodes);
+    if (n > 0 && !said && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
+    if (g->nodes) io_nodes_have_said(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     sleep(SECONDS_TO_BE_HEARD);
     /* One process that dies is what launchers know; Open MPI's has been seen to hang over two at once. */
@@ -204,10 +219,12 @@ static void look_after(io_guard *g, double slept) {
     uint64_t moved = all_moves(g);
     g->still = moved == g->moved ? g->still + (slept < 2 * g->interval ? slept : 2 * g->interval) : 0;
     g->moved = moved;
+    if (g->nodes) tell_nodes(g);
     if (g->still < turn(g)) return;
+    char line[IO_MAX_PATH + 4096] = "";
     int nobody = 0;
-    if (!to_be_ended(g) || !atomic_compare_exchange_strong(&g->shared->said, &nobody, 1) || !end_job(g))
-        g->still = 0;
+    if (!to_be_ended(g, line, sizeof line)) return;
+    if (!atomic_compare_exchange_strong(&g->shared->said, &nobody, 1) || !end_job(g, line)) g->still = 0;
 }
 
 static void *watch(void *data) {
@@ -222,6 +239,7 @@ static void *watch(void *data) {
         pthread_cond_timedwait(&g->wake, &g->lock, &until);
         double after = now();
         if (!g->stop) look_after(g, after - before);
+        g->seen = own_bytes(g); /* what the guard has read of processes in the meantime is no move */
         before = after;
     }
     pthread_mutex_unlock(&g->lock);
@@ -267,6 +285,7 @@ static node *share(MPI_Comm comm, size_t bytes) {
 }
 
 static void release(io_guard *g) {
+    io_nodes_stop(g->nodes);
     if (g->shared) munmap(g->shared, g->bytes);
     if (g->io >= 0) close(g->io);
     if (g->state >= 0) close(g->state);
@@ -292,7 +311,8 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
         shared->of[mine].pid = (int)getpid();
         shared->of[mine].rank = world->rank;
         note_time(&shared->of[mine]);
-        if (!own_bytes(g)) able = 0; /* a process that cannot be seen might move */
+        g->seen = own_bytes(g);
+        if (!g->seen) able = 0; /* a process that cannot be seen might move */
     }
     MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
     if (able) return g;
@@ -318,9 +338,14 @@ io_guard *io_guard_start(io_world *world, double patience) {
     if (patience <= 0 ||
         MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &comm))
         return NULL;
+    io_nodes *nodes = io_nodes_start(world->comm, comm);
     io_guard *g = prepare(world, patience, comm);
     MPI_Comm_free(&comm);
-    if (!g) return NULL;
+    if (!g) {
+        io_nodes_stop(nodes);
+        return NULL;
+    }
+    g->nodes = nodes;
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->wake, NULL);
     world->pulse = &g->shared->of[g->mine];

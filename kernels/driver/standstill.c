@@ -54,7 +54,7 @@ static bool is_stopped(const io_pulse *p) {
 
 bool io_is_cause(const io_pulse *p) { return p->failed || is_stopped(p); }
 
-static int weight(const io_pulse *p) {
+int io_blame(const io_pulse *p) {
     char state = io_process_state(p->pid);
     bool waits = p->at == IO_AT_OTHERS || p->at == IO_AT_SERVE;
     if (p->failed) return 4;
@@ -65,7 +65,7 @@ static int weight(const io_pulse *p) {
 int io_find_still(const io_pulse *all, int n) {
     int found = 0, most = -1;
     for (int i = 0; i < n; i++) {
-        int mine = weight(&all[i]);
+        int mine = io_blame(&all[i]);
         if (mine > most) found = i, most = mine;
     }
     return found;

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/nodes.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver/world.h"
+
+#define ADDRESSES 8
+#define SILENT 3 /* the weight of a node that has fallen silent: as one whose processes are stopped */
+
+/* A datagram; all nodes of a job have one byte order. */
+typedef struct {
+    uint64_t job; /* another job's is not taken */
+    double still;
+    int32_t node, weight;
+    int32_t left, said; /* this is its last one; it has said why the job ends */
+    char host[IO_HOST_NAME], line[1024];
+} message;
+
+/* Where the first node listens. */
+typedef struct {
+    uint64_t job;
+    uint32_t addresses[ADDRESSES];
+    int32_t n;
+    uint16_t port; /* 0: nowhere */
+} place;
+
+struct io_nodes {
+    int fd, n, mine;
+    place first;
+    message own;
+    message *last; /* of each node; of the others only the first one's is known to those that are not it */
+    double *heard; /* when; 0: never */
+    struct sockaddr_in *where; /* from where */
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Those of this node that others may reach; where all nodes are one machine, its loopback as well. */
+static void find_addresses(place *first) {
+    struct ifaddrs *all;
+    if (getifaddrs(&all)) return;
+    for (int loopback = 0; loopback < 2; loopback++)
+        for (struct ifaddrs *a = all; a && first->n < ADDRESSES; a = a->ifa_next) {
+            struct sockaddr_in in;
+            if (!a->ifa_addr || a->ifa_addr->sa_family != AF_INET || !(a->ifa_flags & IFF_UP)) continue;
+            if (!!(a->ifa_flags & IFF_LOOPBACK) != loopback) continue;
+            memcpy(&in, a->ifa_addr, sizeof in);
+            first->addresses[first->n++] = in.sin_addr.s_addr;
+        }
+    freeifaddrs(all);
+}
+
+static int open_socket(place *first, bool listens) {
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    socklen_t length = sizeof in;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || !listens) return fd;
+    find_addresses(first);
+    if (!first->n || getrandom(&first->job, sizeof first->job, 0) != sizeof first->job ||
+        bind(fd, (struct sockaddr *)&in, length) || getsockname(fd, (struct sockaddr *)&in, &length))
+        return fd;
+    first->port = in.sin_port;
+    return fd;
+}
+
+static void release(io_nodes *n) {
+    if (!n) return;
+    if (n->fd >= 0) close(n->fd);
+    free(n->last);
+    free(n->heard);
+    free(n->where);
+    free(n);
+}
+
+static io_nodes *among(MPI_Comm leaders) {
+    io_nodes *n = calloc(1, sizeof *n);
+    if (!n) return NULL;
+    MPI_Comm_rank(leaders, &n->mine);
+    MPI_Comm_size(leaders, &n->n);
+    n->last = calloc((size_t)n->n, sizeof *n->last);
+    n->heard = calloc((size_t)n->n, sizeof *n->heard);
+    n->where = calloc((size_t)n->n, sizeof *n->where);
+    n->fd = open_socket(&n->first, n->mine == 0);
+    if (n->last && n->heard && n->where) return n;
+    release(n);
+    return NULL;
+}
+
+/* What is lost, or cannot be sent, is sent again soon. */
+static void send_to(const io_nodes *n, struct sockaddr_in to) {
+    if (sendto(n->fd, &n->own, sizeof n->own, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to) < 0) return;
+}
+
+/* The first node answers each one that it hears; the others take its answers. */
+static void listen_to(io_nodes *n) {
+    message got;
+    struct sockaddr_in from;
+    for (socklen_t length = sizeof from;
+         recvfrom(n->fd, &got, sizeof got, 0, (struct sockaddr *)&from, &length) == (ssize_t)sizeof got;
+         length = sizeof from) {
+        if (got.job != n->first.job || got.node < 0 || got.node >= n->n || got.node == n->mine) continue;
+        got.line[sizeof got.line - 1] = got.host[sizeof got.host - 1] = '\0';
+        n->last[got.node] = got;
+        n->heard[got.node] = now();
+        n->where[got.node] = from;
+        if (n->mine == 0) send_to(n, from);
+    }
+}
+
+void io_nodes_tell(io_nodes *n, double still, int weight, const char *line) {
+    n->own.still = still;
+    n->own.weight = weight;
+    snprintf(n->own.line, sizeof n->own.line, "%s", line);
+    for (int i = 0; n->mine && i < n->first.n; i++)
+        send_to(n, (struct sockaddr_in){.sin_family = AF_INET,
+                                        .sin_port = n->first.port,
+                                        .sin_addr.s_addr = n->first.addresses[i]});
+    listen_to(n);
+}
+
+/* All know of each other before anything can go wrong: who has never been heard is not missed. */
+static void greet(io_nodes *n, MPI_Comm leaders) {
+    io_nodes_tell(n, 0, 0, "");
+    MPI_Barrier(leaders);
+    listen_to(n);
+    MPI_Barrier(leaders);
+    listen_to(n);
+}
+
+io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node) {
+    int rank, local, count, able;
+    MPI_Comm leaders;
+    MPI_Comm_rank(job, &rank);
+    MPI_Comm_rank(node, &local);
+    if (MPI_Comm_split(job, local ? MPI_UNDEFINED : 0, rank, &leaders) || leaders == MPI_COMM_NULL)
+        return NULL;
+    MPI_Comm_size(leaders, &count);
+    io_nodes *n = count > 1 ? among(leaders) : NULL;
+    place first = n ? n->first : (place){0};
+    MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, leaders);
+    able = n && n->fd >= 0 && first.port;
+    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, leaders);
+    if (able) {
+        n->first = first;
+        n->own = (message){.job = first.job, .node = n->mine};
+        gethostname(n->own.host, sizeof n->own.host - 1);
+        greet(n, leaders);
+    } else {
+        release(n);
+        n = NULL;
+    }
+    MPI_Comm_free(&leaders);
+    return n;
+}
+
+/* A node whose every process is stopped says nothing; nor does one that is no more. */
+static bool is_silent(const io_nodes *n, int node, double patience) {
+    return n->heard[node] > 0 && !n->last[node].left && now() - n->heard[node] >= patience;
+}
+
+bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size) {
+    int most = n->own.weight;
+    listen_to(n);
+    for (int i = 0; i < n->n; i++) {
+        const message *m = &n->last[i];
+        bool silent = i != n->mine && is_silent(n, i, patience);
+        if (i == n->mine || (n->mine && i)) continue; /* of the others only the first one knows */
+        if (n->heard[i] <= 0 || (!silent && !m->left && (n->mine || m->still < patience))) return false;
+        if (silent && most < SILENT)
+            snprintf(
+                line, size,
+                "all processes on %s are stopped, or the node is gone: nothing was heard of it for %g s, "
+                "and nothing has moved elsewhere (--patience)",
+                m->host, patience);
+        else if (!silent && !m->left && m->weight > most)
+            snprintf(line, size, "%s", m->line);
+        else
+            continue;
+        most = silent ? SILENT : m->weight;
+    }
+    return true;
+}
+
+void io_nodes_have_said(io_nodes *n) {
+    n->own.said = 1;
+    for (int i = 0; i < n->n; i++)
+        if (n->heard[i] > 0) send_to(n, n->where[i]);
+}
+
+bool io_nodes_said(const io_nodes *n) {
+    for (int i = 0; i < n->n; i++)
+        if (n->last[i].said) return true;
+    return false;
+}
+
+void io_nodes_stop(io_nodes *n) {
+    if (!n) return;
+    n->own.left = 1;
+    io_nodes_tell(n, n->own.still, 0, "");
+    release(n);
+}
