@@ -151,9 +151,11 @@ def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
     while not list(output.glob("2*-*/local/host/mpich/S3d*/case.json")):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     (reframe,) = (
         int(number)
-        for number in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        for number in children
+        if b"/reframe\0" in Path(f"/proc/{number}/cmdline").read_bytes()
     )
     os.kill(reframe, signal.SIGKILL)
     status, said = finish(process)

@@ -25,6 +25,7 @@ from iogauge.files import write_whole
 from iogauge.run_folder import CASE, DOCUMENT, JOB
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
+from ..session import case_file
 from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
 from ..store import files
 from . import formats, options
@@ -129,7 +130,7 @@ def _is_over(output: Path, name: str) -> bool:
     """Whether the process that wrote a session's files is gone; that nobody can know is said."""
     for place in _places(output):
         for path in (place / name).glob(f"*/*/*/*/{CASE}"):
-            data = _read(path)
+            data = case_file.read(path.parent)
             if data is not None:
                 gone = processes.is_gone(str(data["session"].get("process")))
                 if gone is None:
@@ -147,7 +148,7 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
     for place in reversed(_places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
             folder = path.parent
-            data = _read(path)
+            data = case_file.read(folder)
             if data is None:
                 continue
             if not data["case"].get("checked", True) and not (folder / DOCUMENT).is_file():
@@ -156,15 +157,6 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
             where = dict.fromkeys(("outputdir", "stagedir"), str(folder.absolute()))
             found[folder.relative_to(place / name)] = {**data, "case": {**data["case"], **where}}
     return sorted(found.values(), key=lambda data: float(data["case"]["ended"])), running
-
-
-def _read(path: Path) -> Row | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        case = {**data["case"], "ended": float(data["case"]["ended"])}
-        return {"session": dict(data["session"]), "case": case}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def _may_run(folders: Sequence[Path]) -> Iterator[str]:
