@@ -128,6 +128,7 @@ class Soak:
         self.random = random.Random(seed)
         self.output, self.memory = work / "output", memory
         self.token = str(uuid.uuid4())
+        self.lost: set[str] = set()
         kept = {name: text for name, text in os.environ.items() if not name.startswith("RFM_")}
         self.environment = {
             **kept, TOKEN: self.token, "IOGAUGE_OUTPUT": str(self.output), ESCAPE: MACHINE,
@@ -180,7 +181,8 @@ class Soak:
         self.next_start()
         there = stored(self.output)
         done.finished, done.stored = len(finished - before), len((finished - before) & there)
-        done.lost = sorted(finished - there)
+        done.lost = sorted(finished - there - self.lost)  # each once, also if it was there before
+        self.lost |= set(done.lost)
         done.processes = list(left.values())
         done.folders = [str(path) for path in self.memory.iterdir()]
         return done

@@ -25,8 +25,9 @@ def read(folder: Path) -> dict[str, Any] | None:
 
 
 def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
-    """A case of ReFrame's report, which calls aborted also one that had been judged, and whose files
-    were being copied. Its own file is copied after its result: where it is whole, both are."""
+    """A case of ReFrame's report, which calls aborted also one whose files were being copied.
+
+    Its own file is copied after its result: where it is whole, both are."""
     if case["result"] != ABORTED:
         return case
     for folder in folders:
