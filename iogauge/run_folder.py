@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run leaves in its folder, by name (docs/architecture.md)."""
 
+import re
+
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
@@ -8,3 +10,7 @@ JOB_SCRIPT = "rfm_job.sh"
 EXIT_STATUS = "exit_status"  # written by the job script as it ends
 CASE = "case.json"  # what a test is, as it begins and ends: reframe_tests/framework/case_file.py
 JOB = "job_id"  # scheduler and number of a job that was submitted
+
+# Name of a session's folder: when it began, the process that began it, and which of that one's it
+# was.
+SESSION = re.compile(r"\d{8}T\d{6}(?:-\d+){0,2}")

@@ -276,3 +276,17 @@ def test_an_interrupted_session_says_so(killed: Path, capsys: pytest.CaptureFixt
     assert said in capsys.readouterr().err
     main(["compare", "last~1", "last~1", *places[2:]])
     assert said not in capsys.readouterr().err
+
+
+def test_the_session_before_is_not_shown_without_a_word(
+    killed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--output", str(killed), "--store", str(killed / "store")]
+    for words in (["summary"], ["report"], ["ingest", "--last"]):
+        main([*words, *(places if words != ["summary"] else places[:2])])
+        assert f"session {NAME} is newer, and has no report" in capsys.readouterr().err
+    assert recover(killed) == EXIT_OK
+    capsys.readouterr()
+    main(["summary", *places[:2]])
+    said = capsys.readouterr()
+    assert "is newer" not in said.err and "Interrupted" in said.out

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError, MissingReportError, StoreError
 from ..session import results_db
-from ..session.loader import all_reports, last_report, load_session, measured, read_report
+from ..session.loader import all_reports, load_session, measured, read_report
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
 from ..store import database as store
 from ..store import files
 from ..store import run_files as traced
 from . import formats, options, progress
+from .latest import last_report
 
 if TYPE_CHECKING:
     import polars

@@ -22,7 +22,7 @@ from typing import Any
 
 from iogauge import processes
 from iogauge.files import write_whole
-from iogauge.run_folder import CASE, DOCUMENT, JOB
+from iogauge.run_folder import CASE, DOCUMENT, JOB, SESSION
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
@@ -42,8 +42,6 @@ and one of another machine, unless it is named: nobody can see from here whether
 
 COLUMNS = ("session", "cases", "unfinished", "report")
 Row = dict[str, Any]
-# A session's folder: when it began, the process that began it, and which of that one's it was.
-FOLDER = re.compile(r"\d{8}T\d{6}(?:-\d+){0,2}")
 # What ends a job; those of this machine end with the session.
 CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
           "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
@@ -96,7 +94,7 @@ def _reports(output: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in (output / REPORTS).glob("run-report-*.json"):
         name = path.stem.removeprefix("run-report-")
-        if FOLDER.fullmatch(name) and not path.is_symlink():
+        if SESSION.fullmatch(name) and not path.is_symlink():
             try:
                 if measured(read_report(path)):
                     found[name] = path
@@ -116,7 +114,7 @@ def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
             continue  # whose it is cannot be known: its folder makes another report
         known.add(Path(info.get("prefix_output") or "").name)
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - known if FOLDER.fullmatch(name))
+    names = sorted(name for name in found - known if SESSION.fullmatch(name))
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
