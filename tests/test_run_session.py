@@ -165,3 +165,12 @@ def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
     cases = json.loads(report.read_text())["runs"][0]["testcases"]
     assert "pass" in [case["result"] for case in cases]
     assert list(output.glob("store/**/interrupted-*.parquet"))
+
+
+def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
+    """It was killed before this program could ask to be told."""
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    command = [sys.executable, "-m", "tools.run_session", "--parent", "4194305", "--", *ONE]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
