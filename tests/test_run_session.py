@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_lock import dead, left, owner
 from tools import session
 from tools.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
 
@@ -174,3 +175,21 @@ def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
     assert done.returncode == 128 + signal.SIGTERM
     assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
+
+
+def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
+    """Also where it measures nothing there itself."""
+    case = output / "stage" / "20261121T120000-1-1" / "local" / "host" / "mpich" / "S3d_0"
+    case.mkdir(parents=True)
+    place = output / "a file system"
+    place.mkdir()
+    (case / "case.json").write_text(json.dumps({"case": {"fs_path": str(place)}}))
+    for name in ("not an object", "not a path"):
+        other = case.with_name(name)
+        other.mkdir()
+        (other / "case.json").write_text("[]" if name == "not an object" else '{"case": 1}')
+    gone, alive = left(place, "iogauge.aaaaaaa1", dead()), owner(os.getpid())
+    stays = left(place, "iogauge.aaaaaaa2", alive)
+    status, said = finish(start(output, *S3D, "-n", "none of them"))
+    assert status == NOTHING_SELECTED
+    assert f"removed {gone}" in said and not gone.exists() and stays.exists()

@@ -23,12 +23,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from analysis.commands.recover import lost
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
 from iogauge.paths import ROOT
-from iogauge.run_folder import CASE
+from iogauge.run_folder import CASE, SESSION
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -38,6 +37,7 @@ NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
 # how long the processes of its jobs may take to end after it was killed.
 PATIENCE, JOBS_PATIENCE = 60, 20
 PR_SET_PDEATHSIG = 1
+NEWEST = 3  # sessions in whose file systems the next start looks for what killed jobs left
 
 
 def say(text: str) -> None:
@@ -140,6 +140,12 @@ def count(data: Any) -> tuple[int, int]:
     return sum(case["result"] != "skip" for case in cases), len(cases)
 
 
+def newest(output: Path) -> list[str]:
+    """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
+    names = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
+    return sorted(filter(SESSION.fullmatch, names))[-NEWEST:]
+
+
 def tidy(output: Path, name: str) -> None:
     """Remove what killed jobs left in the file systems of a session's cases, and say it."""
     found = set()
@@ -196,9 +202,8 @@ def alone(what: str, parent: int | None) -> Iterator[Child]:
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:
             child = Child(handles)
-            killed = lost(paths.output())
             child.analysis("recover")
-            for name in killed:
+            for name in newest(paths.output()):
                 tidy(paths.output(), name)
             yield child
     except KeyboardInterrupt:  # while it waits

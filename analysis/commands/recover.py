@@ -16,6 +16,7 @@ import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -57,26 +58,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser, "what was recovered")
 
 
+@dataclass(frozen=True)
+class Known:
+    """A report that can be read. A kill while it was written leaves one that cannot: then the cases
+    make another one."""
+
+    path: Path
+    uuid: str
+    folder: str  # the session's, by name
+    measured: bool
+
+    @property
+    def is_ours(self) -> bool:
+        """Has the name that `make run` gives it, which stores each of its sessions."""
+        name = self.path.stem.removeprefix("run-report-")
+        return self.measured and SESSION.fullmatch(name) is not None
+
+
 def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
-    reports = _reports(args.output)
-    for name in lost(args.output, args.sessions):
+    reports = known(args.output)
+    wanted = [one.path for one in reports if one.is_ours and not files.has(args.store, one.uuid)]
+    for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):
             say(f"session {name}: {line}")
         if cases:
-            reports[name] = write_report(args.output, name, cases)
+            report = write_report(args.output, name, cases)
+            wanted.append(report)
             done.append({
                 "session": name, "cases": len(cases), "unfinished": len(running),
-                "report": str(reports[name]),
+                "report": str(report),
             })  # fmt: skip
-    for report in reports.values():
+    for report in wanted:
         try:
-            data = read_report(report)
-            if not files.has(args.store, data["session_info"]["uuid"]):
-                ingest(report, args.store, data, strict=False)
+            ingest(report, args.store, strict=False)
         except AnalysisError as error:
             problems += 1
             say(f"not stored: {error}")
@@ -89,32 +107,28 @@ def say(text: str) -> None:
     print(f"analysis: {text}", file=sys.stderr)
 
 
-def _reports(output: Path) -> dict[str, Path]:
-    """Of sessions whose report has their name, as `make run` gives it, and can be read."""
-    found: dict[str, Path] = {}
-    for path in (output / REPORTS).glob("run-report-*.json"):
-        name = path.stem.removeprefix("run-report-")
-        if SESSION.fullmatch(name) and not path.is_symlink():
-            try:
-                if measured(read_report(path)):
-                    found[name] = path
-            except AnalysisError:  # a kill while it was written: its cases make another one
-                continue
+def known(output: Path) -> list[Known]:
+    """The reports that can be read."""
+    found = []
+    for path in all_reports(output, missing_ok=True):
+        try:
+            data = read_report(path)
+        except AnalysisError:
+            continue
+        info = data["session_info"]
+        folder = Path(info.get("prefix_output") or "").name
+        found.append(Known(path, info["uuid"], folder, measured(data)))
     return found
 
 
-def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
+def lost(
+    output: Path, over: Sequence[str] = (), reports: Sequence[Known] | None = None
+) -> list[str]:
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
-    known = set()
-    for report in all_reports(output, missing_ok=True):
-        try:
-            info = read_report(report)["session_info"]
-        except AnalysisError:
-            continue  # whose it is cannot be known: its folder makes another report
-        known.add(Path(info.get("prefix_output") or "").name)
+    reported = {one.folder for one in (known(output) if reports is None else reports)}
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - known if SESSION.fullmatch(name))
+    names = sorted(name for name in found - reported if SESSION.fullmatch(name))
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
