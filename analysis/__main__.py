@@ -114,6 +114,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except tables.BadTable as error:  # a file of this package is missing or broken
         print(f"analysis: {error}", file=sys.stderr)
         return EXIT_DATA
+    except KeyboardInterrupt:
+        return 130  # as a shell reports SIGINT
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -193,3 +193,20 @@ def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
     status, said = finish(start(output, *S3D, "-n", "none of them"))
     assert status == NOTHING_SELECTED
     assert f"removed {gone}" in said and not gone.exists() and stays.exists()
+
+
+def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
+    """It came while `recover` ran."""
+    code = (
+        "import os, signal; from tools import session, run_session\n"
+        "session.Child.analysis = lambda child, *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "session.Child._ended = lambda child, number, frame: setattr(child, 'signal', number)\n"
+        "session.measure = run_session.measure = lambda *_: print('measures')\n"
+        "raise SystemExit(run_session.main(['--', '-n', 'x']))"
+    )
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, ""), done.stderr

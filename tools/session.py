@@ -26,7 +26,6 @@ from typing import Any
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
-from iogauge.paths import ROOT
 from iogauge.run_folder import CASE, SESSION
 from reframe_tests.machine import leftovers
 
@@ -100,10 +99,7 @@ class Child:
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         self.running = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**environment, HOLD: ",".join(map(str, hold))},
-            pass_fds=hold,
+            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold
         )
         os.close(writer)
         self.guard.watch(self.running.pid)
@@ -203,6 +199,8 @@ def alone(what: str, parent: int | None) -> Iterator[Child]:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:
             child = Child(handles)
             child.analysis("recover")
+            if child.signal:
+                raise SystemExit(128 + child.signal)
             for name in newest(paths.output()):
                 tidy(paths.output(), name)
             yield child
