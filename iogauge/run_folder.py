@@ -2,6 +2,7 @@
 """What a run leaves in its folder, by name (docs/architecture.md)."""
 
 import re
+from datetime import datetime
 
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
@@ -13,4 +14,14 @@ JOB = "job_id"  # scheduler and number of a job that was submitted
 
 # Name of a session's folder: when it began, the process that began it, and which of that one's it
 # was.
-SESSION = re.compile(r"\d{8}T\d{6}(?:-\d+){0,2}")
+SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
+BEGAN = "%Y%m%dT%H%M%S"
+
+
+def is_session(name: str) -> bool:
+    """A folder's name that begins with a time there is."""
+    match = SESSION.fullmatch(name)
+    try:
+        return match is not None and bool(datetime.strptime(match[1], BEGAN))
+    except ValueError:
+        return False

@@ -191,7 +191,7 @@ def _cut(path_of: Callable[[Recorded], Path]) -> Callable[[Recorded], None]:
 
 BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
     "missing report": (lambda s: s.report.unlink(), "expected ReFrame's report, found no file"),
-    "truncated report": (_cut(lambda s: s.report), "expected a complete JSON report"),
+    "truncated report": (_cut(lambda s: s.report), "expected a complete JSON document"),
     "truncated document": (
         _cut(lambda s: s.document(MPIIO, "openmpi")),
         "result.json: not JSON: expected a complete JSON document",
@@ -281,7 +281,7 @@ def test_a_broken_report_of_a_folder_does_not_stop_the_others(
     )
     assert done.returncode == 3
     assert [entry["state"] for entry in json.loads(done.stdout)] == ["new"]
-    assert "run-report-1.json: expected a complete JSON report" in done.stderr
+    assert "run-report-1.json: not JSON: expected a complete JSON document" in done.stderr
     assert "run-report-2.json" not in done.stderr
 
 

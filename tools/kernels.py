@@ -16,8 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import KERNELS
+from iogauge.paths import KERNELS, ROOT
 from site_configs import local
+
+# Warnings are errors: the build of the tests.
+STRICT = "-DIOKERNEL_WERROR=ON"
 
 
 class UnknownStackError(Exception):
@@ -39,6 +42,23 @@ def cmake_arguments(stack: str) -> list[str]:
     return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
 
 
+def launch_words(stack: str) -> list[str]:
+    """What starts its programs, up to `-n N`, without the options that only root needs."""
+    launcher = environ(stack)["extras"]["launcher"]
+    options = [word for option in launcher["options"] for word in option.split()]
+    return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
+
+
+def run_environment() -> dict[str, str]:
+    """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and what
+    it would choose on one node it is told: choosing costs 0.2 s a start."""
+    values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
+    values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+    if os.geteuid() == 0:
+        values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return values
+
+
 def build(
     stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
 ) -> None:
@@ -52,6 +72,19 @@ def build(
         _run("cmake", *words)
         stamp.write_text(asked)
     _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
+
+
+def test_folder(stack: str) -> Path:
+    """Where `make test-kernels` builds, and all tests find the program built."""
+    return ROOT / ".local" / "build" / f"test-{stack}"
+
+
+def missing(stack: str) -> str | None:
+    """Why this machine cannot build a stack, or None."""
+    for tool in (f"mpicc.{stack}", launch_words(stack)[0], "cmake"):
+        if not shutil.which(tool):
+            return f"stack {stack}: {tool} is not installed"
+    return None
 
 
 def _run(*words: str) -> None:

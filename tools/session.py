@@ -26,7 +26,7 @@ from typing import Any
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
-from iogauge.run_folder import CASE, SESSION
+from iogauge.run_folder import CASE, is_session
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -139,7 +139,7 @@ def count(data: Any) -> tuple[int, int]:
 def newest(output: Path) -> list[str]:
     """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
     names = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
-    return sorted(filter(SESSION.fullmatch, names))[-NEWEST:]
+    return sorted(filter(is_session, names))[-NEWEST:]
 
 
 def tidy(output: Path, name: str) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import functools
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -85,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     where = options.where(args).also("verdict <> 'nothing moved'")
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(connection, where, args.by, words):
-        print(f"session {session} was interrupted: cases are missing in it", file=sys.stderr)
+        options.say(f"session {session} was interrupted: cases are missing in it")
     question = comparison.Question(
         args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
         args.where,
@@ -104,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         code = EXIT_NOT_VERIFIED
     else:
         code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
-    print(_in_words(rows, code), file=sys.stderr)
+    options.say(_in_words(rows, code))
     return code
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import EXIT_DATA, EXIT_OK, AnalysisError, MissingReportError, StoreError
+from iogauge.text import folder_name, one_line
+
+from ..errors import EXIT_DATA, EXIT_OK, LONGEST, AnalysisError, MissingReportError, StoreError
 from ..session import results_db
 from ..session.loader import all_reports, load_session, measured, read_report
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
                 done.append(ingest(report, args.store, data))
         except AnalysisError as error:
             problems += 1
-            print(f"analysis: not stored: {error}", file=sys.stderr)
+            options.say(f"analysis: not stored: {one_line(str(error), LONGEST)}")
     if not done and not problems:
         raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
     if done:
@@ -198,9 +200,12 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
     """Write the session's file unless the stored one is the same or holds more."""
     import polars
 
-    system = next(iter(session.runs)).system
+    try:  # the report says both, and may say anything
+        system, name = map(folder_name, (session.runs[0].system, session.uuid))
+    except ValueError as error:
+        raise StoreError(f"{session.report}: {error}") from None
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
-    path = place / f"{session.uuid}.parquet"
+    path = place / f"{name}.parquet"
     made = io.BytesIO()
     frame.write_parquet(made, compression="zstd", compression_level=1)
     data = made.getvalue()
@@ -224,7 +229,7 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
 
 def _set_aside(folder: Path, bad: files.Bad) -> None:
     place = files.set_aside(folder, bad)
-    print(f"analysis: {bad.path}: {bad.why}; it is {place} now", file=sys.stderr)
+    options.say(f"analysis: {bad.path}: {bad.why}; it is {place} now")
 
 
 def clean(folder: Path) -> None:

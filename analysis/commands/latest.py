@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from iogauge.run_folder import CASE, SESSION
+from iogauge.run_folder import CASE, is_session
 
 from ..session import loader
+from . import options
 
 
 def last_report(output: Path) -> Path:
@@ -18,14 +18,13 @@ def last_report(output: Path) -> Path:
     report = loader.last_report(output)
     info = loader.read_report(report)["session_info"]
     own = Path(info.get("prefix_output") or "").name
-    if SESSION.fullmatch(own):
+    if is_session(own):
         found = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
-        newer = [name for name in found if SESSION.fullmatch(name) and name > own]
+        newer = [name for name in found if is_session(name) and name > own]
         if begun := [name for name in sorted(newer) if _has_begun(output, name)]:
-            print(
+            options.say(
                 f"session {begun[-1]} is newer, and has no report: it runs, or was killed and "
-                "python -m analysis recover makes one; this is the session before",
-                file=sys.stderr,
+                "python -m analysis recover makes one; this is the session before"
             )
     return report
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -51,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
     where = options.where(args).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:
-        print(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs", file=sys.stderr)
+        options.say(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs")
     if len(refused) > NAMED:
-        print(f"refused: {len(refused) - NAMED} more", file=sys.stderr)
+        options.say(f"refused: {len(refused) - NAMED} more")
     if not learned:
         most = max((row["samples"] for row in refused), default=0)
         raise TooFewSamplesError(

@@ -14,7 +14,6 @@ import argparse
 import json
 import re
 import socket
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -23,7 +22,7 @@ from typing import Any
 
 from iogauge import processes
 from iogauge.files import write_whole
-from iogauge.run_folder import CASE, DOCUMENT, JOB, SESSION
+from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
@@ -72,7 +71,7 @@ class Known:
     def is_ours(self) -> bool:
         """Has the name that `make run` gives it, which stores each of its sessions."""
         name = self.path.stem.removeprefix("run-report-")
-        return self.measured and SESSION.fullmatch(name) is not None
+        return self.measured and is_session(name)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def say(text: str) -> None:
-    print(f"analysis: {text}", file=sys.stderr)
+    options.say(f"analysis: {text}")
 
 
 def known(output: Path) -> list[Known]:
@@ -128,7 +127,7 @@ def lost(
     which are known not to be."""
     reported = {one.folder for one in (known(output) if reports is None else reports)}
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - reported if SESSION.fullmatch(name))
+    names = sorted(name for name in found - reported if is_session(name))
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
@@ -186,7 +185,7 @@ def _may_run(folders: Sequence[Path]) -> Iterator[str]:
 
 def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
     """In the form of ReFrame's own, as old as its last case: no older session becomes the last."""
-    began = datetime.strptime(name[:15], "%Y%m%dT%H%M%S").astimezone()
+    began = datetime.strptime(name[:15], BEGAN).astimezone()
     ended = max(began.timestamp(), *(data["case"]["ended"] for data in cases))
     first = cases[0]["session"]
     report = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import EXIT_OK
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
-from ..session.loader import load_session
+from ..session.loader import REPORTS, load_session
 from ..session.rows import Table, make_table
 from . import formats, options, progress
 from .ingest import ingest
@@ -76,13 +76,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. It also goes to the session's own folder, unless that is gone."""
+    """Where the page goes. It also goes to the session's own folder, unless that is gone, or not in
+    an output folder: the report says where it was, and may say anything."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
     session = table.session
-    own = session.output != session.report.parent
+    outputs = [args.output.resolve()]
+    if session.report.resolve().parent.name == REPORTS:
+        outputs.append(session.report.resolve().parents[1])
+    own = any(output in session.output.resolve().parents for output in outputs)
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file
 from iogauge.run_folder import CASE
 
 ABORTED = "abort"  # ReFrame's result of a case that a signal stopped
+LAST = 2.0**33  # seconds since 1970
 _RESULTS = ("pass", "fail")
 
 
@@ -17,11 +18,18 @@ def read(folder: Path) -> dict[str, Any] | None:
     """`session` and `case`, objects, of the file in a run's folder; None where it is not there, not
     whole, or of another form."""
     try:
-        data = json.loads((folder / CASE).read_text(encoding="utf-8"))
-        case = {**data["case"], "ended": float(data["case"]["ended"])}
+        data = json_file.read(folder / CASE, CASE)
+        case = {**data["case"], "ended": _time(data["case"]["ended"])}
         return {"session": dict(data["session"]), "case": case}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (json_file.Unreadable, ValueError, KeyError, TypeError):
         return None
+
+
+def _time(ended: Any) -> float:
+    """Of a case's end; `ValueError` for what no file's time can be."""
+    if not 0 <= float(ended) < LAST:
+        raise ValueError(f"{ended} is no time")
+    return float(ended)
 
 
 def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:

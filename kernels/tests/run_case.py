@@ -76,7 +76,9 @@ def ramses_cases(own_files: bool, processes: int) -> list[Case]:
 def structured_cases(processes: int) -> list[Case]:
     """A zone of each process; one block with fewer planes than the most processes."""
     each = ("--zone", "7x5x3", "--steps", "2", "--repeat", "2")
-    block = ("--one-block", "9x8x4", "--real", "float64", "--fsync")
+    block: tuple[str, ...] = ("--one-block", "9x8x4", "--real", "float64", "--fsync")
+    if processes % 2:
+        block = (*block, "--by-coordinate")
     return [
         Case(each, 2, 2, processes * 7 * 5 * 3 * 3, 4),
         Case(block, 1, 1, 9 * 8 * 4 * 3, 8),
