@@ -7,7 +7,6 @@ import argparse
 import functools
 import io
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
