@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills at random moments: is anything that had finished lost, does anything run on or lie about?
+"""Kills at random moments: is anything lost that had finished, and is anything left that runs?
 
     python -m tools.soak_kills [--kills 50] [--ingest-kills 200] [--seed 1]
 
