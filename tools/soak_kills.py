@@ -282,6 +282,7 @@ def main() -> int:
                         help=f"only those with such a word: {'; '.join(WAYS)}")  # fmt: skip
     parser.add_argument("--work", type=Path, help="a new folder for all of it, which stays")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # folders are removed
     with contextlib.ExitStack() as made:
         work = args.work or Path(made.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         work.mkdir(parents=True, exist_ok=True)
