@@ -113,6 +113,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(str(error), error.exit_code)
     except tables.BadTable as error:  # a file of this package is missing or broken
         return _failed(str(error), EXIT_DATA)
+    except KeyboardInterrupt:
+        return 130  # as a shell reports SIGINT
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run leaves in its folder, by name (docs/architecture.md)."""
 
+import re
+from datetime import datetime
+
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
@@ -8,3 +11,17 @@ JOB_SCRIPT = "rfm_job.sh"
 EXIT_STATUS = "exit_status"  # written by the job script as it ends
 CASE = "case.json"  # what a test is, as it begins and ends: reframe_tests/framework/case_file.py
 JOB = "job_id"  # scheduler and number of a job that was submitted
+
+# Name of a session's folder: when it began, the process that began it, and which of that one's it
+# was.
+SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
+BEGAN = "%Y%m%dT%H%M%S"
+
+
+def is_session(name: str) -> bool:
+    """A folder's name that begins with a time there is."""
+    match = SESSION.fullmatch(name)
+    try:
+        return match is not None and bool(datetime.strptime(match[1], BEGAN))
+    except ValueError:
+        return False

@@ -227,3 +227,66 @@ def test_a_report_cut_short_by_the_kill_is_made_again(killed: Path) -> None:
     path.write_text(unreadable({"session_info": {}}))
     assert recover(killed) == EXIT_OK
     assert len(cases_of(killed)) == 3
+
+
+@pytest.mark.parametrize(("result", "status"), [("pass", "ok"), ("fail", "failed")])
+def test_a_case_that_was_being_copied_is_not_an_aborted_one(
+    killed: Path, result: str, status: str
+) -> None:
+    """ReFrame got the signal after its verdict: its report says abort, and the output folder has
+    the first of the files."""
+    staged = stage(killed, result=result, checked=True, fail_reason="sanity error: wrong")
+    half = killed / staged.relative_to(killed / "stage")
+    half.mkdir(parents=True)
+    (half / "rfm_job.sh").write_text("#!/bin/bash\n")
+    data = json.loads((killed / "reports" / "run-report-0.json").read_text())
+    data["session_info"]["prefix_output"] = str(killed / NAME)
+    case = json.loads((staged / "case.json").read_text())["case"]
+    case |= {"result": "abort", "fail_reason": "aborted", "outputdir": str(half)}
+    data["runs"] = [{"testcases": [case | {"stagedir": str(staged)}]}]
+    report = killed / "reports" / "run-report-1.json"
+    report.write_text(json.dumps(data))
+    session = load_session(report)
+    (run,) = session.runs
+    assert session.interrupted
+    assert (run.status, run.reason) == (status, "wrong" if status == "failed" else "")
+    assert run.result and run.document == staged / "result.json"
+
+
+def test_an_interrupted_session_says_so(killed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recover(killed) == EXIT_OK
+    report = str(killed / "reports" / f"run-report-{NAME}.json")
+    places = ["--output", str(killed), "--store", str(killed / "store")]
+    words = "Interrupted: the session was ended early"
+    capsys.readouterr()
+    main(["summary", report])
+    assert words in capsys.readouterr().out
+    main(["summary", report, "--json"])
+    assert json.loads(capsys.readouterr().out)["session"]["interrupted"] is True
+    main(["report", report, *places])
+    assert words in (killed / "report.html").read_text()
+    whole = str(killed / "reports" / "run-report-0.json")
+    main(["report", whole, *places])
+    assert words not in (killed / "report.html").read_text()
+    capsys.readouterr()
+    main(["summary", whole])
+    assert words not in capsys.readouterr().out
+    main(["compare", "interrupted", "last~1", *places[2:]])
+    said = f"session interrupted-{NAME} was interrupted: cases are missing in it\n"
+    assert said in capsys.readouterr().err
+    main(["compare", "last~1", "last~1", *places[2:]])
+    assert said not in capsys.readouterr().err
+
+
+def test_the_session_before_is_not_shown_without_a_word(
+    killed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--output", str(killed), "--store", str(killed / "store")]
+    for words in (["summary"], ["report"], ["ingest", "--last"]):
+        main([*words, *(places if words != ["summary"] else places[:2])])
+        assert f"session {NAME} is newer, and has no report" in capsys.readouterr().err
+    assert recover(killed) == EXIT_OK
+    capsys.readouterr()
+    main(["summary", *places[:2]])
+    said = capsys.readouterr()
+    assert "is newer" not in said.err and "Interrupted" in said.out

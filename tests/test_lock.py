@@ -75,6 +75,56 @@ def test_a_lock_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
     assert not (tmp_path / "target").exists()
 
 
+def test_the_next_one_waits_until_the_jobs_of_a_killed_one_have_ended(tmp_path: Path) -> None:
+    """One that ignores SIGTERM: the guard, which has the lock's file, takes its time with it."""
+    killed = """
+import os, subprocess, sys
+from pathlib import Path
+from iogauge import guard, lock
+with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
+    os.environ[guard.HOLD] = ",".join(map(str, handles))
+    watch = guard.Guard(15, 1)
+    job = subprocess.Popen(["bash", "-c", "trap '' TERM; echo ready >&2; sleep 1000"],
+                           start_new_session=True, stderr=subprocess.PIPE, stdout=2)
+    job.stderr.readline()
+    watch.watch(job.pid)
+    print(job.pid, flush=True)
+    sys.stdin.read()
+"""
+    first = subprocess.Popen(
+        [sys.executable, "-c", killed, str(tmp_path / "lock")],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    job = int(line(first))
+    first.kill()
+    second = hold("next", tmp_path / "lock")
+    assert line(second).startswith("waiting: killed, process")
+    assert line(second) == "held"
+    assert not processes.of_session(job)
+    second.communicate("")
+    first.communicate()
+
+
+@pytest.mark.parametrize(
+    ("change", "gone"),
+    [
+        ({}, False),
+        ({"number": "4194305"}, True),
+        ({"began": "1"}, True),
+        ({"boot": "another"}, True),
+        ({"host": "elsewhere"}, None),
+        ({"space": "pid:[1]"}, None),
+        ({"space": "pid:[1]", "boot": "another"}, True),
+        ({"number": "-1"}, None),
+        ({"number": "../../self"}, None),
+        ({"number": ""}, None),
+    ],
+)
+def test_who_is_gone(change: dict[str, str], gone: bool | None) -> None:
+    words = owner(os.getpid(), **change).rpartition(" ")[0]
+    assert processes.is_gone(words) is gone
+
+
 # ---------------------------------------------------------------- what killed jobs left
 
 

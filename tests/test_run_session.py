@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_lock import dead, left, owner
 from tools import session
 from tools.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
 
@@ -151,9 +152,11 @@ def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
     while not list(output.glob("2*-*/local/host/mpich/S3d*/case.json")):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     (reframe,) = (
         int(number)
-        for number in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        for number in children
+        if b"/reframe\0" in Path(f"/proc/{number}/cmdline").read_bytes()
     )
     os.kill(reframe, signal.SIGKILL)
     status, said = finish(process)
@@ -163,3 +166,47 @@ def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
     cases = json.loads(report.read_text())["runs"][0]["testcases"]
     assert "pass" in [case["result"] for case in cases]
     assert list(output.glob("store/**/interrupted-*.parquet"))
+
+
+def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
+    """It was killed before this program could ask to be told."""
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    command = [sys.executable, "-m", "tools.run_session", "--parent", "4194305", "--", *ONE]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
+
+
+def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
+    """Also where it measures nothing there itself."""
+    case = output / "stage" / "20261121T120000-1-1" / "local" / "host" / "mpich" / "S3d_0"
+    case.mkdir(parents=True)
+    place = output / "a file system"
+    place.mkdir()
+    (case / "case.json").write_text(json.dumps({"case": {"fs_path": str(place)}}))
+    for name in ("not an object", "not a path"):
+        other = case.with_name(name)
+        other.mkdir()
+        (other / "case.json").write_text("[]" if name == "not an object" else '{"case": 1}')
+    gone, alive = left(place, "iogauge.aaaaaaa1", dead()), owner(os.getpid())
+    stays = left(place, "iogauge.aaaaaaa2", alive)
+    status, said = finish(start(output, *S3D, "-n", "none of them"))
+    assert status == NOTHING_SELECTED
+    assert f"removed {gone}" in said and not gone.exists() and stays.exists()
+
+
+def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
+    """It came while `recover` ran."""
+    code = (
+        "import os, signal; from tools import session, run_session\n"
+        "session.Child.analysis = lambda child, *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "session.Child._ended = lambda child, number, frame: setattr(child, 'signal', number)\n"
+        "session.measure = run_session.measure = lambda *_: print('measures')\n"
+        "raise SystemExit(run_session.main(['--', '-n', 'x']))"
+    )
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, ""), done.stderr

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -157,3 +159,47 @@ def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> 
     )
     assert session.status == 1
     assert batch_standin.COMMANDS[kind][0] in session.cases[0]["fail_reason"]
+
+
+@pytest.mark.parametrize("kind", ["pbs", "loadleveler"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
+    kind: str, number: int, kernel: Path, tmp_path: Path
+) -> None:
+    """SIGTERM to `make run`'s program; SIGKILL to ReFrame, which then can cancel nothing."""
+    disk, command = tmp_path / "disk", batch_standin.COMMANDS[kind][2]
+    words = ["-C", "tests/standin_site.py", "-c", "reframe_tests/benchmarks/s3d.py", "-R"]
+    slow = [
+        "--system",
+        kind,
+        *ONLY,
+        "-S",
+        f"kernel_path={kernel}",
+        "-S",
+        "S3d.prerun_cmds=sleep 300",
+    ]
+    places = {"IOGAUGE_OUTPUT": str(tmp_path), "IOGAUGE_DISK": str(disk), "IOGAUGE_NO_LOCK": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "tools.run_session", "--", *words, *slow], cwd=ROOT, text=True,
+        env={**environment(tmp_path, kind), **places}, stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as session:  # fmt: skip
+        while not (disk.exists() and list(disk.glob("iogauge.*/.iogauge-run"))):
+            assert session.poll() is None
+            time.sleep(0.1)
+        if number == signal.SIGKILL:
+            children = Path(f"/proc/{session.pid}/task/{session.pid}/children").read_text()
+            for child in children.split():
+                if b"/reframe\0" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(int(child), number)
+        else:
+            session.send_signal(number)
+        _, said = session.communicate()
+    if number == signal.SIGKILL:
+        (named,) = [line for line in said.splitlines() if "may still run" in line]
+        job = named.partition(f"{command} ")[2].split()[0]
+        assert list(disk.iterdir())  # it does
+        subprocess.run([tmp_path / "standin" / "bin" / command, job], check=True)
+    assert session.returncode == 128 + number, said
+    while list(disk.iterdir()):
+        time.sleep(0.1)

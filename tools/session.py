@@ -23,12 +23,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from analysis.commands.recover import lost
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
-from iogauge.paths import ROOT
-from iogauge.run_folder import CASE
+from iogauge.run_folder import CASE, is_session
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -38,6 +36,7 @@ NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
 # how long the processes of its jobs may take to end after it was killed.
 PATIENCE, JOBS_PATIENCE = 60, 20
 PR_SET_PDEATHSIG = 1
+NEWEST = 3  # sessions in whose file systems the next start looks for what killed jobs left
 
 
 def say(text: str) -> None:
@@ -100,10 +99,7 @@ class Child:
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         self.running = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**environment, HOLD: ",".join(map(str, hold))},
-            pass_fds=hold,
+            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold
         )
         os.close(writer)
         self.guard.watch(self.running.pid)
@@ -138,6 +134,12 @@ def count(data: Any) -> tuple[int, int]:
     """Tests of a report that ran, and all, without fixtures."""
     cases = [case for run in data["runs"] for case in run["testcases"] if not case.get("fixture")]
     return sum(case["result"] != "skip" for case in cases), len(cases)
+
+
+def newest(output: Path) -> list[str]:
+    """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
+    names = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
+    return sorted(filter(is_session, names))[-NEWEST:]
 
 
 def tidy(output: Path, name: str) -> None:
@@ -196,9 +198,10 @@ def alone(what: str, parent: int | None) -> Iterator[Child]:
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:
             child = Child(handles)
-            killed = lost(paths.output())
             child.analysis("recover")
-            for name in killed:
+            if child.signal:
+                raise SystemExit(128 + child.signal)
+            for name in newest(paths.output()):
                 tidy(paths.output(), name)
             yield child
     except KeyboardInterrupt:  # while it waits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills at random moments: is anything that had finished lost, does anything run on or lie about?
+"""Kills at random moments: is anything lost that had finished, and is anything left that runs?
 
     python -m tools.soak_kills [--kills 50] [--ingest-kills 200] [--seed 1]
 
@@ -128,6 +128,7 @@ class Soak:
         self.random = random.Random(seed)
         self.output, self.memory = work / "output", memory
         self.token = str(uuid.uuid4())
+        self.lost: set[str] = set()
         kept = {name: text for name, text in os.environ.items() if not name.startswith("RFM_")}
         self.environment = {
             **kept, TOKEN: self.token, "IOGAUGE_OUTPUT": str(self.output), ESCAPE: MACHINE,
@@ -180,7 +181,8 @@ class Soak:
         self.next_start()
         there = stored(self.output)
         done.finished, done.stored = len(finished - before), len((finished - before) & there)
-        done.lost = sorted(finished - there)
+        done.lost = sorted(finished - there - self.lost)  # each once, also if it was there before
+        self.lost |= set(done.lost)
         done.processes = list(left.values())
         done.folders = [str(path) for path in self.memory.iterdir()]
         return done
@@ -280,6 +282,7 @@ def main() -> int:
                         help=f"only those with such a word: {'; '.join(WAYS)}")  # fmt: skip
     parser.add_argument("--work", type=Path, help="a new folder for all of it, which stays")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # folders are removed
     with contextlib.ExitStack() as made:
         work = args.work or Path(made.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         work.mkdir(parents=True, exist_ok=True)

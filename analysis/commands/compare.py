@@ -82,6 +82,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
     connection = options.connect(args)
     where = options.where(args).also("verdict <> 'nothing moved'")
+    words = [args.a] if args.b in SPECIAL else [args.a, args.b]
+    for session in interrupted(connection, where, args.by, words):
+        options.say(f"session {session} was interrupted: cases are missing in it")
     question = comparison.Question(
         args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
         args.where,
@@ -94,9 +97,6 @@ def run(args: argparse.Namespace) -> int:
         rows = comparison.compare(connection, where, question, each)
         shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown)
-    words = [args.a] if args.b in SPECIAL else [args.a, args.b]
-    for session in interrupted(connection, where, args.by, words):
-        options.say(f"session {session} was interrupted: cases are missing in it")
     if args.fail_slower is None:
         return EXIT_OK
     if any(line["fails"] for line in rows):

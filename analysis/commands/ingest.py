@@ -7,7 +7,6 @@ import argparse
 import functools
 import io
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +15,13 @@ from iogauge.text import folder_name, one_line
 
 from ..errors import EXIT_DATA, EXIT_OK, LONGEST, AnalysisError, MissingReportError, StoreError
 from ..session import results_db
-from ..session.loader import all_reports, last_report, load_session, measured, read_report
+from ..session.loader import all_reports, load_session, measured, read_report
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
 from ..store import database as store
 from ..store import files
 from ..store import run_files as traced
 from . import formats, options, progress
+from .latest import last_report
 
 if TYPE_CHECKING:
     import polars
@@ -228,7 +228,7 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
 
 def _set_aside(folder: Path, bad: files.Bad) -> None:
     place = files.set_aside(folder, bad)
-    print(f"analysis: {bad.path}: {bad.why}; it is {place} now", file=sys.stderr)
+    options.say(f"analysis: {bad.path}: {bad.why}; it is {place} now")
 
 
 def clean(folder: Path) -> None:

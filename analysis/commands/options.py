@@ -38,7 +38,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
     """To the store of --store; files of it that cannot be used are named on stderr."""
-    return store.connect(args.store, lambda text: print(text, file=sys.stderr))
+    return store.connect(args.store, say)
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:

@@ -15,15 +15,17 @@ import json
 import re
 import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file, processes
+from iogauge import processes
 from iogauge.files import write_whole
-from iogauge.run_folder import CASE, DOCUMENT, JOB
+from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
+from ..session import case_file
 from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
 from ..store import files
 from . import formats, options
@@ -40,10 +42,6 @@ and one of another machine, unless it is named: nobody can see from here whether
 
 COLUMNS = ("session", "cases", "unfinished", "report")
 Row = dict[str, Any]
-# A session's folder: when it began, the process that began it, and which of that one's it was.
-FOLDER = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
-BEGAN = "%Y%m%dT%H%M%S"
-LAST = 2.0**33  # seconds since 1970
 # What ends a job; those of this machine end with the session.
 CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
           "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
@@ -59,26 +57,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser, "what was recovered")
 
 
+@dataclass(frozen=True)
+class Known:
+    """A report that can be read. A kill while it was written leaves one that cannot: then the cases
+    make another one."""
+
+    path: Path
+    uuid: str
+    folder: str  # the session's, by name
+    measured: bool
+
+    @property
+    def is_ours(self) -> bool:
+        """Has the name that `make run` gives it, which stores each of its sessions."""
+        name = self.path.stem.removeprefix("run-report-")
+        return self.measured and is_session(name)
+
+
 def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
-    reports = _reports(args.output)
-    for name in lost(args.output, args.sessions):
+    reports = known(args.output)
+    wanted = [one.path for one in reports if one.is_ours and not files.has(args.store, one.uuid)]
+    for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):
             say(f"session {name}: {line}")
         if cases:
-            reports[name] = write_report(args.output, name, cases)
+            report = write_report(args.output, name, cases)
+            wanted.append(report)
             done.append({
                 "session": name, "cases": len(cases), "unfinished": len(running),
-                "report": str(reports[name]),
+                "report": str(report),
             })  # fmt: skip
-    for report in reports.values():
+    for report in wanted:
         try:
-            data = read_report(report)
-            if not files.has(args.store, data["session_info"]["uuid"]):
-                ingest(report, args.store, data, strict=False)
+            ingest(report, args.store, strict=False)
         except AnalysisError as error:
             problems += 1
             say(f"not stored: {error}")
@@ -91,32 +106,28 @@ def say(text: str) -> None:
     options.say(f"analysis: {text}")
 
 
-def _reports(output: Path) -> dict[str, Path]:
-    """Of sessions whose report has their name, as `make run` gives it, and can be read."""
-    found: dict[str, Path] = {}
-    for path in (output / REPORTS).glob("run-report-*.json"):
-        name = path.stem.removeprefix("run-report-")
-        if FOLDER.fullmatch(name) and not path.is_symlink():
-            try:
-                if measured(read_report(path)):
-                    found[name] = path
-            except AnalysisError:  # a kill while it was written: its cases make another one
-                continue
+def known(output: Path) -> list[Known]:
+    """The reports that can be read."""
+    found = []
+    for path in all_reports(output, missing_ok=True):
+        try:
+            data = read_report(path)
+        except AnalysisError:
+            continue
+        info = data["session_info"]
+        folder = Path(info.get("prefix_output") or "").name
+        found.append(Known(path, info["uuid"], folder, measured(data)))
     return found
 
 
-def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
+def lost(
+    output: Path, over: Sequence[str] = (), reports: Sequence[Known] | None = None
+) -> list[str]:
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
-    known = set()
-    for report in all_reports(output, missing_ok=True):
-        try:
-            info = read_report(report)["session_info"]
-        except AnalysisError:
-            continue  # whose it is cannot be known: its folder makes another report
-        known.add(Path(info.get("prefix_output") or "").name)
+    reported = {one.folder for one in (known(output) if reports is None else reports)}
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - known if is_session(name))
+    names = sorted(name for name in found - reported if is_session(name))
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
@@ -130,22 +141,13 @@ def _is_over(output: Path, name: str) -> bool:
     """Whether the process that wrote a session's files is gone; that nobody can know is said."""
     for place in _places(output):
         for path in (place / name).glob(f"*/*/*/*/{CASE}"):
-            data = _read(path)
+            data = case_file.read(path.parent)
             if data is not None:
                 gone = processes.is_gone(str(data["session"].get("process")))
                 if gone is None:
                     say(f"session {name} was begun elsewhere: if it is over, give its name")
                 return bool(gone)
     return False
-
-
-def is_session(name: str) -> bool:
-    """A folder's name that begins with a time there is."""
-    match = FOLDER.fullmatch(name)
-    try:
-        return match is not None and bool(datetime.strptime(match[1], BEGAN))
-    except ValueError:
-        return False
 
 
 def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
@@ -157,7 +159,7 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
     for place in reversed(_places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
             folder = path.parent
-            data = _read(path)
+            data = case_file.read(folder)
             if data is None:
                 continue
             if not data["case"].get("checked", True) and not (folder / DOCUMENT).is_file():
@@ -166,15 +168,6 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
             where = dict.fromkeys(("outputdir", "stagedir"), str(folder.absolute()))
             found[folder.relative_to(place / name)] = {**data, "case": {**data["case"], **where}}
     return sorted(found.values(), key=lambda data: float(data["case"]["ended"])), running
-
-
-def _read(path: Path) -> Row | None:
-    try:
-        data = json_file.read(path, CASE)
-        case = {**data["case"], "ended": _time(data["case"]["ended"])}
-        return {"session": dict(data["session"]), "case": case}
-    except (json_file.Unreadable, ValueError, KeyError, TypeError):
-        return None
 
 
 def _may_run(folders: Sequence[Path]) -> Iterator[str]:
@@ -188,13 +181,6 @@ def _may_run(folders: Sequence[Path]) -> Iterator[str]:
             continue
         if scheduler in CANCEL and re.fullmatch(r"[\w.@\[\]-]+", number):
             yield f"{folder.name}: its job may still run; {CANCEL[scheduler]} {number} ends it"
-
-
-def _time(ended: Any) -> float:
-    """Of a case's end; `ValueError` for what no file's time can be."""
-    if not 0 <= float(ended) < LAST:
-        raise ValueError(f"{ended} is no time")
-    return float(ended)
 
 
 def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:

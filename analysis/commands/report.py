@@ -13,10 +13,11 @@ from pathlib import Path
 from ..errors import EXIT_OK
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
-from ..session.loader import REPORTS, last_report, load_session
+from ..session.loader import REPORTS, load_session
 from ..session.rows import Table, make_table
 from . import formats, options, progress
 from .ingest import ingest
+from .latest import last_report
 
 EXAMPLES = """\
 examples:

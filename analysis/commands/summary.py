@@ -10,10 +10,11 @@ from pathlib import Path
 
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..pages.terminal import print_table
-from ..session.loader import last_report, load_session
+from ..session.loader import load_session
 from ..session.peaks import Peak
 from ..session.rows import Table, make_table, to_csv
 from . import options
+from .latest import last_report
 
 EXAMPLES = """\
 examples:

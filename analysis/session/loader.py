@@ -29,6 +29,7 @@ from ..errors import (
     UnknownReportVersionError,
     UnknownSchemaError,
 )
+from .case_file import ABORTED, as_it_ended
 from .document import read_document
 from .model import DIRECTIONS, Result, Run, Session, Status
 from .stats import Spread
@@ -60,7 +61,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
     "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
 }
 _SUCCESS = {"pass", "xpass"}
-INTERRUPTED, _ABORTED = "interrupted", "abort"  # a key of a report that `recover` made; a result
+INTERRUPTED = "interrupted"  # a key of a report that `recover` made
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -110,8 +111,9 @@ def load_session(
     """
     data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
-    cases = _last_tries(data["runs"])
+    tries = _last_tries(data["runs"])
     place = _Place(report, info)
+    cases = [as_it_ended(case, place.folders(case)) for case in tries]
     causes = {plain(_key(case)): _why(case) for case in cases if case["result"] not in _SUCCESS}
     runs = [
         _run(case, place, causes, order, strict)
@@ -131,7 +133,7 @@ def load_session(
         harness=f"ReFrame {info.get('version') or '(unknown version)'}",
         command=info.get("cmdline") or "",
         runs=tuple(runs),
-        interrupted=bool(info.get(INTERRUPTED)) or any(c["result"] == _ABORTED for c in cases),
+        interrupted=bool(info.get(INTERRUPTED)) or any(case["result"] == ABORTED for case in tries),
     )
 
 
@@ -246,11 +248,14 @@ class _Place:
 
     def test_folder(self, case: dict[str, Any]) -> Path | None:
         """Where the case's files are: kept in `outputdir`, or after a failure in `stagedir`."""
-        for key in ("outputdir", "stagedir"):
-            folder = self.find(str(case.get(key) or ""))
-            if folder and any((folder / name).exists() for name in (DOCUMENT, JOB_SCRIPT)):
+        for folder in self.folders(case):
+            if any((folder / name).exists() for name in (DOCUMENT, JOB_SCRIPT)):
                 return folder
         return None
+
+    def folders(self, case: dict[str, Any]) -> list[Path]:
+        found = [self.find(str(case.get(key) or "")) for key in ("outputdir", "stagedir")]
+        return [folder for folder in found if folder]
 
 
 def _run(

@@ -193,9 +193,9 @@ class Where:
     def also(self, sql: str, *values: Any) -> Where:
         return Where(f"{self.sql} AND ({sql})", [*self.values, *values])
 
-    def key(self, key: str, values: Iterable[str]) -> Where:
-        """One KEY=VALUE of --where."""
-        wanted = list(values)
+    def key(self, key: str, values: Iterable[str | int]) -> Where:
+        """One KEY=VALUE of --where; a published table has numbers too."""
+        wanted = list(map(str, values))
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a case itself said in its file case.json (reframe_tests/framework/case_file.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from iogauge import json_file
+from iogauge.run_folder import CASE
+
+ABORTED = "abort"  # ReFrame's result of a case that a signal stopped
+LAST = 2.0**33  # seconds since 1970
+_RESULTS = ("pass", "fail")
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """`session` and `case`, objects, of the file in a run's folder; None where it is not there, not
+    whole, or of another form."""
+    try:
+        data = json_file.read(folder / CASE, CASE)
+        case = {**data["case"], "ended": _time(data["case"]["ended"])}
+        return {"session": dict(data["session"]), "case": case}
+    except (json_file.Unreadable, ValueError, KeyError, TypeError):
+        return None
+
+
+def _time(ended: Any) -> float:
+    """Of a case's end; `ValueError` for what no file's time can be."""
+    if not 0 <= float(ended) < LAST:
+        raise ValueError(f"{ended} is no time")
+    return float(ended)
+
+
+def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
+    """A case of ReFrame's report, which calls aborted also one whose files were being copied.
+
+    Its own file is copied after its result: where it is whole, both are."""
+    if case["result"] != ABORTED:
+        return case
+    for folder in folders:
+        said = (read(folder) or {}).get("case", {})
+        if said.get("checked") and said.get("result") in _RESULTS:
+            reason = said.get("fail_reason")
+            return {
+                **case, "result": said["result"], "outputdir": str(folder), "stagedir": str(folder),
+                "fail_reason": reason if isinstance(reason, str) else None,
+            }  # fmt: skip
+    return case
