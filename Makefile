@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	test-sanitizers test-python test-slurm test-fs test-fs-local site lock-check docs clean
+	documents-smoke test-sanitizers test-python test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -34,6 +34,9 @@ TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local
 
 test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
+
+documents-smoke: setup ## every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
+	@$(PYTHON) -m tools.documents --smoke $(ARGS)
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
