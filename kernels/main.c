@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__has_include)
 #if __has_include(<execinfo.h>)
@@ -20,6 +21,8 @@
 #include "command_line/plan.h"
 #include "compat/s3d_io.h"
 #include "driver/guard.h"
+#include "driver/pulse.h"
+#include "report/json_file.h"
 #include "report/libraries.h"
 #include "report/table.h"
 #include "run/run.h"
@@ -63,6 +66,14 @@ static void tell_place(void) {
 #endif
 }
 
+/* This process's guard, or another's, removes what the run has made on all processes. */
+static void wait_for_cleaning(io_pulse *me) {
+    const struct timespec tenth = {.tv_nsec = 100000000};
+    if (!me) return;
+    me->crashed = true;
+    for (int i = 0; i < 10 * SECONDS_TO_END && !me->cleaned; i++) nanosleep(&tenth, NULL);
+}
+
 /* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls
  * that are safe in a signal handler. */
 static void crash(int number, siginfo_t *info, void *context) {
@@ -76,6 +87,7 @@ static void crash(int number, siginfo_t *info, void *context) {
     tell(crashing->doing_over ? ", after it)" : ", within it)");
     tell(crashing->doing_more);
     tell_place();
+    wait_for_cleaning(crashing->pulse);
     _exit(EXIT_FAILURE);
 }
 
@@ -139,6 +151,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
     io_world_start(&world);
     catch_crashes(&world);
     if (!error->set && !world.error.set) io_configure(run, (uint64_t)world.size, error);
+    if (!error->set && !world.rank && run->json) io_check_json(run->json, error);
     if (error->set) world.error = *error;
     if (io_agree(&world)) {
         io_world_complain(&world);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the kernels with one of the local stacks, as a developer or a test wants them.
 
+    python -m tools.kernels STACK                           where all tests find it
     python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]
 
 The stack's compiler and libraries are those of its environ in site_configs/local.py. The folder is
@@ -16,8 +17,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import KERNELS
+from iogauge.paths import KERNELS, ROOT
 from site_configs import local
+
+# Warnings are errors: the build of the tests.
+STRICT = "-DIOKERNEL_WERROR=ON"
+# In the build of this stack the tests leave what they entered (tools/coverage.py).
+COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
 
 class UnknownStackError(Exception):
@@ -39,6 +45,24 @@ def cmake_arguments(stack: str) -> list[str]:
     return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
 
 
+def launch_words(stack: str) -> list[str]:
+    """What starts its programs, up to `-n N`, without the options that only root needs."""
+    launcher = environ(stack)["extras"]["launcher"]
+    options = [word for option in launcher["options"] for word in option.split()]
+    return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
+
+
+def run_environment() -> dict[str, str]:
+    """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and what
+    it would choose on one node it is told: choosing costs 0.2 s a start."""
+    values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
+    values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+    values["GCOV_ERROR_FILE"] = os.devnull  # another user's run cannot leave what it entered
+    if os.geteuid() == 0:
+        values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return values
+
+
 def build(
     stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
 ) -> None:
@@ -54,6 +78,25 @@ def build(
     _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
 
 
+def test_folder(stack: str) -> Path:
+    """Where `make test-kernels` builds, and all tests find the program built."""
+    return ROOT / ".local" / "build" / f"test-{stack}"
+
+
+def build_for_tests(stack: str) -> Path:
+    """As `make test-kernels` does; the folder."""
+    build(stack, test_folder(stack), STRICT, *([COUNTS] if stack == COVERED else []))
+    return test_folder(stack)
+
+
+def missing(stack: str) -> str | None:
+    """Why this machine cannot build a stack, or None."""
+    for tool in (f"mpicc.{stack}", launch_words(stack)[0], "cmake"):
+        if not shutil.which(tool):
+            return f"stack {stack}: {tool} is not installed"
+    return None
+
+
 def _run(*words: str) -> None:
     """Quietly; what was said is shown when it fails."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -63,11 +106,14 @@ def _run(*words: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    if len(words) < 2:
+    if not words:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        build(words[0], Path(words[1]).absolute(), *words[2:])
+        if len(words) == 1:
+            build_for_tests(words[0])
+        else:
+            build(words[0], Path(words[1]).absolute(), *words[2:])
     except (UnknownStackError, subprocess.CalledProcessError) as error:
         print(f"tools.kernels: {error}", file=sys.stderr)
         return 1

@@ -105,6 +105,18 @@ def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side
     return keys_condition({by: word})
 
 
+def interrupted(
+    connection: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
+) -> list[str]:
+    """The sessions of these sides that were ended before all their cases had finished."""
+    sides = [condition(connection, by, word) for word in words]
+    chosen = where.also("interrupted").also(
+        " OR ".join(f"({sql})" for sql, _ in sides), *(value for _, of in sides for value in of)
+    )
+    sql = f"SELECT DISTINCT session FROM records WHERE {chosen.sql} ORDER BY session"
+    return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
+
+
 def keys_condition(keys: Mapping[str, Any]) -> Side:
     """Runs by several keys at once; `method` may hold the mode too."""
     where = Where("true")

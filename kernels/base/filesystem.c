@@ -113,21 +113,23 @@ void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes) {
     enum { WINDOW = 1 << 28 };
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct stat st;
+    bool seen = false;
     *resident = *bytes = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     unsigned char *pages = malloc(WINDOW / page);
-    if (fd >= 0 && pages && !fstat(fd, &st))
+    if (fd >= 0 && pages && !fstat(fd, &st)) {
+        seen = true;
         for (uint64_t at = 0; at < (uint64_t)st.st_size; at += WINDOW) {
             uint64_t n = (uint64_t)st.st_size - at < WINDOW ? (uint64_t)st.st_size - at : WINDOW;
             void *map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)at);
-            if (map == MAP_FAILED) break;
-            if (!mincore(map, n, pages)) {
-                *bytes += n;
-                for (uint64_t i = 0; i < (n + page - 1) / page; i++)
-                    if (pages[i] & 1) *resident += i * page + page <= n ? page : n - i * page;
-            }
-            munmap(map, n);
+            seen = seen && map != MAP_FAILED && !mincore(map, n, pages);
+            *bytes += n;
+            for (uint64_t i = 0; seen && i < (n + page - 1) / page; i++)
+                if (pages[i] & 1) *resident += i * page + page <= n ? page : n - i * page;
+            if (map != MAP_FAILED) munmap(map, n);
         }
+    }
+    if (!seen) *resident = *bytes = *bytes ? *bytes : 1;
     free(pages);
     if (fd >= 0) close(fd);
 }

@@ -25,7 +25,7 @@ int io_check_dir(const char *dir, uint64_t bytes, io_error *error);
  * system heeds the request. Neither tells whether it worked: io_file_residency does. */
 void io_drop_node_caches(void);
 void io_drop_file_cache(const char *path);
-/* How many bytes of the file are in memory, in pages; both 0 for a file that cannot be asked. */
+/* How many bytes of the file are in memory, in pages; one that cannot be asked about is taken to be. */
 void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes);
 
 #endif

@@ -236,7 +236,7 @@ static int measure(io_session *s, io_sample *sample) {
     }
     if (s->created && !s->what->common.keep) {
         if (!status) status = io_remove_series(s, sample);
-        io_remove_all(s);
+        if (io_remove_all(s)) status = -1;
     }
     io_reduce_series(s, sample);
     double bytes = (double)(io_total_bytes(c, (uint64_t)s->world->size) * c->steps);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void io_found_start(io_found *found, uint64_t steps, io_error *error) {
@@ -53,7 +54,8 @@ static void unravel(const io_schema *schema, int dataset, uint64_t index, uint64
     }
 }
 
-static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
+/* Where the first wrong element stands by what the method knows. */
+static bool ask(io_file *file, const io_check *check, uint64_t *offset) {
     const io_method *m = file->method;
     uint64_t size = io_type_size(file->schema->datasets[check->dataset].type);
     if (m->locate) return !m->locate(file, &check->part, check->local, check->index, offset);
@@ -64,6 +66,14 @@ static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
     if (!m->dataset_offset || m->dataset_offset(file, check->dataset, offset)) return false;
     *offset += check->index * size;
     return true;
+}
+
+/* What a method knows comes from the file, which may be damaged: a place beyond its end is none. */
+static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
+    struct stat st;
+    uint64_t size = io_type_size(file->schema->datasets[check->dataset].type), end;
+    return ask(file, check, offset) && !stat(file->path, &st) &&
+           !__builtin_add_overflow(*offset, size, &end) && end <= (uint64_t)st.st_size;
 }
 
 void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,

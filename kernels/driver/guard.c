@@ -157,13 +157,32 @@ static bool end_job(io_guard *g) {
     char whole[sizeof line + 32];
     int n = snprintf(whole, sizeof whole, "iokernel: error: %s\n", line);
     if (n > 0 && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
-    if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, true);
+    if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     sleep(SECONDS_TO_BE_HEARD);
     /* One process that dies is what launchers know; Open MPI's has been seen to hang over two at once. */
     int one = which != g->mine ? which : (which + 1) % g->n;
     if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
         sleep(SECONDS_TO_BE_ENDED);
     end_here(g);
+    return true;
+}
+
+/* A process of the node has crashed and waits in its handler: the first guard that knows the run cleans up
+ * behind all, while they are stopped. */
+static bool clean_up(io_guard *g) {
+    char line[IO_MAX_PATH + 512], host[IO_HOST_NAME] = "?";
+    int which = 0, nobody = 0;
+    while (which < g->n && !g->shared->of[which].crashed) which++;
+    if (which == g->n) return false;
+    io_pulse *p = &g->shared->of[which];
+    if (!g->world->abandon || !atomic_compare_exchange_strong(&g->shared->said, &nobody, 1)) return true;
+    signal_others(g, SIGSTOP);
+    gethostname(host, sizeof host - 1);
+    snprintf(line, sizeof line, "process %d on %s: the library crashed in phase %s of method %s: %s", p->rank,
+             host, p->phase, p->method, p->path);
+    g->world->abandon(g->world->abandon_data, line, IO_ENDS_CRASHED);
+    for (int i = 0; i < g->n; i++) g->shared->of[i].cleaned = true;
+    if (which != g->mine && p->pid > 0) kill(p->pid, SIGCONT);
     return true;
 }
 
@@ -180,6 +199,7 @@ static double now(void) {
 
 /* Time counts as far as the guard itself was awake: a job that was suspended as a whole has not hung. */
 static void look_after(io_guard *g, double slept) {
+    if (clean_up(g)) return;
     show(g);
     uint64_t moved = all_moves(g);
     g->still = moved == g->moved ? g->still + (slept < 2 * g->interval ? slept : 2 * g->interval) : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/run_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -53,6 +54,11 @@ static void remove_file(io_session *s, const char *path) {
     io_now_at(s->world, IO_AT_REMOVE);
     unlink(path);
 }
+/* At the end: what is left behind is an error. */
+static void remove_or_say(io_session *s, const char *path) {
+    io_now_at(s->world, IO_AT_REMOVE);
+    if (unlink(path) && errno != ENOENT) io_fail_errno(&s->world->error, "unlink", path, errno);
+}
 static void drop_file(io_session *s, const char *path) {
     io_now_at(s->world, IO_AT_FILES);
     io_drop_file_cache(path);
@@ -88,11 +94,18 @@ void io_cool_files(io_session *s) {
 }
 
 /* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
-void io_remove_files(io_session *s) {
-    for (uint64_t step = 0; io_may_remove(s, step); step++) {
+static void remove_all_files(io_session *s) {
+    for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, true, UINT64_MAX, remove_file);
-        io_remove_directory(s, step);
-    }
+}
+
+static void remove_directories(const io_session *s) {
+    for (uint64_t step = 0; io_may_remove(s, step); step++) io_remove_directory(s, step);
+}
+
+void io_remove_files(io_session *s) {
+    remove_all_files(s);
+    remove_directories(s);
 }
 
 void io_remove_files_of_all(const io_session *s) {
@@ -100,17 +113,24 @@ void io_remove_files_of_all(const io_session *s) {
     io_session other = *s;
     other.world = &world;
     world.pulse = NULL; /* this is no progress */
-    for (world.rank = 0; world.rank < world.size; world.rank++) io_remove_files(&other);
+    for (world.rank = 0; world.rank < world.size; world.rank++) remove_all_files(&other);
+    for (world.rank = 0; world.rank < world.size; world.rank++) remove_directories(&other);
 }
 
 void io_clear_place(io_session *s) { each_file(s, remove_file); }
 
 /* The directories are empty once all processes have removed their files. */
-void io_remove_all(io_session *s) {
+int io_remove_all(io_session *s) {
+    int status = 0;
+    bool agreed = s->world->error.set; /* on a failure before: its message stays */
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_file);
-    MPI_Barrier(s->world->comm);
-    for (uint64_t step = 0; io_may_remove(s, step); step++) io_remove_directory(s, step);
+        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_or_say);
+    if (agreed)
+        MPI_Barrier(s->world->comm);
+    else
+        status = io_agree(s->world);
+    remove_directories(s);
+    return status;
 }
 
 int io_look_at_files(io_session *s) {

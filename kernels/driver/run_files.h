@@ -12,8 +12,9 @@ int io_file_path(const io_session *session, uint64_t step, uint64_t owner, uint6
 
 /* Called by all before writing: what stands where this process will create its files. */
 void io_clear_place(io_session *session);
-/* Called by all: the files that this run created, unless they are to be kept; then the directories. */
-void io_remove_all(io_session *session);
+/* Called by all: the files that this run created, unless they are to be kept; then the directories.
+ * -1 where one could not be removed. */
+int io_remove_all(io_session *session);
 /* Removes what this process can of those files, asking nobody: for a process that ends the job. */
 void io_remove_files(io_session *session);
 /* The same, those of all processes. */

@@ -73,7 +73,7 @@ static double now(void) {
 static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
-    if (w->abandon) w->abandon(w->abandon_data, w->error.text, false);
+    if (w->abandon) w->abandon(w->abandon_data, w->error.text, IO_ENDS_FAILED);
     sleep(1); /* the launcher forgets what it has not yet passed on when the job is aborted */
     MPI_Abort(w->comm, 1);
     _exit(1);

@@ -13,6 +13,9 @@
 typedef struct io_pulse io_pulse;     /* pulse.h */
 typedef struct io_session io_session; /* session.h */
 
+/* How a job ends that one process ends alone. */
+typedef enum { IO_ENDS_FAILED, IO_ENDS_CRASHED, IO_ENDS_HUNG } io_ending;
+
 typedef struct {
     MPI_Comm comm;
     int rank, size;
@@ -28,7 +31,7 @@ typedef struct {
     char doing[IO_HOST_NAME + 128], doing_more[IO_MAX_PATH + 128], doing_path[IO_MAX_PATH];
     bool doing_over;   /* that phase has ended here, and the next one not begun */
     bool doing_remove; /* the file at that path is the run's own, and is not to be kept */
-    void (*abandon)(void *data, const char *why, bool hung);
+    void (*abandon)(void *data, const char *why, io_ending how);
     void *abandon_data;
     io_session *measuring; /* the session in hand; its files go first */
     io_pulse *pulse;       /* what the other processes see of this one; NULL: nobody looks */

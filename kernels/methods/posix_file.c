@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Linux moves at most 0x7ffff000 bytes in one call. */
@@ -24,6 +26,16 @@ int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path,
     return 0;
 }
 
+int io_posix_cut(io_posix_file *file, const char *call, uint64_t data_end) {
+    struct stat st;
+    if (fstat(file->fd, &st)) return io_fail_errno(file->base.ctx->error, "fstat", file->base.path, errno);
+    uint64_t end = (uint64_t)st.st_size;
+    return io_fail(file->base.ctx->error,
+                   "%s: the file ends at byte %" PRIu64 ", %" PRIu64 " bytes before its data does: %s; "
+                   "it is cut short, or was written with other options",
+                   call, end, data_end - (end < data_end ? end : data_end), file->base.path);
+}
+
 int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t bytes, uint64_t offset) {
     const char *call = writing ? "pwrite" : "pread";
     char *at = data;
@@ -34,11 +46,7 @@ int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t byt
             writing ? pwrite(file->fd, at, some, (off_t)offset) : pread(file->fd, at, some, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return io_fail_errno(file->base.ctx->error, call, file->base.path, errno);
-        if (!n)
-            return io_fail(file->base.ctx->error,
-                           "%s: the file ends at byte %llu, %llu bytes before its data does: %s; "
-                           "it is cut short, or was written with other options",
-                           call, (unsigned long long)offset, (unsigned long long)bytes, file->base.path);
+        if (!n) return io_posix_cut(file, call, offset + bytes);
         at += n;
         offset += (uint64_t)n;
         bytes -= (uint64_t)n;

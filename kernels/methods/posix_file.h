@@ -15,6 +15,8 @@ int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path,
                    int flags, io_file **file);
 /* All of `bytes`, to the file or from it. */
 int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t bytes, uint64_t offset);
+/* Fails: the file ends before its data does, which ends at `data_end`. */
+int io_posix_cut(io_posix_file *file, const char *call, uint64_t data_end);
 int io_posix_sync(io_file *file);
 int io_posix_close(io_file *file);
 

@@ -43,11 +43,7 @@ static int move_bytes(batch *b) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0)
             return io_fail_errno(file->ctx->error, b->writing ? "pwritev" : "preadv", file->path, errno);
-        if (!n)
-            return io_fail(file->ctx->error,
-                           "preadv: the file ends at byte %llu, %llu bytes before its data does: %s; it is "
-                           "cut short, or was written with other options",
-                           (unsigned long long)at, (unsigned long long)(b->end - at), file->path);
+        if (!n) return io_posix_cut(b->file, b->writing ? "pwritev" : "preadv", b->end);
         at += (uint64_t)n;
         while (left && (size_t)n >= next->iov_len) n -= (ssize_t)(next++)->iov_len, left--;
         if (!left) break;

@@ -76,7 +76,9 @@ static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
         for (int i = 0; i < l->levels; i++) put(out, (uint64_t)i, doubles[t->first]);
         break;
     case RAMSES_NUMBTOT: count_levels(l, out); break;
-    case RAMSES_NUMBB: memset(out, 0, ramses_table_length(l, t) * sizeof *ints); break;
+    case RAMSES_NUMBB: /* no such region (nboundary is 0); zeros could be lost and nobody would see it */
+        memset(out, -1, ramses_table_length(l, t) * sizeof *ints);
+        break;
     case RAMSES_KEYS:
         for (uint64_t i = 0; i <= l->processes; i++) put(out, i, key(l, i));
         break;

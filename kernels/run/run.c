@@ -145,12 +145,15 @@ static void print_mismatch(const io_report *r) {
     index = json_dumps(json_object_get(m, "index"), JSON_COMPACT);
     char *expected = json_dumps(json_object_get(m, "expected"), JSON_ENCODE_ANY);
     char *found = json_dumps(json_object_get(m, "found"), JSON_ENCODE_ANY);
-    char *offset = json_dumps(json_object_get(m, "offset"), JSON_ENCODE_ANY);
+    const json_t *offset = json_object_get(m, "offset");
+    char place[64] = "";
+    if (json_is_integer(offset))
+        snprintf(place, sizeof place, "byte %lld of ", (long long)json_integer_value(offset));
     fprintf(stderr,
-            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, byte %s of %s: "
+            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, %s%s: "
             "expected %s, found %s (read by process %lld on %s)\n",
             (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
-            json_string_value(json_object_get(m, "dataset")), index, offset,
+            json_string_value(json_object_get(m, "dataset")), index, place,
             json_string_value(json_object_get(m, "file")), expected, found,
             (long long)json_integer_value(json_object_get(m, "process")),
             json_string_value(json_object_get(m, "host")));
@@ -158,7 +161,6 @@ static void print_mismatch(const io_report *r) {
     free(index);
     free(expected);
     free(found);
-    free(offset);
 }
 
 /* Process 0: the document, and what was wrong. */
@@ -185,17 +187,23 @@ static void write_last(whole *w, const char *why, bool hung) {
     if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
 }
 
-/* A process that ends the job alone leaves the document if it can, and no partial file. The document first:
- * removing files may hang as the run did. */
-static void abandon(void *data, const char *why, bool hung) {
-    whole *w = data;
+static void remove_last(whole *w, bool of_all) {
     io_session *s = w->session.world->measuring ? w->session.world->measuring : &w->session;
-    write_last(w, why, hung);
-    if (hung)
+    if (of_all)
         io_remove_files_of_all(s);
     else
         io_remove_files(s);
     if (s != &w->session && s->directory_is_own) rmdir(s->what->common.dir);
+}
+
+/* A process that ends the job alone leaves the document if it can, and no partial file. The document first,
+ * as removing files may hang like the run did; but last after a crash, which may have left the memory that a
+ * document needs in disorder. */
+static void abandon(void *data, const char *why, io_ending how) {
+    whole *w = data;
+    if (how == IO_ENDS_CRASHED) remove_last(w, true);
+    write_last(w, why, how == IO_ENDS_HUNG);
+    if (how != IO_ENDS_CRASHED) remove_last(w, how == IO_ENDS_HUNG);
 }
 
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {

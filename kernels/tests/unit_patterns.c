@@ -76,6 +76,19 @@ static void mark(cover *c, const io_part *part, const char *name) {
         for (uint64_t k = 0; k < r.length; k++) c->seen[part->dataset][r.global + k]++;
 }
 
+/* A file has zeros where nothing was written: facts that are all 0 would be taken for written. */
+static void check_facts(const io_pattern *p, const void *state, uint64_t owner, const io_schema *schema,
+                        const io_part *part) {
+    const io_dataset *d = &schema->datasets[part->dataset];
+    uint64_t bytes = io_part_bytes(schema, part), zeros = 0;
+    if (!d->facts || schema->records || !bytes) return;
+    unsigned char *values = malloc(bytes);
+    p->facts(state, owner, 0, part, values);
+    for (uint64_t i = 0; i < bytes; i++) zeros += !values[i];
+    CHECK(zeros < bytes, "%s: %s of process %" PRIu64 " is all 0", p->name, d->name, owner);
+    free(values);
+}
+
 static uint64_t series_of(const io_pattern *p, const void *state) { return p->series ? p->series(state) : 1; }
 
 /* One process's parts of a file; returns its bytes. */
@@ -89,6 +102,7 @@ static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, uin
             CHECK(parts[i].offset == bytes, "%s: a part is at %" PRIu64 " in memory, not %" PRIu64, p->name,
                   parts[i].offset, bytes);
             mark(c, &parts[i], p->name);
+            check_facts(p, state, owner, c->schema, &parts[i]);
             uint64_t rows = 0, elements = io_part_elements(c->schema, &parts[i]);
             if (elements) rows = elements / parts[i].count[c->schema->datasets[parts[i].dataset].ndims - 1];
             if (c->schema->records)

@@ -24,7 +24,8 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.case_file import SelfDescribed
+from reframe_tests.framework.case_file import SelfDescribed, says_why
+from reframe_tests.framework.challenge import NoticesAWrongByte
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
@@ -113,6 +114,7 @@ class IoBenchmark(
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    challenge = fixture(NoticesAWrongByte, scope="environment")
     scales: Mapping[str, Scale] = {}
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
@@ -375,6 +377,7 @@ class IoBenchmark(
     # ---------------------------------------------------------------- is it right, and how fast
 
     @sanity_function
+    @says_why
     def every_byte_is_right(self) -> bool:
         try:
             stage, expected = Path(self.stagedir), self.expected()

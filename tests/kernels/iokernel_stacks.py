@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from site_configs import local
 from tools import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 60  # for one run; a hang is a failure, not a wait
+SECONDS = 180  # for one run, on a machine however loaded; a hang is a failure, not a wait
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,6 @@ class Run:
         """The one line of a run that must have failed."""
         assert len(self.errors()) == 1, f"right is one error line: {self}"
         assert self.status == status, f"right is exit status {status}: {self}"
-        assert self.seconds < 15, f"{self.seconds:.1f} s: {self}"
         return self.errors()[0]
 
 
@@ -91,13 +89,7 @@ class Stack:
         return self.build / "iokernel"
 
     def environment(self) -> dict[str, str]:
-        """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and
-        what it would choose on one node it is told: choosing costs 0.2 s a start."""
-        values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
-        values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
-        if os.geteuid() == 0:
-            values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        return values
+        return kernels.run_environment()
 
     def alone(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Without a launcher: --list, --plan."""
@@ -147,24 +139,19 @@ def stacks() -> dict[str, Stack]:
     found = {}
     for environ in local.site_configuration["environments"]:
         extras = environ["extras"]
-        launcher = extras["launcher"]
-        options = [word for option in launcher["options"] for word in option.split()]
-        launch = [launcher["command"], *(o for o in options if o != "--allow-run-as-root")]
+        launch = kernels.launch_words(environ["name"])
         found[environ["name"]] = Stack(environ["name"], launch, extras["mpi_library"])
     return found
 
 
 def missing(stack: Stack) -> str | None:
     """Why this machine cannot build a stack, or None."""
-    for tool in (f"mpicc.{stack.name}", stack.launch[0], "cmake"):
-        if not shutil.which(tool):
-            return f"stack {stack.name}: {tool} is not installed"
-    return None
+    return kernels.missing(stack.name)
 
 
 def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Stack:
-    """Builds what changed; the same folders and arguments as `make test-kernels`."""
-    kernels.build(stack.name, folder, "-DIOKERNEL_WERROR=ON", *more, source=source)
+    """Builds what changed."""
+    kernels.build(stack.name, folder, kernels.STRICT, *more, source=source)
     stack.build = folder
     return stack
 
@@ -172,8 +159,11 @@ def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Sta
 def prepared(name: str) -> Stack:
     """A stack's program, built where `make test-kernels` builds it, or in IOGAUGE_BUILD_STACK."""
     chosen = os.environ.get(f"IOGAUGE_BUILD_{name.upper()}")
-    folder = Path(chosen) if chosen else ROOT / ".local" / "build" / f"test-{name}"
-    return build(stacks()[name], folder)
+    if chosen:
+        return build(stacks()[name], Path(chosen))
+    stack = stacks()[name]
+    stack.build = kernels.build_for_tests(name)
+    return stack
 
 
 @cache

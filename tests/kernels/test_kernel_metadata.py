@@ -95,7 +95,7 @@ def read(stack: Stack, folder: Path, options: list[str]) -> Run:
 
 def test_names_and_contents(openmpi: Stack, kept: Path, unique: bool, options: list[str]) -> None:
     right = {
-        name(step, owner, number, unique): (owner, step, number)
+        name(step, owner, number, unique): (owner + 1, step + 1, number + 1)
         for step in range(STEPS)
         for owner in range(PROCESSES)
         for number in range(FILES)
@@ -119,7 +119,7 @@ def test_mixed_up_files_are_named(
     line = done.error(1)
     first = done.result()["verification"]["first"]
     assert (first["file"], first["dataset"], first["offset"]) == (str(path), "identity", 0)
-    assert (first["expected"], first["found"]) == (2, 0)
+    assert (first["expected"], first["found"]) == (3, 1)
     assert done.result()["verification"]["mismatches"] == 2  # owner and number
     assert str(path) in line
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kept files of every format with one wrong byte, each read back by one process.
+
+A wrong byte of payload must be seen. Of one in a header or in padding a library may make nothing;
+those are counted apart. Whatever is said of a byte, the file has it."""
+
+from __future__ import annotations
+
+import random
+import re
+import shlex
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tools.selftest import payload
+from tools.selftest.cases import Subject
+from tools.selftest.run import Outcome, Place
+
+PAYLOAD, METADATA = "payload", "metadata"
+OF_PAYLOAD = 0.8  # of the bytes that are chosen
+BYTE = re.compile(r"byte (\d+)(?: of|,)")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Files that a run left, and what reads them."""
+
+    subject: Subject
+    folder: Path
+    regions: payload.Regions
+
+    def command(self, document: Path) -> list[str]:
+        words = [str(self.subject.program), *self.subject.words(self.folder)]
+        return [*words, "--read-only", "--json", str(document)]
+
+
+@dataclass
+class Tally:
+    """By kind of byte: how many were made wrong, and how many of them seen. `impossible`: messages
+    of a byte that the file does not have."""
+
+    tried: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+    crashed: int = 0
+    hung: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    missed: list[str] = field(default_factory=list)
+    impossible: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
+
+    @property
+    def bad(self) -> bool:
+        return bool(self.missed or self.impossible or self.hung or self.silent)
+
+    def add(self, other: Tally) -> None:
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+def keep(place: Place, subjects: Iterable[Subject]) -> list[Kept]:
+    """Each method's files of each pattern, written by one process without a launcher."""
+    found = []
+    for subject in subjects:
+        if subject.inner:
+            continue  # its files are those of the inner method
+        one = replace(subject, processes=1)
+        folder = place.base.parent / "kept" / one.name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        words = [*one.words(folder), "--write-only", "--keep", "--json", str(place.document)]
+        _good(place, [str(one.program), *words])
+        kept = Kept(one, folder, payload.Regions(()))
+        # Reading, each library knows where its data sets are; writing, some do not yet.
+        document = _good(place, kept.command(place.document))
+        found.append(replace(kept, regions=payload.regions(document)))
+    return found
+
+
+def _good(place: Place, command: list[str]) -> dict[str, Any]:
+    outcome = place.run(command)
+    if not outcome.good or outcome.document is None:
+        raise RuntimeError(f"{outcome.command}: {outcome.said}")
+    return outcome.document
+
+
+def _choose(kept: Kept, chance: random.Random) -> tuple[Path, int, str]:
+    """A file, a byte of it, and which kind of byte that is. Data sets are chosen alike, whatever
+    their sizes; so none can be left out."""
+    path = chance.choice(payload.files(kept.folder))
+    size = path.stat().st_size
+    inside = kept.regions.of(path)
+    outside = _gaps(inside, size)
+    kind = PAYLOAD if not outside or chance.random() < OF_PAYLOAD else METADATA
+    begin, end = chance.choice(inside if kind == PAYLOAD else outside)
+    return path, chance.randrange(begin, end), kind
+
+
+def _gaps(inside: Iterable[payload.Range], size: int) -> list[payload.Range]:
+    found, at = [], 0
+    for begin, end in sorted(inside):
+        if at < begin:
+            found.append((at, begin))
+        at = max(at, end)
+    return [*found, (at, size)] if at < size else found
+
+
+def spoil(path: Path, offset: int, mask: int) -> None:
+    """Done twice it undoes itself."""
+    with path.open("r+b") as file:
+        file.seek(offset)
+        (byte,) = file.read(1)
+        file.seek(offset)
+        file.write(bytes([byte ^ mask]))
+
+
+def impossible(outcome: Outcome, size: int) -> list[str]:
+    """Lines that speak of a byte which the file does not have; it may end at its size."""
+    return [line for line in outcome.errors if any(int(byte) > size for byte in BYTE.findall(line))]
+
+
+def one(place: Place, kept: Kept, chance: random.Random) -> Tally:
+    """One wrong byte."""
+    tally = Tally()
+    path, offset, kind = _choose(kept, chance)
+    mask = chance.randint(1, 255)
+    size = path.stat().st_size
+    place.document.unlink(missing_ok=True)
+    spoil(path, offset, mask)
+    try:
+        outcome = place.run(kept.command(place.document))
+    finally:
+        spoil(path, offset, mask)
+    again = f"byte {offset} of {path} with 0x{mask:02x}: {shlex.join(kept.command(place.document))}"
+    tally.tried[kind] += 1
+    tally.formats[f"{kept.subject.how} ({path.suffix or 'raw'})"] += 1
+    tally.hung += outcome.status is None
+    tally.crashed += "crashed" in outcome.said
+    if outcome.status != 0:
+        tally.seen[kind] += 1
+        tally.silent += [] if outcome.errors else [again]
+    elif kind == PAYLOAD:
+        tally.missed.append(again)
+    tally.impossible += [f"{line} ({again})" for line in impossible(outcome, size)]
+    return tally
+
+
+def run(place: Place, kept: list[Kept], number: int, seed: int) -> Iterator[Tally]:
+    """Each kept format in its turn."""
+    place.clear()
+    for i in range(number):
+        yield one(place, kept[i % len(kept)], random.Random(f"{seed} {i}"))

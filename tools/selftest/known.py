@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What passes, or stays, though it should not: each with its reason, which stands in the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tools.selftest.judge import CAUGHT, MISSED, SILENT
+
+
+@dataclass(frozen=True)
+class Known:
+    """`where`: found in `STACK-PATTERN-METHOD-MODE CALL:FAULT`; `verdicts`: which may be; `left`:
+    which files may stay."""
+
+    where: str
+    verdicts: tuple[str, ...]
+    left: str | None
+    reason: str
+
+
+ALL = r".*"
+HELPERS = r"\.(locktest|shfp)\.[\d.]+$|\.sm$|\.lock(ed)?file"
+KNOWN: tuple[Known, ...] = (
+    Known(
+        r"^openmpi-.* close:",
+        (MISSED,),
+        None,
+        "OMPIO drops the error of close",
+    ),
+    Known(
+        r":kill$",
+        (CAUGHT,),
+        ALL,
+        "the launcher ends all others by SIGKILL: the harness removes what they made",
+    ),
+    Known(
+        r"-ioserver-.*:stop$",
+        (CAUGHT,),
+        ALL,
+        "the only client is stopped, and an I/O process does not know the run's files",
+    ),
+    Known(
+        r":(crash|stop)$",
+        (CAUGHT,),
+        HELPERS,
+        "a helper file of the MPI library, with a name that only the library knows",
+    ),
+    Known(
+        r"-mpiio-ordered open:",
+        (SILENT,),
+        ALL,
+        "ROMIO ends the job itself when it cannot open the file of its shared pointer",
+    ),
+)
+
+
+def reason(name: str, verdict: str, left: list[str]) -> str:
+    """Why this is let pass; empty where it is not."""
+    for one in KNOWN:
+        if verdict in one.verdicts and re.search(one.where, name):
+            stay = [file for file in left if one.left is None or not re.search(one.left, file)]
+            if not stay and (left or verdict != CAUGHT):
+                return one.reason
+    return ""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a program in which something goes wrong, and all that came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools import kernels
+from tools.selftest.cases import Case, Subject
+from tools.selftest.injector import DATA, Fired, preload, read_fired
+
+PATIENCE = 3  # of the kernels, in seconds
+# The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
+LIMIT = 90.0
+MARK = "IOGAUGE_SELFTEST"  # a variable that tells which processes are a run's
+
+
+@dataclass
+class Outcome:
+    """`status`: None where the run had to be ended. `left`: files; `processes`: that lived on."""
+
+    command: str
+    status: int | None
+    said: str
+    document: dict[str, Any] | None
+    fired: list[Fired]
+    left: list[str]
+    seconds: float
+    processes: int = 0
+
+    @property
+    def errors(self) -> list[str]:
+        return [line for line in self.said.splitlines() if line.startswith("iokernel: error: ")]
+
+    @property
+    def good(self) -> bool:
+        return self.status == 0 and (self.document or {}).get("status") == "ok"
+
+
+@dataclass
+class Place:
+    """Where runs happen, one after the other: `data` is what the injector looks at."""
+
+    base: Path
+    library: Path
+    environment: dict[str, str] = field(default_factory=kernels.run_environment)
+
+    @property
+    def data(self) -> Path:
+        return self.base / "data"
+
+    @property
+    def document(self) -> Path:
+        return self.base / "result.json"
+
+    @property
+    def log(self) -> Path:
+        return self.base / "fired"
+
+    @property
+    def counts(self) -> Path:
+        return self.base / "counts"
+
+    @property
+    def traces(self) -> Path:
+        return self.base / "traces"
+
+    def clear(self) -> None:
+        shutil.rmtree(self.base, ignore_errors=True)
+        self.data.mkdir(parents=True)
+        self.traces.mkdir()
+
+    def run_case(self, case: Case, *more: str) -> Outcome:
+        subject = case.subject
+        options = ["--fsync", "--patience", str(PATIENCE), "--json", str(self.document), *more]
+        variables = preload(self.library, case.plan, self.data, self.log)
+        if case.traced:
+            variables |= traced_by(subject, self)
+        if case.plan.call == "read" and case.plan.fault in DATA:
+            variables |= self._no_sieving()
+        self.clear()
+        return self.run(subject.command(self.data, *options, variables=variables))
+
+    def _no_sieving(self) -> dict[str, str]:
+        """A library that reads more than it was asked for may well read it wrong: nobody would know
+        from outside which of the bytes were of account. So it reads what it is asked for."""
+        hints = self.base.parent / "no-sieving"
+        hints.write_text("romio_ds_read disable\nromio_ds_write disable\n")
+        return {
+            "ROMIO_HINTS": str(hints),
+            "OMPI_MCA_fbtl_posix_read_datasieving": "0",
+            "OMPI_MCA_fbtl_posix_write_datasieving": "0",
+        }
+
+    def run(self, command: list[str]) -> Outcome:
+        mark = f"{self.base}-{time.monotonic_ns()}"
+        began = time.monotonic()
+        status, said = _finish(command, {**self.environment, MARK: mark})
+        seconds = time.monotonic() - began
+        alive = end_all(mark)
+        left = (
+            sorted(str(p.relative_to(self.data)) for p in self.data.rglob("*"))
+            if self.data.is_dir()
+            else []
+        )
+        return Outcome(
+            shlex.join(command),
+            status,
+            said,
+            _document(self.document),
+            read_fired(self.log),
+            left,
+            seconds,
+            alive,
+        )
+
+
+def traced_by(subject: Subject, place: Place) -> dict[str, str]:
+    """The recorder stands before the injector: it sees what the library asked of the storage."""
+    recorder = subject.program.with_name("libiogauge-recorder.so")
+    return {
+        "LD_PRELOAD": f"{recorder}:{place.library}",
+        "IOGAUGE_TRACE_DIR": str(place.traces),
+        "IOGAUGE_TRACE_INCLUDE": str(place.data),
+    }
+
+
+def _finish(command: list[str], environment: dict[str, str]) -> tuple[int | None, str]:
+    job = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", env=environment, start_new_session=True,
+    )  # fmt: skip
+    try:
+        said = job.communicate(timeout=LIMIT)[0]
+        return job.returncode, said
+    except subprocess.TimeoutExpired:
+        end_all(environment[MARK])
+        return None, job.communicate()[0]
+
+
+def _document(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _of_run(mark: str) -> Iterator[int]:
+    word = f"{MARK}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and word in (entry / "environ").read_bytes().split(b"\0"):
+                yield int(entry.name)
+
+
+def end_all(mark: str) -> int:
+    """Ends what lives on of a run a second after its launcher ended; how many that were."""
+    for _ in range(20):
+        if not (alive := list(_of_run(mark))):
+            return 0
+        time.sleep(0.05)
+    for pid in alive:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return len(alive)
