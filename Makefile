@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	test-sanitizers test-python coverage soak test-slurm test-fs test-fs-local site lock-check docs clean
+	documents-smoke test-sanitizers test-python coverage soak test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -37,6 +37,9 @@ TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-fs-
 
 test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
+
+documents-smoke: setup ## every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
+	@$(PYTHON) -m tools.documents --smoke $(ARGS)
 
 soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
 	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)

@@ -22,10 +22,11 @@ class Hints:
 
 
 def parse_hints(text: str) -> dict[str, str]:
-    """`K=V K=V ...` (shell quoting) as an object. `ValueError` names the part that is not `K=V`."""
+    """`K=V K=V ...` (shell quoting) as an object; `write:K=V` and `read:K=V` are of one direction's
+    files alone. `ValueError` names the part that is not `K=V`."""
     found = {}
     for word in shlex.split(text):
-        match = re.fullmatch(r"([A-Za-z_]\w*)=(.+)", word)
+        match = re.fullmatch(r"((?:write:|read:)?[A-Za-z_]\w*)=(.+)", word)
         if not match:
             raise ValueError(f"hints: {word!r} is not K=V")
         found[match[1]] = match[2]

@@ -17,11 +17,11 @@ from site_configs import common
 
 PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
 
-# IBM's MPI-IO, not ROMIO: its own names. The document's choice, largeblock for writing and sparse
-# for reading (here both for both: a run has one set of hints); nothing for HDF5, which crashed.
+# IBM's MPI-IO, not ROMIO: its own names. The document's choice (p. 51), one for each direction, and
+# nothing for HDF5, which crashed.
 HINTS = {
     "without": ["hdf5"],
-    "hints": {"IBM_largeblock_io": "true", "IBM_sparse_access": "true"},
+    "hints": {"write:IBM_largeblock_io": "true", "read:IBM_sparse_access": "true"},
 }
 
 

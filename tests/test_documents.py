@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     right = named("idris-2011-p46-levels")
     _, cases = session.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
     assert list(render.problems(right, session.of(right, cases))) == []
-    wrong = {
+    wrong: dict[str, dict[str, Any]] = {
         "processes [2048], the table has [4096]": {"processes": (4096,)},
         "its script has no '--size 2048 '": {"words": ("--size 2048 ",)},
         "no script of": {"at": {"scale": ("paper", "node")}},

@@ -19,7 +19,12 @@ MUST_HAVE = {
     "slurm_lustre": ["#SBATCH --nodes=1\n", "\nsrun ", "lfs setstripe -c -1 -S 1M "],
     "pbs_lustre": [":model=ivy\n", "\nmpiexec_mpt -np 4 ", "lfs setstripe -c 16 "],
     "babel": ["# @ bg_size = 64\n", "\nmpirun -mode VN -np 4 ", "stat -c 'block size %o'"],
-    "vargas": ["# @ total_tasks = 4\n", "\npoe ", "IBM_largeblock_io=true"],
+    "vargas": [
+        "# @ total_tasks = 4\n",
+        "\npoe ",
+        "write:IBM_largeblock_io=true",
+        "read:IBM_sparse_access=true",
+    ],
     "mira_cetus": ["#COBALT --mode script\n", " --exp-env BGLOCKLESSMPIO_F_TYPE : ", "romio_cb_w"],
     "faust": ["#PBS -l nodes=1:ppn=1\n", "\nmpiexec -n 1 ", "/iogauge."],
     "edison": ["module load cray-parallel-netcdf\n", "\nsrun ", "lfs setstripe -c 96 -S 1M "],

@@ -63,10 +63,10 @@ def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
     if mode:
         where = where.key("mode", [mode])
     if "test" in number.run:
-        where = where.key("test", [number.run["test"]])
+        where = where.key("test", number.run["test"].split())
     for name in _CHOOSING:
         if name in number.parameters:
-            where = where.key(name, [number.parameters[name]])
+            where = where.key(name, [str(number.parameters[name])])
     return store.rows(
         connection,
         f"""SELECT {", ".join(_CASE)}, list(value) AS found, any_value(unit) AS unit,

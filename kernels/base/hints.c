@@ -86,12 +86,27 @@ static int check_value(const char *key, const char *value, io_error *error) {
     return 0;
 }
 
-int io_hints_add(io_hints *hints, const char *text, io_error *error) {
+static const char *const directions[] = {
+    [IO_HINT_OF_WRITING] = "write:", [IO_HINT_OF_READING] = "read:", [IO_HINT_OF_BOTH] = ""};
+
+io_hint_of io_hint_direction(const char *name, const char **key) {
+    io_hint_of of = IO_HINT_OF_WRITING;
+    while (!begins(name, directions[of])) of++;
+    *key = name + strlen(directions[of]);
+    return of;
+}
+
+void io_hint_name(const io_hint *hint, char name[IO_HINT_NAME]) {
+    snprintf(name, IO_HINT_NAME, "%s%s", directions[hint->of], hint->key);
+}
+
+int io_hints_add(io_hints *hints, const char *given, io_error *error) {
+    const char *text;
+    io_hint hint = {.of = io_hint_direction(given, &text)};
     const char *equal = strchr(text, '=');
     if (!equal || equal == text || !equal[1])
         return io_fail_usage(
-            error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable", text);
-    io_hint hint = {0};
+            error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable", given);
     size_t key = (size_t)(equal - text), value = strlen(equal + 1);
     if (key >= sizeof hint.key || value >= sizeof hint.value)
         return io_fail_usage(error, "--hint %.40s...: longer than MPI allows (%d characters, value %d)", text,
@@ -99,6 +114,10 @@ int io_hints_add(io_hints *hints, const char *text, io_error *error) {
     memcpy(hint.key, text, key);
     memcpy(hint.value, equal + 1, value);
     if (check_value(hint.key, hint.value, error)) return -1;
+    io_hint_way way = io_hint_way_of(hint.key);
+    if (hint.of != IO_HINT_OF_BOTH && way != IO_HINT_MPI_INFO && way != IO_HINT_PNETCDF)
+        return io_fail_usage(error, "--hint %s: %s is for both directions; right is --hint %s", given,
+                             hint.key, text);
     io_hint *more = realloc(hints->items, (size_t)(hints->n + 1) * sizeof *more);
     if (!more) return io_fail(error, "out of memory for hint %s", hint.key);
     hints->items = more;
@@ -112,12 +131,13 @@ const char *io_hint_value(const io_hints *hints, const char *key) {
     return NULL;
 }
 
-int io_hints_info(const io_hints *hints, MPI_Info *info, io_error *error) {
+int io_hints_info(const io_hints *hints, io_hint_of direction, MPI_Info *info, io_error *error) {
     *info = MPI_INFO_NULL;
     if (!hints->n) return 0;
     int code = MPI_Info_create(info);
     if (code) return io_fail_mpi(error, "MPI_Info_create", "hints", code);
     for (int i = 0; i < hints->n; i++) {
+        if (hints->items[i].of != IO_HINT_OF_BOTH && hints->items[i].of != direction) continue;
         if (io_hint_way_of(hints->items[i].key) == IO_HINT_HDF5) continue; /* the method's own */
         code = MPI_Info_set(*info, hints->items[i].key, hints->items[i].value);
         if (code) return io_fail_mpi(error, "MPI_Info_set", hints->items[i].key, code);

@@ -7,7 +7,11 @@
 
 #include "base/error.h"
 
+/* Of what a hint is: `write:KEY=VALUE` and `read:KEY=VALUE` are of one direction's files alone. */
+typedef enum { IO_HINT_OF_WRITING, IO_HINT_OF_READING, IO_HINT_OF_BOTH } io_hint_of;
+
 typedef struct {
+    io_hint_of of;
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
 } io_hint;
 
@@ -21,10 +25,16 @@ io_hint_way io_hint_way_of(const char *key);
 /* The hint that an environment variable (or "NAME=VALUE") is, as the end of its name; NULL for none. */
 const char *io_hint_of_variable(const char *variable);
 
-/* Adds "KEY=VALUE"; a wrong form or a wrong value of a known hint is a usage error. */
+/* Adds "KEY=VALUE", which may begin with a direction; a wrong form or a wrong value of a known hint is a
+ * usage error. */
 int io_hints_add(io_hints *hints, const char *text, io_error *error);
 const char *io_hint_value(const io_hints *hints, const char *key); /* NULL where it is not set */
-/* The hints that MPI may see, as a new info (MPI_INFO_NULL where there are none). */
-int io_hints_info(const io_hints *hints, MPI_Info *info, io_error *error);
+/* The hint's name as it was given: `write:cb_nodes`. */
+#define IO_HINT_NAME (MPI_MAX_INFO_KEY + 8)
+void io_hint_name(const io_hint *hint, char name[IO_HINT_NAME]);
+/* The direction that a name as it was given begins with; `key`: what follows it. */
+io_hint_of io_hint_direction(const char *name, const char **key);
+/* The hints of a direction that MPI may see, as a new info (MPI_INFO_NULL where there are none). */
+int io_hints_info(const io_hints *hints, io_hint_of direction, MPI_Info *info, io_error *error);
 
 #endif

@@ -34,15 +34,16 @@ static int end(io_step *f, io_phase phase) {
     return io_agree(f->session->world);
 }
 
-static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner) {
+static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner, int direction) {
     const io_case *c = s->what;
-    *f = (io_step){.session = s, .owner = owner, .step = step, .files = io_series_length(c)};
+    *f = (io_step){
+        .session = s, .owner = owner, .step = step, .direction = direction, .files = io_series_length(c)};
     f->transfers_each = c->pattern->transfers(c->state) / f->files;
     f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
     f->in_step = !io_own_files(c);
     if (io_file_path(s, step, owner, 0, f->path)) return -1;
-    f->ctx = io_context(c, s->world, s->info);
+    f->ctx = io_context(c, s->world, s->info[direction]);
     int most = io_most_parts(c->pattern, c->state);
     f->parts = malloc((size_t)most * sizeof *f->parts);
     if (!f->parts) return io_fail(&s->world->error, "out of memory for %d parts", most);
@@ -186,13 +187,12 @@ static void reduce(io_step *f, io_sample *sample, int direction) {
 /* One file, written or read. */
 static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction, io_sample *sample) {
     io_step f;
-    int status = prepare(&f, s, step, owner);
+    int status = prepare(&f, s, step, owner, direction);
     if (!status) status = set_communicator(&f);
     if (io_agree(s->world)) {
         finish(&f);
         return -1;
     }
-    f.direction = direction;
     io_step_ready(&f);
     if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
     if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);

@@ -37,7 +37,7 @@ int io_drain(io_session *s, io_sample *sample) {
     io_queue_use use = {0};
     double wall = 0;
     if (m->servers) {
-        io_ctx ctx = io_context(s->what, s->world, s->info);
+        io_ctx ctx = io_context(s->what, s->world, s->info[IO_WRITING]);
         io_world_doing(s->world, "drain", m->name, s->what->common.dir);
         MPI_Barrier(s->world->comm);
         io_now_at(s->world, IO_AT_DRAIN);

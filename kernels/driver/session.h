@@ -4,6 +4,7 @@
 #define IOGAUGE_SESSION_H
 
 #include "driver/case.h"
+#include "driver/sample.h"
 
 /* What a run leaves behind besides its samples (evidence.h). */
 typedef struct io_found io_found;
@@ -11,8 +12,8 @@ typedef struct io_found io_found;
 struct io_session {
     io_world *world;
     const io_case *what;
-    MPI_Info info; /* the hints that MPI may see */
-    char *buffer;  /* this process's data of one step, or of a piece of it */
+    MPI_Info info[IO_DIRECTIONS]; /* the hints that MPI may see */
+    char *buffer;                 /* this process's data of one step, or of a piece of it */
     uint64_t repeat;
     bool own_files; /* each process has files of its own; io_measure sets it */
     /* What of the files is this run's: those of the first so many steps. No others are ever removed. */

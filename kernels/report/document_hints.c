@@ -61,20 +61,26 @@ json_t *io_asked_hints(const io_hints *given, char *const *environment, json_t *
     asked_hints all = {json_object(), ways};
     take_romio(&all); /* for ROMIO what a program gives counts more; for PnetCDF its variable does */
     for (; *environment; environment++) take_variable(&all, *environment);
-    for (int i = 0; i < given->n; i++) take(&all, given->items[i].key, given->items[i].value, NULL);
+    for (int i = 0; i < given->n; i++) {
+        char name[IO_HINT_NAME];
+        io_hint_name(&given->items[i], name);
+        take(&all, name, given->items[i].value, NULL);
+    }
     take_pnetcdf(&all);
     return all.hints;
 }
 
 json_t *io_ignored_hints(const json_t *asked, const json_t *ways, const json_t *used) {
     json_t *ignored = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)asked, key, value) {
-        const char *way = json_string_value(json_object_get(ways, key));
+    const char *name, *key;
+    json_object_foreach((json_t *)(uintptr_t)asked, name, value) {
+        /* What is in use is asked once, of the first file: a hint of reading alone is not told of. */
+        if (io_hint_direction(name, &key) == IO_HINT_OF_READING) continue;
+        const char *way = json_string_value(json_object_get(ways, name));
         bool is_told = !way || !strcmp(way, ROMIO) || !strcmp(way, PNETCDF);
         bool own = io_hint_way_of(key) == IO_HINT_HDF5; /* HDF5 would have refused it */
         if (is_told && !own && !json_equal(json_object_get(used, key), value))
-            json_array_append_new(ignored, json_string(key));
+            json_array_append_new(ignored, json_string(name));
     }
     return ignored;
 }

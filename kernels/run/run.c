@@ -72,7 +72,8 @@ static uint64_t buffer_size(const whole *w, io_world *world) {
 
 static int prepare(const io_run *run, io_world *world, whole *w) {
     *w = (whole){
-        .session = {.world = world, .what = &run->what, .info = MPI_INFO_NULL, .found = &w->found}
+        .session = {
+                    .world = world, .what = &run->what, .info = {MPI_INFO_NULL, MPI_INFO_NULL}, .found = &w->found}
     };
     io_found_start(&w->found, run->what.common.repeats * run->what.steps, &world->error);
     w->report = (io_report){.run = run, .world = world, .found = &w->found};
@@ -96,7 +97,8 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
                 "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)w->report.buffer);
     w->session.buffer = buffer;
-    io_hints_info(&run->what.hints, &w->session.info, &world->error);
+    io_hints_info(&run->what.hints, IO_HINT_OF_WRITING, &w->session.info[IO_WRITING], &world->error);
+    io_hints_info(&run->what.hints, IO_HINT_OF_READING, &w->session.info[IO_READING], &world->error);
     return io_agree(world);
 }
 
@@ -125,7 +127,8 @@ static void peak_rss(io_world *world, io_peak_rss *peak) {
 
 static void release(whole *w) {
     io_found_stop(&w->found);
-    if (w->session.info != MPI_INFO_NULL) MPI_Info_free(&w->session.info);
+    for (int d = 0; d < IO_DIRECTIONS; d++)
+        if (w->session.info[d] != MPI_INFO_NULL) MPI_Info_free(&w->session.info[d]);
     json_decref(w->report.summary.files);
     json_decref(w->report.summary.first);
     free(w->session.buffer);

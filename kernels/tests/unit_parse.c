@@ -107,10 +107,19 @@ static void test_hints(void) {
                                       "cb_nodes=99999999999999999999",
                                       "romio_cb_write=yes",
                                       "romio_ds_read=ENABLE",
-                                      "direct_read=1"};
-    static const char *const good[] = {
-        "cb_buffer_size=1048576", "romio_cb_write=enable", "romio_ds_write=automatic",
-        "direct_write=false",     "of_my_own=a=b",         "cb_nodes=4"};
+                                      "direct_read=1",
+                                      "write:",
+                                      "read:=1",
+                                      "write:romio_cb_write=yes",
+                                      "read:hdf5_chunk=2"};
+    static const char *const good[] = {"cb_buffer_size=1048576",
+                                       "romio_cb_write=enable",
+                                       "romio_ds_write=automatic",
+                                       "direct_write=false",
+                                       "of_my_own=a=b",
+                                       "cb_nodes=4",
+                                       "write:IBM_largeblock_io=true",
+                                       "read:IBM_sparse_access=true"};
     io_hints hints = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         io_error error = {0};
@@ -126,6 +135,10 @@ static void test_hints(void) {
     const char *own = io_hint_value(&hints, "of_my_own");
     CHECK(own && !strcmp(own, "a=b"), "a value may hold '='");
     CHECK(!io_hint_value(&hints, "of_my"), "a key is matched whole");
+    char name[IO_HINT_NAME];
+    io_hint_name(&hints.items[hints.n - 1], name);
+    CHECK(!strcmp(name, "read:IBM_sparse_access"), "%s", name);
+    CHECK(!strcmp(hints.items[hints.n - 1].key, "IBM_sparse_access"), "the direction is no part of the key");
     free(hints.items);
 }
 

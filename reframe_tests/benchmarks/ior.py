@@ -141,9 +141,10 @@ class Ior(IoBenchmark):
 
     @run_after("setup")
     def choose_program(self) -> None:
-        """IOR has no dumps: a run with several is `iokernel`'s."""
+        """IOR has no dumps, and no hints for one direction: a run with such is `iokernel`'s."""
         wanted, self.ior_program = self.ior_program, ""
-        if self.call in REAL_IOR and wanted != "none" and self.dumps == 1:
+        directed = any(":" in key for key in self.all_hints())
+        if self.call in REAL_IOR and wanted != "none" and self.dumps == 1 and not directed:
             api, _ = REAL_IOR[self.call]
             self.ior_program = find_ior(wanted, self.current_environ, api) or ""
         if self.ior_program:

@@ -211,3 +211,17 @@ def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Pa
     has_romio = used["mpi_io"] == "ROMIO"
     assert has_romio == (stack.name == "mpich")
     assert sorted(used["hints_ignored"]) == ([] if has_romio else sorted(of_romio))
+
+
+def test_a_hint_of_one_direction_is_in_force_in_that_direction(
+    mpich: Stack, tmp_path: Path
+) -> None:
+    """What is in use is told of the first file: a run that writes, then one that only reads."""
+    words = ["s3d", "--grid", "16x16x16", "--method", "mpiio", "--dir", str(tmp_path)]
+    for given, written, read in (("write", "1048576", "16777216"), ("read", "16777216", "1048576")):
+        hint = ["--hint", f"{given}:cb_buffer_size=1048576"]
+        for way, right in (("--write-only", written), ("--read-only", read)):
+            place = tmp_path / "result.json"
+            document = mpich.run(*words, *hint, way, "--keep", document=place).good()
+            assert document["asked"]["hints"] == {f"{given}:cb_buffer_size": "1048576"}
+            assert document["used"]["hints"]["cb_buffer_size"] == right, (given, way)
