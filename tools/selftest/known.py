@@ -30,6 +30,12 @@ KNOWN: tuple[Known, ...] = (
         "OMPIO drops the error of close",
     ),
     Known(
+        r" unlink:EIO$",
+        (CAUGHT,),
+        ALL,
+        "the file cannot be removed, and the run says so",
+    ),
+    Known(
         r":kill$",
         (CAUGHT,),
         ALL,
