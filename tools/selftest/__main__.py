@@ -38,7 +38,7 @@ from tools.selftest.session import NotGood, Session
 
 LYING = ("tests/test_lying_kernels.py", "tests/test_lies.py")
 # Of each stack: the short form runs so many, on two busy cores within 3 minutes.
-SHORT_CASES = 90
+SHORT_CASES = 64
 SHORT_CORRUPTIONS = 200
 LONG_CORRUPTIONS = 10000
 # What a run without a launcher costs differs: shares of the wrong bytes.
