@@ -54,10 +54,10 @@ KNOWN: tuple[Known, ...] = (
         "a helper file of the MPI library, with a name that only the library knows",
     ),
     Known(
-        r"-mpiio-ordered open:",
+        r"^mpich-.*-mpiio-ordered (open:|place:)",
         (SILENT,),
         ALL,
-        "ROMIO ends the job itself when it cannot open the file of its shared pointer",
+        "ROMIO ends the job itself when it cannot reach the file of its shared pointer",
     ),
 )
 
