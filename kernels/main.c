@@ -30,6 +30,7 @@
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
 #define SECONDS_TO_END 3
+#define SECONDS_TO_CLEAN 30
 #define CRASH_FRAMES 32
 
 /* What a crash says; the only state at file scope, because a signal handler gets no argument. */
@@ -65,12 +66,13 @@ static void tell_place(void) {
 #endif
 }
 
-/* This process's guard, or another's, removes what the run has made on all processes. */
+/* This process's guard, or another's, removes what the run has made on all processes, and ends the job. */
 static void wait_for_cleaning(io_pulse *me) {
     const struct timespec tenth = {.tv_nsec = 100000000};
     if (!me) return;
     me->crashed = true;
-    for (int i = 0; i < 10 * SECONDS_TO_END && !me->cleaned; i++) nanosleep(&tenth, NULL);
+    for (int i = 0; i < 10 * SECONDS_TO_END && !me->cleaning; i++) nanosleep(&tenth, NULL);
+    for (int i = 0; i < 10 * SECONDS_TO_CLEAN && me->cleaning && !me->cleaned; i++) nanosleep(&tenth, NULL);
 }
 
 /* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls

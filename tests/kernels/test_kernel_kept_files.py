@@ -143,3 +143,28 @@ def test_a_directory_that_was_there_stays(openmpi: Stack, tmp_path: Path) -> Non
     (tmp_path / "output_00001").mkdir()
     openmpi.run(*words)
     assert [p.name for p in tmp_path.iterdir()] == ["output_00001"]
+
+
+def test_a_crash_of_one_process_leaves_nothing_of_the_others(
+    stack: Stack, tmp_path: Path, injector: Path
+) -> None:
+    """Files and folders of all; and the document says what happened."""
+    data = tmp_path / "data"
+    data.mkdir()
+    plan = Plan("write", "crash", nth=2, rank=1)
+    words = ["ramses-hydro", "--size", "8", "--method", "posix", "--dir", str(data)]
+    run = stack.run(*words, document=tmp_path / "r.json", environment=preload(injector, plan, data))
+    assert run.status != 0 and "process 1 on" in run.errors()[0], str(run)
+    assert run.result()["status"] == "error"
+    assert "process 1 on" in run.result()["error"]
+    assert "the library crashed in phase write of method posix" in run.result()["error"]
+    assert contents(data) == {}
+
+
+def test_a_file_that_cannot_be_removed_is_an_error(
+    stack: Stack, tmp_path: Path, injector: Path
+) -> None:
+    environment = preload(injector, Plan("unlink", "EIO", rank=0), tmp_path)
+    line = stack.run(*IOR, "--dir", str(tmp_path), environment=environment).error(1)
+    assert f"unlink: Input/output error: {tmp_path / 'testFile'}" in line
+    assert list(contents(tmp_path)) == ["testFile"]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,7 @@ class All:
     damage: Tally = field(default_factory=Tally)
     notes: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    stop: threading.Event = field(default_factory=threading.Event)  # begin nothing more
 
     def add(self, one: Judgement) -> None:
         with self.lock:
@@ -139,6 +141,8 @@ def run_damage(
     kept = damage.keep(place, subjects) if number else []
     for tally in damage.run(place, kept, number if kept else 0, asked.seed):
         result.add_damage(tally)
+        if result.stop.is_set():
+            return
 
 
 def _all_shares(stacks: Sequence[str]) -> float:
@@ -152,6 +156,8 @@ def run_places(session: Session, subjects: list[cases.Subject], asked: Asked, re
     for i, subject in enumerate(places.one_of_each(subjects)):
         for j, fault in enumerate(places.FAULTS):
             # A sample has each method with one of them.
+            if result.stop.is_set():
+                return
             if asked.most is None or i % len(places.FAULTS) == j:
                 result.add(session.judge_place(fault, subject))
 
@@ -167,6 +173,8 @@ def run_faults(session: Session, subjects: list[cases.Subject], asked: Asked, re
     if asked.most:
         planned = cases.sample(planned, asked.most)
     for done, case in enumerate(planned):
+        if result.stop.is_set():
+            return
         if asked.end and time.monotonic() > asked.end:
             result.note(f"{subjects[0].stack}: time is over: {done} of {len(planned)} faults")
             return
@@ -200,6 +208,7 @@ def main(words: Sequence[str] | None = None) -> int:
         _say("tools.selftest: this machine has no stack")
         return 2
     result = All()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for stack in asked.stacks:
         kernels.build(stack, kernels.test_folder(stack), kernels.STRICT)
     with tempfile.TemporaryDirectory(prefix="iogauge-selftest-") as folder:
@@ -210,8 +219,11 @@ def main(words: Sequence[str] | None = None) -> int:
                 pool.submit(run_stack, stack, base, library, asked, result)
                 for stack in asked.stacks
             ]
-            for job in jobs:
-                job.result()
+            try:
+                for job in jobs:
+                    job.result()
+            finally:
+                result.stop.set()  # also for the other stack, after an error or a signal
     told = run_lies() if asked.lies else True
     report(result, asked)
     return 0 if told and not result.bad else 1

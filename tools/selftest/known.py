@@ -31,6 +31,12 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         r" unlink:EIO$",
+        (MISSED,),
+        HELPERS,
+        "OMPIO does not look whether it could remove a helper file of its own",
+    ),
+    Known(
+        r" unlink:EIO$",
         (CAUGHT,),
         ALL,
         "the file cannot be removed, and the run says so",
