@@ -47,6 +47,7 @@ def outcome(
         ("close:EIO", True, outcome(), "missed"),
         ("open:EIO", True, outcome(), "mended"),
         ("open:EIO", False, outcome(), "missed"),
+        ("read:EIO", False, outcome(), "missed"),
         ("write:short", False, outcome(), "mended"),
         ("read:EINTR", False, outcome(), "mended"),
         ("write:kill", False, outcome(9, "", None), "silent"),
