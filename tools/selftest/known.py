@@ -76,6 +76,8 @@ KNOWN: tuple[Known, ...] = (
 
 def reason(name: str, verdict: str, left: list[str]) -> str:
     """Why this is let pass; empty where it is not."""
+    # A folder stays for what is in it.
+    left = [name for name in left if not any(other.startswith(f"{name}/") for other in left)]
     for one in KNOWN:
         if verdict in one.verdicts and re.search(one.where, name):
             stay = [file for file in left if one.left is None or not re.search(one.left, file)]
