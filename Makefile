@@ -5,13 +5,16 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims test bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	test-sanitizers test-python test-slurm test-fs test-fs-local selftest site lock-check docs clean
+.PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
+	test-sanitizers test-python coverage soak selftest test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
 STACKS := openmpi mpich
 ROUNDS := 8
+KILLS := 50
+INGEST_KILLS := 200
+SEED := 1
 ARGS ?=
 DOCS := .local/venv-docs
 JOBS := $(shell nproc)
@@ -21,19 +24,22 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
-	@$(PYTHON) -m tools.run_session -- $(REFRAME_ARGS) -t quick $(ARGS)
+	@$(PYTHON) -m tools.run_session --parent $$PPID -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
-	@$(PYTHON) -m tools.ab $(STACKS) --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+	@$(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
-	@$(PYTHON) -m tools.claims $(ARGS) -- $(REFRAME_ARGS)
+	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
-TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python test-fs-local
+TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-fs-local
 
 test: setup-test ## everything that CI runs, and a summary of its parts (about 37 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
+
+soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
+	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
@@ -58,7 +64,7 @@ test-kernels: setup-test
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(PYTHON) -m tools.kernels $* .local/build/test-$* -DIOKERNEL_WERROR=ON
+	@$(PYTHON) -m tools.kernels $*
 	@ctest --test-dir .local/build/test-$* -j $(JOBS) --output-on-failure --no-tests=error
 
 # The same with address and undefined behaviour sanitizers.
@@ -68,7 +74,14 @@ test-sanitizers: setup-test
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
 test-python: setup-test
-	$(PYTHON) -m pytest -q
+	@$(PYTHON) -m coverage erase
+	$(PYTHON) -m coverage run -m pytest -q
+
+soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
+	@$(PYTHON) -m tools.soak $(ARGS)
+
+coverage: setup-test ## which lines the tests before it have entered, and the error paths that none has
+	@$(PYTHON) -m tools.coverage
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test

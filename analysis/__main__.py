@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iogauge import tables, version
+from iogauge.text import one_line
 
-from .errors import EXIT_DATA, AnalysisError
+from .errors import EXIT_DATA, LONGEST, AnalysisError
 
 # The module of each command is loaded only when it is asked for: some load large libraries. It has
 # `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
@@ -109,15 +110,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, so that a broken pipe is met here
         return code
     except AnalysisError as error:
-        print(f"analysis: {error}", file=sys.stderr)
-        return error.exit_code
+        return _failed(str(error), error.exit_code)
     except tables.BadTable as error:  # a file of this package is missing or broken
-        print(f"analysis: {error}", file=sys.stderr)
-        return EXIT_DATA
+        return _failed(str(error), EXIT_DATA)
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
+    except OSError as error:  # a file or folder that this user may not read, a disk that is full
+        return _failed(f"{error.filename}: {error.strerror}", EXIT_DATA)
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("_duckdb", "duckdb"):
+            raise
+        # A file that passed for a session of the store, and is none.
+        return _failed(f"the store: {' '.join(str(error).split())}", EXIT_DATA)
+
+
+def _failed(message: str, code: int) -> int:
+    print(f"analysis: {one_line(message, LONGEST)}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

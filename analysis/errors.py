@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+LONGEST = 1000  # characters of a message
+
 EXIT_OK = 0
 EXIT_NOT_VERIFIED = 1  # a run failed, or some byte of it was not verified
 EXIT_USAGE = 2  # as argparse does

@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result document (docs/result-format.md): its schema's name, reading its file, and what it
-says of a wrong byte. What else it must hold is docs/result.schema.json."""
+"""The result document (docs/result-format.md): reading its file, holding it against its schema
+(docs/result.schema.json), and what it says of a wrong byte."""
 
 from __future__ import annotations
 
-import json
+import functools
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from iogauge import json_file, paths
+from iogauge.text import CONTROL, one_line, plain
+
+# Who reads a document without holding it against its schema need not wait for the library.
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 SCHEMA = "iogauge.result/1"
 
 # Of a run that did not come to its end: something failed, or nothing moved any more.
 STOPPED = ("error", "hung")
 
-# No honest document is larger: 64 files, and some spans of each repeat and step.
-MOST_BYTES = 2**28
+
+# Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
+MOST = 2**63
 
 
-class Unreadable(Exception):
-    """There is no JSON to read; the text says why in one line, without the file's name."""
+class BadDocument(Exception):
+    """A file is not as the schema says; the text goes on behind the file's name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text))
 
 
 class UnknownSchema(Exception):
@@ -28,21 +39,8 @@ class UnknownSchema(Exception):
 
 
 def read(path: Path) -> Any:
-    """The JSON in `path`, whatever it is. Raises Unreadable."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise Unreadable(f"more than {MOST_BYTES} bytes: no result document")
-        # Python reads NaN and Infinity, JSON has neither.
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
-    except OSError as error:
-        raise Unreadable(f"no result document: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        what = f"found {error.msg} at line {error.lineno}"
-        raise Unreadable(f"not JSON: expected a complete JSON document, {what}") from error
-    except ValueError as error:
-        raise Unreadable(f"not JSON: {error}") from error
-    except RecursionError:
-        raise Unreadable("nested too deeply for a result document") from None
+    """The JSON in `path`, whatever it is. Raises json_file.Unreadable."""
+    return json_file.read(path, "result document")
 
 
 def check_schema(document: Mapping[str, Any]) -> None:
@@ -55,9 +53,9 @@ def check_schema(document: Mapping[str, Any]) -> None:
 def first_mismatch(verification: Mapping[str, Any]) -> str | None:
     """The first wrong element in words, or None."""
     first = verification.get("first")
-    if not first:
+    if not first or not isinstance(first, dict):
         return None
-    index = ",".join(str(i) for i in first.get("index") or [])
+    index = str(first.get("index") or "").strip("[]").replace(" ", "")
     where = f"at byte {first.get('offset')} of {first.get('file')}"
     if first.get("offset") is None:
         where = f"in {first.get('file')}"
@@ -67,5 +65,57 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
     )
 
 
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not a number of JSON")
+def load(path: Path) -> dict[str, Any]:
+    """The document in `path`; `BadDocument` where it is missing, unreadable, of an unknown schema,
+    or not as the schema says."""
+    import jsonschema
+
+    try:
+        document = read(path)
+        if not isinstance(document, dict):
+            raise BadDocument(" holds no object")
+        check_schema(document)
+    except (json_file.Unreadable, UnknownSchema) as problem:
+        raise BadDocument(f": {one_line(str(problem))}") from problem
+    _check_values(document)
+    error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    if error is not None:
+        place = "/".join(map(str, error.absolute_path)) or "the document"
+        raise BadDocument(f" is not as docs/result.schema.json says: {place}: {_why(error)}")
+    return document
+
+
+@functools.cache
+def _validator() -> Any:
+    import jsonschema
+
+    schema = json_file.read(paths.data("docs/result.schema.json"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _check_values(document: dict[str, Any]) -> None:
+    """What a schema cannot say: no number beyond all measure, no control character in a text."""
+    todo: list[tuple[str, Any]] = [("", document)]
+    while todo:
+        place, value = todo.pop()
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if CONTROL.search(key):
+                    raise BadDocument(f": {place}: a key with control characters, {key!a:.60}")
+                todo.append((f"{place}/{key}".lstrip("/"), inner))
+        elif isinstance(value, list):
+            todo += [(f"{place}/{i}", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, str) and place != "error" and CONTROL.search(value):
+            raise BadDocument(f": {place} has control characters: {value!a:.60}")
+        elif place.startswith("verification/first/"):
+            continue  # an element that was found may be anything
+        elif isinstance(value, int | float) and not abs(value) < MOST:
+            what = f"{reprlib.repr(value)}: nothing that is measured is so large"
+            raise BadDocument(f": {place} is {what}")
+
+
+def _why(error: ValidationError) -> str:
+    """jsonschema's message begins with the value itself, which may be long."""
+    rest = error.message.removeprefix(repr(error.instance))
+    said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
+    return one_line(said)

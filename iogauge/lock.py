@@ -2,7 +2,8 @@
 """One measuring session at a time: on a machine, and in an output folder.
 
 Two at once measure each other. A second one waits, and says for whom; IOGAUGE_NO_LOCK=1 lets it go
-on. The locks end with the process, however it ends.
+on, IOGAUGE_NO_LOCK=machine where the output folder is another. The locks end with the process,
+however it ends, and with those that it gave the open files to.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-ESCAPE = "IOGAUGE_NO_LOCK"
+ESCAPE, MACHINE = "IOGAUGE_NO_LOCK", "machine"
 SECONDS = 0.2  # between two tries
 NAME = "iogauge-session.lock"
 
 
 def both(output: Path) -> list[Path]:
     """Of an output folder and of this machine, in the order in which all take them."""
-    return [output / NAME, of_the_machine()]
+    own = output / NAME
+    return [own] if os.environ.get(ESCAPE) == MACHINE else [own, of_the_machine()]
 
 
 def of_the_machine() -> Path:
@@ -37,16 +39,18 @@ def of_the_machine() -> Path:
 @contextmanager
 def measuring(
     what: str, paths: list[Path], say: Callable[[str], None] | None = None
-) -> Iterator[None]:
-    """Hold all of `paths`; waits for each."""
+) -> Iterator[list[int]]:
+    """Hold all of `paths`; waits for each. Gives the open files."""
     say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+    handles: list[int] = []
     with ExitStack() as held:
-        for path in () if os.environ.get(ESCAPE) else paths:
+        for path in paths if os.environ.get(ESCAPE, "") in ("", MACHINE) else ():
             handle = _open(path)
             if handle is not None:
                 held.callback(os.close, handle)
                 _take(handle, path, what, say)
-        yield
+                handles.append(handle)
+        yield handles
 
 
 def _open(path: Path) -> int | None:

@@ -22,6 +22,7 @@
 #include "compat/s3d_io.h"
 #include "driver/guard.h"
 #include "driver/pulse.h"
+#include "report/json_file.h"
 #include "report/libraries.h"
 #include "report/table.h"
 #include "run/run.h"
@@ -152,6 +153,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
     io_world_start(&world);
     catch_crashes(&world);
     if (!error->set && !world.error.set) io_configure(run, (uint64_t)world.size, error);
+    if (!error->set && !world.rank && run->json) io_check_json(run->json, error);
     if (error->set) world.error = *error;
     if (io_agree(&world)) {
         io_world_complain(&world);

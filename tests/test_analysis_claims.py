@@ -31,7 +31,9 @@ RATIO = {
 
 
 def claim(*tests: dict[str, Any], needs: dict[str, Any] = NEEDS) -> claims.Claim:
-    return claims.Claim("C0", "made up", "nobody", needs, tests, ["-n Made"])
+    return claims.Claim(
+        "C0", "made up", "a sentence", "p. 0", "the opposite", "nobody", needs, tests, ["-n Made"]
+    )
 
 
 def judged_row(connection: Any, one: claims.Claim) -> dict[str, Any]:
@@ -97,6 +99,30 @@ def test_one_counterexample_contradicts(tmp_path: Path) -> None:
     }  # fmt: skip
     row = judged(tmp_path, [values], {**RATIO, "expect": {"above": 1}})
     assert (row["verdict"], row["cases"]) == ("contradicted", "1 of 2")
+
+
+def test_what_a_document_says_of_most_cases_one_counterexample_leaves(tmp_path: Path) -> None:
+    """ "Generally", "almost all": of three stacks, one against, then two."""
+    for against, verdict in ((1, "reproduced"), (2, "contradicted")):
+        values: made.Values = {}
+        for number, stack in enumerate(("openmpi", "mpich", "third")):
+            values[MPIIO, stack] = [100] * 6
+            values[POSIX, stack] = [50 if number < against else 200] * 6
+        row = judged(tmp_path / verdict, [values], {**RATIO, "most": True, "expect": {"above": 1}})
+        assert (row["verdict"], row["cases"]) == (verdict, f"{3 - against} of 3")
+
+
+def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) -> None:
+    values: made.Values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
+    connection = store.connect(made.store(tmp_path, [values]))
+    test = {**RATIO, "expect": {"above": 1}}
+    needs = {**NEEDS, "processes": 1024}
+    assert judged_row(connection, claim(test, needs=needs))["measured"] == ""
+    row = judged_row(connection, claim(test, needs={**needs, "shown_from": 2}))
+    assert row["verdict"] == NOT
+    assert "0.5 (0.5 to 0.5)" in row["measured"]
+    assert "the claim is about 1024 processes: a trend, which decides nothing" in row["measured"]
+    assert row["missing"].startswith("1024 processes of ")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +270,7 @@ def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
     folder = made.store(tmp_path, [{(s3d("posix"), "openmpi"): [100] * 3}])
     done = run_analysis("claims", "--json", "--store", folder)
     rows = json.loads(done.stdout)
-    assert len(rows) == 13
+    assert len(rows) == 19
     assert {row["verdict"] for row in rows} == {"not testable here"}
     assert all(row["missing"] and "reframe -C" in row["command"] for row in rows)
     assert done.returncode == 0

@@ -249,12 +249,12 @@ def test_missing_report(tmp_path: Path) -> None:
     ("text", "error", "said"),
     [
         ("", MalformedReportError, "line 1"),
-        ('{"session_info": {"data_ver', MalformedReportError, "expected a complete JSON report"),
+        ('{"session_info": {"data_ver', MalformedReportError, "expected a complete JSON document"),
         ("[]", MalformedReportError, "found no data_version"),
         ('{"schema": "iogauge.result/1"}', MalformedReportError, "found no data_version"),
         ('{"session_info": {"data_version": "5.0"}}', UnknownReportVersionError, "'5.0'"),
         ('{"session_info": {"data_version": "4.2"}}', MalformedReportError, "'uuid'"),
-        ("\udcff", MalformedReportError, "expected a JSON report"),
+        ("\udcff", MalformedReportError, "not JSON"),
     ],
 )
 def test_malformed_report(tmp_path: Path, text: str, error: type[AnalysisError], said: str) -> None:
@@ -269,7 +269,7 @@ def test_malformed_report(tmp_path: Path, text: str, error: type[AnalysisError],
 def test_truncated_report(recorded: Recorded) -> None:
     text = recorded.report.read_text()
     recorded.report.write_text(text[: len(text) // 2])
-    with pytest.raises(MalformedReportError, match="expected a complete JSON report"):
+    with pytest.raises(MalformedReportError, match="expected a complete JSON document"):
         last_report(recorded.output)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,20 @@ from analysis.__main__ import main
 from analysis.commands.recover import lost, read_cases
 from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from analysis.session.loader import last_report, load_session
+from iogauge import processes
 
 DATA = Path(__file__).parent / "data" / "session" / "results"
 RECORDED = DATA / "20261120T174318"
 NAME = "20261121T120000"
+
+
+def gone() -> str:
+    """A process that was on this machine, and is no more."""
+    process = subprocess.Popen(["sleep", "100"])
+    identity = processes.identity(process.pid)
+    process.kill()
+    process.wait()
+    return identity
 
 
 @pytest.fixture
@@ -40,7 +51,7 @@ def killed(tmp_path: Path) -> Path:
         kept = {key: value for key, value in case.items() if key != "perfvalues"}
         kept |= {"ended": 1.795e9 + number, "outputdir": str(folder), "stagedir": str(folder)}
         kept |= {"result": "fail", "fail_reason": "killed"} if failed else {}
-        session = {"version": "4.10.4", "cmdline": "reframe -r", "workdir": "/", "process": 1}
+        session = {"version": "4.10.4", "cmdline": "reframe -r", "workdir": "/", "process": gone()}
         (folder / "case.json").write_text(json.dumps({"session": session, "case": kept}))
     return output
 
@@ -70,12 +81,34 @@ def test_once_is_enough(killed: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == ""
 
 
+def edit(killed: Path, **change: Any) -> None:
+    """Change what all case files say of their session."""
+    for path in killed.rglob("case.json"):
+        data = json.loads(path.read_text())
+        path.write_text(json.dumps({**data, "session": {**data["session"], **change}}))
+
+
 def test_a_session_that_runs_is_left_alone(killed: Path) -> None:
-    running = f"{NAME}-{os.getpid()}"
-    (killed / NAME).rename(killed / running)
-    (killed / "stage" / NAME).rename(killed / "stage" / running)
+    edit(killed, process=processes.identity(os.getpid()))
     assert lost(killed) == []
-    assert lost(killed, [running]) == [running]  # whoever started it knows better
+    assert lost(killed, [NAME]) == [NAME]  # whoever started it knows better
+
+
+def test_a_number_that_was_given_out_again_hides_nothing(killed: Path) -> None:
+    host, number, began, *rest = processes.identity(os.getpid()).split()
+    edit(killed, process=" ".join([host, number, f"{began}1", *rest]))
+    assert lost(killed) == [NAME]
+
+
+@pytest.mark.parametrize("process", ["elsewhere 1 2 3 4", "1", 1, None, {}])
+def test_of_another_machines_session_nobody_knows(
+    killed: Path, process: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(killed, process=process)
+    assert recover(killed) == EXIT_OK
+    assert f"session {NAME} was begun elsewhere" in capsys.readouterr().err
+    assert recover(killed, NAME) == EXIT_OK
+    assert list((killed / "store").glob("**/interrupted-*.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +117,7 @@ def test_a_session_that_runs_is_left_alone(killed: Path) -> None:
 def test_a_case_that_cannot_be_read_is_none(killed: Path, text: str) -> None:
     (first, *_) = sorted((killed / NAME).glob("*/*/*/*/case.json"))
     first.write_text(text)
-    assert len(read_cases(killed, NAME)) == 2
+    assert len(read_cases(killed, NAME)[0]) == 2
     assert recover(killed) == EXIT_OK
 
 
@@ -102,3 +135,95 @@ def unreadable(data: Any) -> str:
 def test_a_broken_report_of_another_session_stops_nothing(killed: Path) -> None:
     (killed / "reports" / "run-report-1.json").write_text(unreadable({"session_info": {}}))
     assert NAME in lost(killed)
+
+
+def cases_of(killed: Path) -> list[dict[str, Any]]:
+    (report,) = (killed / "reports").glob(f"*{NAME}.json")
+    cases: list[dict[str, Any]] = json.loads(report.read_text())["runs"][0]["testcases"]
+    return cases
+
+
+def stage(killed: Path, **change: Any) -> Path:
+    """One of the cases as it is before its end: in the stage folder, and not checked."""
+    (folder, *_) = sorted(path.parent for path in (killed / NAME).rglob("case.json"))
+    staged = killed / "stage" / folder.relative_to(killed)
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    folder.rename(staged)
+    data = json.loads((staged / "case.json").read_text())
+    data["case"] |= {"result": "fail", "checked": False, "fail_reason": "not checked"} | change
+    (staged / "case.json").write_text(json.dumps(data))
+    return staged
+
+
+def test_a_case_that_ended_and_was_not_checked_is_kept(killed: Path) -> None:
+    stage(killed)
+    assert recover(killed) == EXIT_OK
+    assert sorted(str(case.get("fail_reason")) for case in cases_of(killed)) == [
+        "None", "killed", "not checked",
+    ]  # fmt: skip
+    (report,) = (killed / "reports").glob(f"*{NAME}.json")
+    assert all(run.result for run in load_session(report).runs)
+
+
+def test_a_case_without_a_result_was_not_finished(
+    killed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stage(killed)
+    (folder / "result.json").unlink()
+    (folder / "job_id").write_text("slurm.j2 4711\n")
+    assert recover(killed, "--json") == EXIT_OK
+    said = capsys.readouterr()
+    assert json.loads(said.out)[0]["unfinished"] == 1
+    assert len(cases_of(killed)) == 2
+    assert "may still run; scancel 4711 ends it" in said.err
+
+
+@pytest.mark.parametrize(
+    "text", ["slurm.j2 1;reboot", "slurm.j2", "local.j2 1", "x 1", "\n", "a b c"]
+)
+def test_no_other_words_of_a_jobs_file_become_a_command(
+    killed: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stage(killed)
+    (folder / "result.json").unlink()
+    (folder / "job_id").write_text(text)
+    assert recover(killed) == EXIT_OK
+    assert "may still run" not in capsys.readouterr().err
+
+
+def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(killed: Path) -> None:
+    """The kill fell while ReFrame copied a case's files from the stage to the output folder."""
+    staged = stage(killed, result="pass", checked=True, fail_reason=None)
+    half = killed / staged.relative_to(killed / "stage")
+    half.mkdir(parents=True)
+    shutil.copy(staged / "result.json", half / "rfm_job.sh")
+    (half / "case.json").write_text('{"session"')
+    assert recover(killed) == EXIT_OK
+    (report,) = (killed / "reports").glob(f"*{NAME}.json")
+    assert [run.status for run in load_session(report).runs].count("ok") == 2
+
+
+def test_one_broken_document_does_not_lose_the_others(killed: Path) -> None:
+    (first, *_) = sorted((killed / NAME).rglob("result.json"))
+    first.write_text(first.read_text()[:100])
+    assert recover(killed) == EXIT_OK
+    (report,) = (killed / "reports").glob(f"*{NAME}.json")
+    assert [run.status for run in load_session(report).runs].count("failed") == 2
+    assert list((killed / "store").glob("**/interrupted-*.parquet"))
+
+
+def test_a_report_that_was_not_stored_is(killed: Path) -> None:
+    """`make run` was killed between ReFrame and `ingest`; what others left is theirs."""
+    reports = killed / "reports"
+    text = (reports / "run-report-0.json").read_text()
+    made = text.replace(json.loads(text)["session_info"]["uuid"], "0-0")
+    (reports / "run-report-20261120T174318-1-1.json").write_text(made)
+    assert recover(killed, "20261120T174318-1-1") == EXIT_OK
+    assert [path.stem for path in (killed / "store").glob("**/*.parquet")] == ["0-0"]
+
+
+def test_a_report_cut_short_by_the_kill_is_made_again(killed: Path) -> None:
+    path = killed / "reports" / f"run-report-{NAME}.json"
+    path.write_text(unreadable({"session_info": {}}))
+    assert recover(killed) == EXIT_OK
+    assert len(cases_of(killed)) == 3

@@ -146,7 +146,7 @@ def test_bad_data_exits_with_3_and_one_line(recorded: Recorded) -> None:
         ((recorded.report,), f"{name}: schema 'iogauge.result/9' is unknown"),
         (("--output", empty), f"{empty}/reports: expected the report of a session"),
         ((name,), f"{name}: expected ReFrame's report"),
-        ((empty,), f"{empty}: expected a JSON report"),
+        ((empty,), f"{empty}: no report of ReFrame"),
     ):
         done = run_analysis("summary", *arguments)
         assert done.returncode == 3

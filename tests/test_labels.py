@@ -13,7 +13,7 @@ import pytest
 from reframe_tests.framework import labels
 from reframe_tests.machine.filesystems import hints_for
 from tests.reframe_session import reframe
-from tests.test_sites import SITES, dry_run, scripts
+from tests.test_sites import SITES, dry_run
 
 # The slides' tables (buffering, sieving), for writing and for reading alike.
 SLIDES = {
@@ -38,7 +38,7 @@ def labelled(system: str, output: Path, *more: str) -> list[tuple[str, dict[str,
         tests="ramses.py cgns.py",
     )  # fmt: skip
     assert session.status == 0, session.text
-    texts = [script.read_text() for script in scripts(session)]
+    texts = [script.read_text() for script in session.scripts()]
     names = [re.search(r"^# ((?:RamsesHints|CgnsMetadata).*)$", text, re.M) for text in texts]
     return [
         (str(name and name[1]), hints_of(text)) for name, text in zip(names, texts, strict=True)
@@ -75,7 +75,7 @@ def test_a_users_hint_against_the_name_is_refused(tmp_path: Path) -> None:
     assert "romio_cb_write=enable contradicts the test's name" in case["skip_reason"]
     assert "romio_cb_write=disable" in case["skip_reason"]
     other = ("-S", "RamsesHints.hints=cb_nodes=4")
-    (script,) = scripts(dry_run("edison", tmp_path / "2", *only, *other, tests="ramses.py"))
+    (script,) = dry_run("edison", tmp_path / "2", *only, *other, tests="ramses.py").scripts()
     assert hints_of(script.read_text())["cb_nodes"] == "4"
 
 
@@ -130,7 +130,7 @@ def test_a_sites_hints_are_for_whom_the_document_had_them(tmp_path: Path) -> Non
 
     def asked(system: str) -> dict[tuple[str, str], dict[str, str]]:
         session = dry_run(system, tmp_path / system, *only, tests="ramses.py")
-        texts = [script.read_text() for script in scripts(session)]
+        texts = [script.read_text() for script in session.scripts()]
         parts = [re.search(r"contents=(\w+) .*call=(\S+)", text) for text in texts]
         return {(p[1], p[2]): hints_of(t) for p, t in zip(parts, texts, strict=True) if p}
 
@@ -159,7 +159,7 @@ def test_rules_of_a_sites_hints() -> None:
 def test_s3d_has_the_hints_that_s3d_io_sets(tmp_path: Path) -> None:
     """set_io_hints in S3D-IO's io_profiling_m.f90; its methods are two of PnetCDF's."""
     only = ("-t", "smoke", "-n", "S3d ")
-    for script in scripts(dry_run("mira_cetus", tmp_path, *only)):
+    for script in dry_run("mira_cetus", tmp_path, *only).scripts():
         text = script.read_text()
         upstream = "--mode collective" in text or "--mode nonblocking" in text
         upstream = upstream and "--method pnetcdf" in text

@@ -15,7 +15,7 @@ from reframe_tests.machine.calls import BY_NAME
 from reframe_tests.machine.duration import Move, expected_bandwidth, time_limit
 from reframe_tests.machine.placement import Shape, most_per_node
 from tests.reframe_session import ROOT
-from tests.test_sites import dry_run, scripts
+from tests.test_sites import dry_run
 
 
 def seconds(script: str) -> int:
@@ -46,10 +46,10 @@ def test_the_sites_bandwidth_counts_more_than_the_scales() -> None:
 def test_the_slowest_run_of_the_document_ends_in_time(tmp_path: Path) -> None:
     """6784.7 s of writing and 315.2 s of reading, in each of three repeats."""
     only = ("-t", "paper", "-t", "workdir", "-n", "RamsesHints.*hint_set=cb-disable")
-    (script,) = scripts(dry_run("babel", tmp_path, *only, tests="ramses.py"))
+    (script,) = dry_run("babel", tmp_path, *only, tests="ramses.py").scripts()
     assert seconds(script.read_text()) > 3 * (6784.7 + 315.2)
     asked = ("-S", "RamsesHints.time_limit=7m")
-    (script,) = scripts(dry_run("babel", tmp_path / "2", *only, *asked, tests="ramses.py"))
+    (script,) = dry_run("babel", tmp_path / "2", *only, *asked, tests="ramses.py").scripts()
     assert seconds(script.read_text()) == 420
 
 
@@ -69,7 +69,7 @@ def test_nothing_that_the_slides_ran_on_babel_is_skipped(tmp_path: Path) -> None
 def test_ior_writes_256_gib_in_all_at_paper_scale(processes: int, tmp_path: Path) -> None:
     only = ("-t", "paper", "-t", "workdir", "-n", "Ior.*call=mpiio:independent")
     more = ("-S", f"Ior.num_tasks={processes}")
-    (script,) = scripts(dry_run("babel", tmp_path, *only, *more, tests="ior.py"))
+    (script,) = dry_run("babel", tmp_path, *only, *more, tests="ior.py").scripts()
     found = re.search(r"ior -b (\d+) -t (\d+) -s (\d+)", script.read_text())
     assert found
     block, transfer, segments = map(int, found.groups())
@@ -80,7 +80,7 @@ def test_ior_writes_256_gib_in_all_at_paper_scale(processes: int, tmp_path: Path
 def test_what_does_not_divide_is_left_out(tmp_path: Path) -> None:
     only = ("-t", "paper", "-t", "workdir", "-n", "Ior.*call=mpiio:independent")
     more = ("-S", "Ior.num_tasks=384")
-    (script,) = scripts(dry_run("babel", tmp_path, *only, *more, tests="ior.py"))
+    (script,) = dry_run("babel", tmp_path, *only, *more, tests="ior.py").scripts()
     found = re.search(r"ior -b (\d+) ", script.read_text())
     assert found
     assert int(found[1]) % 2**21 == 0
@@ -90,7 +90,7 @@ def test_what_does_not_divide_is_left_out(tmp_path: Path) -> None:
 def test_one_file_for_each_process_up_to_the_documents_cores(tmp_path: Path) -> None:
     only = ("-t", "paper", "-t", "workdir", "-n", "FilePerProcess")
     found = {}
-    for script in scripts(dry_run("babel", tmp_path, *only, tests="metadata.py")):
+    for script in dry_run("babel", tmp_path, *only, tests="metadata.py").scripts():
         text = script.read_text()
         name = re.search(r"processes=(\d+)", text)
         asked = re.search(r" -np (\d+).*\n(?: *env .*\n)?.*metadata --files (\d+)", text)
@@ -106,7 +106,7 @@ def test_a_series_of_files_has_as_many_as_it_says(system: str, tmp_path: Path) -
     session = dry_run(system, tmp_path, "-t", "posix", "-n", "Metadata", tests="metadata.py")
     assert session.status == 0, session.text
     asked = []
-    for script in scripts(session):
+    for script in session.scripts():
         text = script.read_text()
         files = re.search(r"files=(\d+)", text)
         each = re.search(r" -np (\d+).*\n(?: *env .*\n)?.*metadata --files (\d+)", text)

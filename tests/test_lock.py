@@ -7,18 +7,20 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from iogauge import lock
+from iogauge import lock, processes
 from reframe_tests.machine import leftovers
 
 ROOT = Path(__file__).parents[1]
 HOLD = """
 import sys
 from pathlib import Path
-from iogauge import lock
+from iogauge import lock, processes
 paths = [Path(path) for path in sys.argv[2:]]
 with lock.measuring(sys.argv[1], paths, lambda text: print(text, flush=True)):
     print("held", flush=True)
@@ -85,11 +87,11 @@ def left(place: Path, name: str, marker: str | None) -> Path:
     return folder
 
 
-def owner(pid: int, began: str = "", boot: str = "", host: str = "") -> str:
-    if not began:
-        began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    boot = boot or leftovers.BOOT.read_text().strip()
-    return f"{host or socket.gethostname()} {pid} {began} {boot}"
+def owner(pid: int, job: str = "-", **other: str) -> str:
+    """What a job's script writes; `other`: words that are not this process's."""
+    names = ("host", "number", "began", "boot", "space")
+    words = dict(zip(names, processes.identity(pid).split(), strict=True))
+    return " ".join([*{**words, **other}.values(), job])
 
 
 def dead() -> str:
@@ -115,19 +117,83 @@ def test_another_boot_and_a_process_of_the_same_number_are_dead(tmp_path: Path) 
     assert len(leftovers.remove(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("what", ["alive", "no marker", "other host", "other name", "nonsense"])
+@pytest.mark.parametrize("what", ["alive", "no marker", "other name", "nonsense", "long", "short"])
 def test_what_is_not_ours_or_not_dead_stays(tmp_path: Path, what: str) -> None:
     marker = {
         "alive": owner(os.getpid()),
         "no marker": None,
-        "other host": owner(os.getpid(), began="1", host="elsewhere.example"),
         "other name": dead(),
-        "nonsense": "-1 / * ..",
+        "nonsense": "-1 / * .. / -",
+        "long": dead() + " more",
+        "short": dead().rpartition(" ")[0],
     }[what]
     name = "iogauge.abcDEF123" if what == "other name" else "iogauge.abcDEF12"
     folder = left(tmp_path, name, marker)
     assert leftovers.remove(tmp_path) == []
     assert (folder / "data").exists()
+
+
+@pytest.mark.parametrize("other", [{"host": "elsewhere.example"}, {"space": "pid:[1]"}])
+def test_of_another_machine_or_container_nothing_is_removed_but_named(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    folder = left(tmp_path, "iogauge.abcDEF12", owner(os.getpid(), "4711", began="1", **other))
+    (said,) = leftovers.remove(tmp_path)
+    assert str(folder) in said and "job 4711" in said and "may be alive" in said
+    assert (folder / "data").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_another_users_folder_stays(tmp_path: Path) -> None:
+    folder = left(tmp_path, "iogauge.abcDEF12", dead())
+    os.chown(folder, 12345, 12345)
+    assert leftovers.remove(tmp_path) == []
+    assert (folder / "data").exists()
+
+
+def test_a_removal_that_was_cut_short_goes_on(tmp_path: Path) -> None:
+    folder = left(tmp_path, "iogauge.abcDEF12", dead())
+    (folder / "a" / "b").mkdir(parents=True)
+    deep = folder.joinpath(*["d"] * (leftovers.DEPTH + 1))
+    deep.mkdir(parents=True)
+    (said,) = leftovers.remove(tmp_path)
+    assert "cannot be removed" in said and (folder / leftovers.MARKER).exists()
+    while deep != folder:  # somebody helps
+        deep.rmdir()
+        deep = deep.parent
+    (said,) = leftovers.remove(tmp_path)
+    assert said.startswith("removed") and not folder.exists()
+
+
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_keeps_its_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each moment between two calls of the removal."""
+    real = {name: getattr(os, name) for name in ("open", "unlink", "rmdir", "scandir")}
+    for moment in range(12):
+        place = tmp_path / str(moment)
+        (place / "fs").mkdir(parents=True)
+        target = left(place, "target", dead())
+        folder = left(place / "fs", "iogauge.abcDEF12", dead())
+        calls = iter(range(100))
+
+        def swap(folder: Path = folder, target: Path = target) -> None:
+            folder.rename(folder.with_name("moved"))
+            folder.symlink_to(target)
+
+        def wrapped(name: str, moment: int = moment, calls: Any = calls) -> Callable[..., Any]:
+            def call(*args: Any, **more: Any) -> Any:
+                if next(calls) == moment:
+                    swap()
+                return real[name](*args, **more)
+
+            return call
+
+        with monkeypatch.context() as patch:
+            for name in real:
+                patch.setattr(leftovers.os, name, wrapped(name))
+            leftovers.remove(place / "fs")
+        assert (target / "data").exists() and (target / leftovers.MARKER).exists()
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -148,18 +214,17 @@ def test_a_place_that_is_not_there_is_nothing_to_say(tmp_path: Path) -> None:
 
 
 def test_the_jobs_script_says_whose_its_folder_is(tmp_path: Path) -> None:
-    """The line of templates/local.sh.j2, run."""
-    text = (ROOT / "templates" / "local.sh.j2").read_text()
-    begin = text.index('echo "$(hostname)')
-    script = text[begin : text.index("{% endblock run_directory %}")]
-    folder = tmp_path / "iogauge.abcDEF12"
-    folder.mkdir()
+    """The lines of templates/job.sh.j2, run."""
+    text = (ROOT / "templates" / "job.sh.j2").read_text()
+    begin, end = text.index('owner="$(hostname)'), text.index("{% endblock run_directory %}")
+    script = text[begin:end].replace("{{ fs.path | sh }}", str(tmp_path))
     alive = "echo started; read -r _; exit 0"
     with subprocess.Popen(
-        ["bash", "-c", f"run_dir={folder}\n{script}\n{alive}"],
+        ["bash", "-c", f"set -eu -o pipefail\n{script}\n{alive}"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as job:  # fmt: skip
         assert line(job) == "started"
+        (folder,) = tmp_path.iterdir()
         assert leftovers.remove(tmp_path) == []
         job.kill()
         job.wait()

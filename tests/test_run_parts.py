@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -67,11 +66,9 @@ def test_output_comes_as_it_is_made_and_ctrl_c_ends_it(
         assert running.stdout
         seen = [running.stdout.readline() for _ in range(2)]
         assert seen[1] == "started\n", seen
-        began = time.monotonic()
         # as the terminal does: to all processes of the foreground group
         os.killpg(running.pid, signal.SIGINT)
         rest = running.stdout.read()
-    assert time.monotonic() - began < 20
     assert running.returncode == 128 + signal.SIGINT
     assert "good speaks" not in rest
     assert [line.split()[:3] for line in rest.splitlines()][-2] == ["good", "not", "run"]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import run_session
-from tools.run_session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
+from tools import session
+from tools.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ["-C", "site_configs/local.py", "--system", "local", "-R", "--exec-policy=serial"]
@@ -136,10 +136,10 @@ def test_skipped_tests_and_fixtures_measured_nothing() -> None:
 def test_two_sessions_of_one_second_have_names_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_session.time, "strftime", lambda _: "20260101T000000")
-    mine = run_session.new_name()
-    monkeypatch.setattr(run_session.os, "getpid", lambda: 4711)
-    assert mine != run_session.new_name()
+    monkeypatch.setattr(session.time, "strftime", lambda _: "20260101T000000")
+    mine = {session.new_name(), session.new_name()}
+    monkeypatch.setattr(session.os, "getpid", lambda: 4711)
+    assert len({session.new_name(), *mine}) == 3
 
 
 @needs_mpich

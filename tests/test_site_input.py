@@ -262,7 +262,7 @@ def test_measurements_have_their_nodes_alone(tmp_path: Path) -> None:
     for number, (more, is_alone) in enumerate([((), True), (("-S", "exclusive_access=no"), False)]):
         output = tmp_path / str(number)
         session = reframe(output, *options, *more, config=config, tests="s3d.py")
-        scripts = list(output.glob("stage/*/*/*/*/*/rfm_job.sh"))
+        scripts = session.scripts()
         assert scripts, session.text
         for script in scripts:
             assert ("#SBATCH --exclusive\n" in script.read_text()) == is_alone

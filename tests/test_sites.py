@@ -53,10 +53,6 @@ def dry_run(
     )
 
 
-def scripts(session: Session) -> list[Path]:
-    return sorted(session.output.glob("stage/*/*/*/*/*/rfm_job.sh"))
-
-
 @pytest.mark.parametrize("system", SITES)
 def test_a_dry_run_writes_scripts_that_bash_accepts(system: str, tmp_path: Path) -> None:
     session = dry_run(system, tmp_path, *ONE, tests="")
@@ -64,9 +60,9 @@ def test_a_dry_run_writes_scripts_that_bash_accepts(system: str, tmp_path: Path)
     passed = [case for case in session.cases if case["result"] == "pass"]
     assert passed, session.text
     assert all(case["skip_reason"] for case in session.cases if case["result"] != "pass")
-    found = scripts(session)
+    found = session.scripts()
     assert len(found) == len(session.cases) or system == "docker"
-    for script in found:
+    for script in session.output.glob("stage/*/*/*/*/*/rfm_job.sh"):
         subprocess.run(["bash", "-n", script], check=True)
     text = "".join(script.read_text() for script in found)
     for part in MUST_HAVE.get(system, []):
@@ -75,7 +71,7 @@ def test_a_dry_run_writes_scripts_that_bash_accepts(system: str, tmp_path: Path)
 
 
 def test_faust_has_a_driver_for_each_file_system(tmp_path: Path) -> None:
-    found = scripts(dry_run("faust", tmp_path, *ONE, tests="s3d.py ior.py"))
+    found = dry_run("faust", tmp_path, *ONE, tests="s3d.py ior.py").scripts()
     text = {script.parent.parent.parent.name: script.read_text() for script in found}
     assert len(found) == 4, text
     both = "".join(script.read_text() for script in found)
@@ -87,7 +83,7 @@ def test_faust_has_a_driver_for_each_file_system(tmp_path: Path) -> None:
 
 def test_the_published_run_of_s3d_is_one_test(tmp_path: Path) -> None:
     paper = ("-t", "paper", "-n", "S3d.*call=pnetcdf:nonblocking")
-    (script,) = scripts(dry_run("edison", tmp_path, *paper))
+    (script,) = dry_run("edison", tmp_path, *paper).scripts()
     text = script.read_text()
     assert "#SBATCH --nodes=171\n#SBATCH --ntasks=4096\n#SBATCH --ntasks-per-node=24\n" in text
     assert "lfs setstripe -c 96 -S 1M " in text
@@ -99,7 +95,7 @@ def test_blue_gene_gets_its_modes_and_blocks(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-n", "S3d.*fs=fs0.*call=mpiio:collective")
     size = ("-S", "S3d.num_tasks=4000", "-S", "S3d.num_tasks_per_node=32")
     session = dry_run("mira_cetus", tmp_path, *only, *size)
-    text = {script.parts[-4]: script.read_text() for script in scripts(session)}
+    text = {script.parts[-4]: script.read_text() for script in session.scripts()}
     assert "#COBALT -n 512\n" in text["mira"]
     assert "#COBALT -n 128\n" in text["cetus"]
     assert "runjob --np 4000 --ranks-per-node 32 --block" in text["cetus"]
@@ -122,7 +118,7 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
     mine = {"SCRATCH": "/lustre/me", "QUEUE": "short", "MODULES": "mpi hdf5", "STRIPES": "4"}
     settings = {f"IOGAUGE_{name}": value for name, value in mine.items()}
     only = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
-    (script,) = scripts(dry_run("slurm_lustre", tmp_path, *only, **settings))
+    (script,) = dry_run("slurm_lustre", tmp_path, *only, **settings).scripts()
     text = script.read_text()
     assert "#SBATCH --partition=short\n" in text
     assert "module load mpi\nmodule load hdf5\n" in text
@@ -136,16 +132,16 @@ def test_stripes_are_swept_where_they_can_be_set(tmp_path: Path) -> None:
     assert session.status == 0, session.text
     set_to = {
         line
-        for script in scripts(session)
+        for script in session.scripts()
         for line in script.read_text().splitlines()
         if line.startswith("lfs setstripe")
     }
-    assert len(scripts(session)) == 15
+    assert len(session.scripts()) == 15
     assert 'lfs setstripe -c 64 -S 4M "$run_dir"' in set_to
     assert 'lfs setstripe -c -1 -S 16M "$run_dir"' in set_to
     assert dry_run("vargas", tmp_path / "vargas", *only, tests="sweeps.py").listed == []
     one = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective", "-S", "S3d.stripe_count=2")
-    (script,) = scripts(dry_run("edison", tmp_path / "two", *one))
+    (script,) = dry_run("edison", tmp_path / "two", *one).scripts()
     assert "lfs setstripe -c 2 -S 1M " in script.read_text()
 
 
@@ -153,7 +149,7 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
     fits = "(?=.*on_nodes=16)(?=.*on_each=16)"
     only = ("-t", "scaling", "-n", f"(Weak|Strong)Scaling.*call=mpiio:collective{fits}")
     found = {script.parent.name.split("_")[0]: script.read_text() for script in
-             scripts(dry_run("edison", tmp_path, *only, tests="sweeps.py"))}  # fmt: skip
+             dry_run("edison", tmp_path, *only, tests="sweeps.py").scripts()}  # fmt: skip
     assert set(found) == {"WeakScaling", "StrongScaling"}
     for text in found.values():
         assert "#SBATCH --nodes=16\n#SBATCH --ntasks=256\n#SBATCH --ntasks-per-node=16\n" in text

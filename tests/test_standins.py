@@ -26,11 +26,14 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once, for all of these systems."""
+    """Built once, for all of these systems; the job in which it shows that it notices wrong bytes
+    runs here, so that in the tests each session has one job."""
     from tools.kernels import build
 
     folder = ROOT / ".local" / "build" / "test-standin"
     build("mpich", folder, "-DBUILD_TESTING=OFF", target="iokernel")
+    first = run(KINDS[0], folder / "iokernel", tmp_path_factory.mktemp("first"))
+    assert first.status == 0, first.text
     return folder / "iokernel"
 
 

@@ -221,7 +221,7 @@ def test_what_cannot_be_shown_is_one_line(
 
 def test_a_summary_that_fails_is_left_out(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(others.sys, "executable", "/bin/false")
-    found = others.ask_others(copied / "trace.darshan", copied)
+    found = others.ask_others(read_log(copied / "trace.darshan"), copied)
     assert found.summary is None and "left out" in found.problems[0]
 
 

@@ -4,65 +4,53 @@
     python -m tools.ab A B [--rounds 8] -- REFRAME OPTIONS
 
 Each round is a session in which every case runs on A and at once on B, so that both see the same
-load. The rounds are the pairs that `compare` asks for. Exit status: that of the first round that
-failed, else that of `compare`.
+load. The rounds are the pairs that `compare` asks for; no other session of the store is looked at.
+A round in which nothing was measured ends all. Exit status: that of the first round that failed,
+else that of `compare`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from iogauge import lock, paths
-from iogauge.paths import ROOT
-
-OUTPUT = paths.output()
+from iogauge import paths
+from tools.session import Child, alone, measure
 
 
-def reframe(options: Sequence[str]) -> int:
-    """One session, as a user runs it."""
-    command = [str(Path(sys.executable).parent / "reframe"), *options, "-r"]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
-
-
-def analysis(*words: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "analysis", *words]
-    return subprocess.run(
-        command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE if capture else None
-    )
-
-
-def ingest_last() -> str:
-    """Store the last session; returns its name. Raises SystemExit where that does not work."""
-    done = analysis("ingest", "--last", "--output", str(OUTPUT), "--json", capture=True)
-    if done.returncode:
-        raise SystemExit(done.returncode)
-    return str(json.loads(done.stdout)[0]["session"])
+def compare(child: Child, stacks: list[str], rounds: int, options: list[str]) -> int:
+    """Run the rounds, then compare."""
+    sessions, status = [], 0
+    chosen = ["-p", f"^({'|'.join(stacks)})$"]
+    for number in range(rounds):
+        print(f"round {number + 1} of {rounds}", flush=True)
+        done = measure(child, [*options, *chosen], paths.output())
+        status = status or done.status
+        if child.signal or not done.ran:
+            return status
+        stored = child.analysis("ingest", str(done.report))
+        if stored:
+            return status or stored
+        sessions.append(done.uuid)
+    where = f"session={','.join(sessions)}"
+    compared = child.analysis("compare", *stacks, "--by", "stack", "--where", where)
+    return status or compared
 
 
 def main() -> int:
-    """Run the rounds, then compare."""
     usage = "python -m tools.ab A B [--rounds 8] -- REFRAME OPTIONS"
     parser = argparse.ArgumentParser(prog="python -m tools.ab", usage=usage)
     parser.add_argument("stacks", nargs=2, metavar="STACK")
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     words = sys.argv[1:]
     cut = words.index("--") if "--" in words else len(words)
     args, options = parser.parse_args(words[:cut]), words[cut + 1 :]
-    stacks = "|".join(args.stacks)
-    sessions, status = [], 0
-    for number in range(args.rounds):
-        print(f"round {number + 1} of {args.rounds}", flush=True)
-        status = reframe([*options, "-p", f"^({stacks})$"]) or status
-        sessions.append(ingest_last())
-    where = f"session={','.join(sessions)}"
-    return status or analysis("compare", *args.stacks, "--by", "stack", "--where", where).returncode
+    if args.rounds < 1:
+        parser.error("--rounds: at least 1")
+    with alone("make ab", args.parent) as child:
+        return compare(child, args.stacks, args.rounds, options)
 
 
 if __name__ == "__main__":
-    with lock.measuring("make ab", lock.both(paths.output())):
-        sys.exit(main())
+    sys.exit(main())

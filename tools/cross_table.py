@@ -93,7 +93,7 @@ def main(words: list[str] | None = None) -> int:
     options = parser.parse_args(words)
     try:
         if not options.program:
-            kernels.build(STACK, BUILD, "-DIOKERNEL_WERROR=ON")
+            kernels.build_for_tests(STACK)
         old = options.page.read_text()
         new = put(old, table(listing(options.program or BUILD / "iokernel")))
     except (NoTable, OSError, subprocess.CalledProcessError) as error:

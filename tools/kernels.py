@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the kernels with one of the local stacks, as a developer or a test wants them.
 
+    python -m tools.kernels STACK                           where all tests find it
     python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]
 
 The stack's compiler and libraries are those of its environ in site_configs/local.py. The folder is
@@ -21,6 +22,8 @@ from site_configs import local
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
+# In the build of this stack the tests leave what they entered (tools/coverage.py).
+COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
 
 class UnknownStackError(Exception):
@@ -54,6 +57,7 @@ def run_environment() -> dict[str, str]:
     it would choose on one node it is told: choosing costs 0.2 s a start."""
     values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+    values["GCOV_ERROR_FILE"] = os.devnull  # another user's run cannot leave what it entered
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return values
@@ -79,6 +83,12 @@ def test_folder(stack: str) -> Path:
     return ROOT / ".local" / "build" / f"test-{stack}"
 
 
+def build_for_tests(stack: str) -> Path:
+    """As `make test-kernels` does; the folder."""
+    build(stack, test_folder(stack), STRICT, *([COUNTS] if stack == COVERED else []))
+    return test_folder(stack)
+
+
 def missing(stack: str) -> str | None:
     """Why this machine cannot build a stack, or None."""
     for tool in (f"mpicc.{stack}", launch_words(stack)[0], "cmake"):
@@ -96,11 +106,14 @@ def _run(*words: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    if len(words) < 2:
+    if not words:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        build(words[0], Path(words[1]).absolute(), *words[2:])
+        if len(words) == 1:
+            build_for_tests(words[0])
+        else:
+            build(words[0], Path(words[1]).absolute(), *words[2:])
     except (UnknownStackError, subprocess.CalledProcessError) as error:
         print(f"tools.kernels: {error}", file=sys.stderr)
         return 1

@@ -12,7 +12,6 @@ from iogauge.files import write_whole
 
 from ..errors import EXIT_OK, NothingFoundError, OutputError
 from ..judge.advice import candidates, rank, settings
-from ..store import database as store
 from . import formats, options
 
 EXAMPLES = """\
@@ -50,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the fastest of each file system, scale and number of processes."""
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     found = candidates(connection, where, f"{args.direction}_bw")

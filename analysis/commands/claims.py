@@ -10,7 +10,6 @@ from ..errors import EXIT_OK
 from ..judge import references
 from ..judge.claims import Judged, judge, load
 from ..pages import claim_text
-from ..store import database as store
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args)
     judged = [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
     if formats.for_programs(args):
@@ -52,19 +51,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(judged: Judged) -> None:
     from rich.console import Console
-    from rich.text import Text
+
+    from ..pages.screen import shown
 
     styles = {"reproduced": "bold green", "contradicted": "bold red"}
     console = Console(highlight=False, soft_wrap=True)
     row = claim_text.row(judged)
-    verdict = Text(row["verdict"], style=styles.get(row["verdict"], "yellow"))
+    verdict = shown(row["verdict"], styles.get(row["verdict"], "yellow"))
     cases = f" ({row['cases']} cases)" if row["cases"] else ""
-    console.print(Text.assemble((f"{row['claim']:<4}", "bold"), verdict, cases, f": {row['says']}"))
+    name = shown(f"{row['claim']:<4}", "bold")
+    console.print(name + verdict + shown(f"{cases}: {row['says']}"))
     for line in row["measured"]:
-        console.print(Text(f"       {line}"))
+        console.print(shown(f"       {line}"))
     for origin in claim_text.origins(judged):
-        console.print(Text(f"       published of: {origin}"))
+        console.print(shown(f"       published of: {origin}"))
     if judged.missing:
-        console.print(Text(f"       missing: {'; '.join(judged.missing)}"))
+        console.print(shown(f"       missing: {'; '.join(judged.missing)}"))
         for command in judged.commands:
-            console.print(Text(f"       supply:  {command}", style="dim"))
+            console.print(shown(f"       supply:  {command}", "dim"))

@@ -6,14 +6,12 @@ from __future__ import annotations
 import argparse
 import functools
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
-from ..judge.sides import WAYS
-from ..store import database as store
+from ..judge.sides import WAYS, interrupted
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -82,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.fail_slower is not None and args.b == "published":
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args).also("verdict <> 'nothing moved'")
     question = comparison.Question(
         args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
@@ -96,13 +94,16 @@ def run(args: argparse.Namespace) -> int:
         rows = comparison.compare(connection, where, question, each)
         shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown)
+    words = [args.a] if args.b in SPECIAL else [args.a, args.b]
+    for session in interrupted(connection, where, args.by, words):
+        options.say(f"session {session} was interrupted: cases are missing in it")
     if args.fail_slower is None:
         return EXIT_OK
     if any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
         code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
-    print(_in_words(rows, code), file=sys.stderr)
+    options.say(_in_words(rows, code))
     return code
 
 

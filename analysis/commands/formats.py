@@ -7,21 +7,19 @@ A row is a mapping from column to value. All rows of a table have the same colum
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from iogauge.text import csv_table, plain_lines
+
 from ..pages.words import value_text
 
 # A tuple is a text of several lines. It is joined only where it is printed.
 Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
-
-PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
 
 
 def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None:
@@ -48,7 +46,7 @@ def show(
     else:
         show_table(rows, columns)
         if note:
-            print(note)
+            print(plain_lines(note))
 
 
 def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
@@ -57,13 +55,8 @@ def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
 
 
 def csv_text(rows: Sequence[Record], columns: Sequence[str]) -> str:
-    """All columns with full precision; RFC 4180 but for bare newlines. A header without rows."""
-    text = io.StringIO()
-    names = list(rows[0]) if rows else list(columns)
-    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(joined, rows))
-    return text.getvalue()
+    """All columns with full precision. A header without rows."""
+    return csv_table(list(rows[0]) if rows else list(columns), map(joined, rows))
 
 
 def joined(row: Record) -> dict[str, Any]:
@@ -81,21 +74,20 @@ _BETWEEN = {"published": " | ", "command": "\n"}
 def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
     """A table on stdout: numbers to the right; columns that say nothing are left out."""
     # Imported here, so that a command that prints CSV need not wait for it.
-    from rich.console import Console
     from rich.table import Table as Grid
-    from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    from ..pages import screen
+
     rows = [joined(row) for row in rows]
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     grid = Grid(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         number = any(isinstance(row[name], int | float) for row in rows)
-        grid.add_column(name.replace("_", " "), justify="right" if number else "left")
+        grid.add_column(screen.shown(name.replace("_", " ")), justify="right" if number else "left")
     for row in rows:
-        grid.add_row(*(Text(value_text(row[name]), style=_STYLES.get(str(row[name]), ""))
+        grid.add_row(*(screen.shown(value_text(row[name]), _STYLES.get(str(row[name]), ""))
                        for name in columns))  # fmt: skip
-    console.print(grid)
+    screen.console().print(grid)
 
 
 _STYLES = {

@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import argparse
 import functools
+import io
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import EXIT_DATA, EXIT_OK, AnalysisError, MissingReportError, StoreError
+from iogauge.text import folder_name, one_line
+
+from ..errors import EXIT_DATA, EXIT_OK, LONGEST, AnalysisError, MissingReportError, StoreError
 from ..session import results_db
 from ..session.loader import all_reports, last_report, load_session, measured, read_report
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
 from ..store import database as store
+from ..store import files
 from ..store import run_files as traced
 from . import formats, options, progress
 
@@ -31,7 +34,8 @@ examples:
   python -m analysis ingest --output /scratch/me/output --store /project/iogauge/store
 
 Ingesting a session again changes nothing; where its files hold less than they did (the output
-folder was cleaned), the store keeps what it has.
+folder was cleaned), the store keeps what it has. A file of the store that is damaged, or is no
+session, is moved to STORE/set-aside; the sessions below the output folder are then stored again.
 """
 
 COLUMNS = ("session", "state", "runs", "records", "file")
@@ -56,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if not reports:
         reports = [last_report(args.output)] if args.last else all_reports(args.output)
     done, problems = [], 0
+    clean(args.store)
     for report in progress.steps(reports, "ingest"):
         try:
             if results_db.is_database(report):
@@ -67,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
                 done.append(ingest(report, args.store, data))
         except AnalysisError as error:
             problems += 1
-            print(f"analysis: not stored: {error}", file=sys.stderr)
+            options.say(f"analysis: not stored: {one_line(str(error), LONGEST)}")
     if not done and not problems:
         raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
     if done:
@@ -76,14 +81,16 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_DATA if problems else EXIT_OK
 
 
-def ingest(report: Path, folder: Path, data: dict[str, Any] | None = None) -> Row:
+def ingest(
+    report: Path, folder: Path, data: dict[str, Any] | None = None, *, strict: bool = True
+) -> Row:
     """Put one session into the store, and say what became of it.
 
     `data`: the report as read before, or a row of the database `report`. The store is touched only
     after all of the session was read. Raises an AnalysisError where the report, or a document of a
-    run that ReFrame took for good, cannot be used.
+    run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one.
     """
-    session = load_session(report, strict=True, data=data)
+    session = load_session(report, strict=strict, data=data)
     frame = to_frame(session, folder.resolve())
     store.create(folder)
     path, state = _put(frame, session, folder)
@@ -128,6 +135,7 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
         **of_result,
         "started": session.started.replace(tzinfo=None),
         "host": session.host,
+        "interrupted": session.interrupted,
         "harness": session.harness,
         "libraries": ", ".join(f"{key} {libraries[key]}" for key in sorted(libraries)),
         "hints": store.hints_text(result.hints) if result else "",
@@ -191,23 +199,41 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
     """Write the session's file unless the stored one is the same or holds more."""
     import polars
 
-    system = next(iter(session.runs)).system
+    try:  # the report says both, and may say anything
+        system, name = map(folder_name, (session.runs[0].system, session.uuid))
+    except ValueError as error:
+        raise StoreError(f"{session.report}: {error}") from None
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
-    path = place / f"{session.uuid}.parquet"
-    part = place / f".{session.uuid}.{os.getpid()}.{time.monotonic_ns()}"
+    path = place / f"{name}.parquet"
+    made = io.BytesIO()
+    frame.write_parquet(made, compression="zstd", compression_level=1)
+    data = made.getvalue()
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        if path.exists() and polars.read_parquet_schema(path) == frame.schema:
-            stored = polars.scan_parquet(path, hive_partitioning=False).select(polars.len())
-            if stored.collect().item() > frame.height:
-                return path, "kept"
-        frame.write_parquet(part, compression="zstd", compression_level=1)
-        if path.exists() and path.read_bytes() == part.read_bytes():
-            return path, "unchanged"
-        state = "replaced" if path.exists() else "new"
-        part.replace(path)
-        return path, state
+        there = os.path.lexists(path)
+        if there and not (why := store.problem(folder, path)):
+            stored = path.read_bytes()
+            if stored == data:
+                return path, "unchanged"
+            if polars.read_parquet_schema(io.BytesIO(stored)) == frame.schema:
+                held = polars.scan_parquet(io.BytesIO(stored), hive_partitioning=False)
+                if held.select(polars.len()).collect().item() > frame.height:
+                    return path, "kept"
+        elif there:
+            _set_aside(folder, files.Bad(path, why))
+        files.save(folder, path, data)
+        return path, "replaced" if there else "new"
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+
+
+def _set_aside(folder: Path, bad: files.Bad) -> None:
+    place = files.set_aside(folder, bad)
+    print(f"analysis: {bad.path}: {bad.why}; it is {place} now", file=sys.stderr)
+
+
+def clean(folder: Path) -> None:
+    """Set aside what is no session of the store, and remove what killed ingests left."""
+    if (folder / store.RECORDS).is_dir():
+        for bad in store.usable(folder)[1]:
+            _set_aside(folder, bad)
+        files.remove_remains(folder)

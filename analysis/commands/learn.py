@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from iogauge.files import write_whole
 from ..errors import EXIT_OK, OutputError, TooFewSamplesError
 from ..judge import references
 from ..judge.expectations import MARGIN, MIN_RUNS, learn, site_data
-from ..store import database as store
 from . import formats, options
 
 EXAMPLES = """\
@@ -48,13 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site file. Raises TooFewSamplesError where no case has samples enough."""
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     where = options.where(args).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:
-        print(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs", file=sys.stderr)
+        options.say(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs")
     if len(refused) > NAMED:
-        print(f"refused: {len(refused) - NAMED} more", file=sys.stderr)
+        options.say(f"refused: {len(refused) - NAMED} more")
     if not learned:
         most = max((row["samples"] for row in refused), default=0)
         raise TooFewSamplesError(

@@ -7,10 +7,16 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iogauge import paths
+from iogauge.text import plain_lines
 
+from ..store import database as store
 from ..store.database import Where
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +34,11 @@ def add_store(parser: argparse.ArgumentParser) -> None:
         default=Path(os.environ.get("IOGAUGE_STORE") or paths.output() / "store"),
         help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
     )  # fmt: skip
+
+
+def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
+    """To the store of --store; files of it that cannot be used are named on stderr."""
+    return store.connect(args.store, lambda text: print(text, file=sys.stderr))
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -48,4 +59,9 @@ def say_written(path: Path) -> None:
     """Name a file that was written, on stderr: relative where it is below the folder one is in."""
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    print(f"wrote {shown}", file=sys.stderr)
+    say(f"wrote {shown}")
+
+
+def say(text: str) -> None:
+    """A line on stderr; names in it are others'."""
+    print(plain_lines(text), file=sys.stderr)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`recover`: sessions that were killed, from what their finished cases left.
 
-ReFrame writes its report when a session ends. Where it was killed, each case that had finished has
-a file case.json in the output folder (a failed one: in the stage folder), as
-reframe_tests/framework/case_file.py leaves it. A report is made of these, marked as interrupted.
+ReFrame writes its report when a session ends. Where it was killed, each case that had begun has a
+file case.json in the stage folder (one that had ended well: in the output folder), as
+reframe_tests/framework/case_file.py leaves it. A report is made of those that had finished, which
+is those that were checked or left a result document, marked as interrupted. A report that was
+written, and not stored because `make run` was killed then, is stored too.
 """
 
 from __future__ import annotations
@@ -12,32 +14,39 @@ import argparse
 import json
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file, processes
 from iogauge.files import write_whole
-from iogauge.run_folder import CASE
+from iogauge.run_folder import CASE, DOCUMENT, JOB
 
-from ..errors import EXIT_OK, AnalysisError
-from ..session.loader import REPORTS, all_reports, read_report
+from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
+from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
+from ..store import files
 from . import formats, options
 from .ingest import ingest
 
 EXAMPLES = """\
 examples:
   python -m analysis recover                     all sessions below output/ that have no report
-  python -m analysis recover --output /scratch/me/output --json
+  python -m analysis recover 20261121T174318-4711-1  this one, of another machine, which is over
 
-`make run` does this by itself before it measures. A session that is still running is left alone.
+`make run` does this by itself before it measures. A session that is still running is left alone,
+and one of another machine, unless it is named: nobody can see from here whether it runs.
 """
 
-COLUMNS = ("session", "cases", "report")
-INTERRUPTED = "interrupted"
+COLUMNS = ("session", "cases", "unfinished", "report")
 Row = dict[str, Any]
-# A session's folder: when it began, and which process it was; of before 2026-11-22 without that.
-FOLDER = re.compile(r"\d{8}T\d{6}(?:-(\d+))?")
+# A session's folder: when it began, the process that began it, and which of that one's it was.
+FOLDER = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
+BEGAN = "%Y%m%dT%H%M%S"
+LAST = 2.0**33  # seconds since 1970
+# What ends a job; those of this machine end with the session.
+CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
+          "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,68 +60,146 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the reports, and put them into the store."""
+    """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
+    problems = 0
+    reports = _reports(args.output)
     for name in lost(args.output, args.sessions):
-        cases = read_cases(args.output, name)
+        cases, running = read_cases(args.output, name)
+        for line in _may_run(running):
+            say(f"session {name}: {line}")
         if cases:
-            report = write_report(args.output, name, cases)
-            ingest(report, args.store)
-            done.append({"session": name, "cases": len(cases), "report": str(report)})
+            reports[name] = write_report(args.output, name, cases)
+            done.append({
+                "session": name, "cases": len(cases), "unfinished": len(running),
+                "report": str(reports[name]),
+            })  # fmt: skip
+    for report in reports.values():
+        try:
+            data = read_report(report)
+            if not files.has(args.store, data["session_info"]["uuid"]):
+                ingest(report, args.store, data, strict=False)
+        except AnalysisError as error:
+            problems += 1
+            say(f"not stored: {error}")
     if done or formats.for_programs(args):
         formats.show(args, done, list(COLUMNS), note=f"marked as {INTERRUPTED}")
-    return EXIT_OK
+    return EXIT_DATA if problems else EXIT_OK
+
+
+def say(text: str) -> None:
+    options.say(f"analysis: {text}")
+
+
+def _reports(output: Path) -> dict[str, Path]:
+    """Of sessions whose report has their name, as `make run` gives it, and can be read."""
+    found: dict[str, Path] = {}
+    for path in (output / REPORTS).glob("run-report-*.json"):
+        name = path.stem.removeprefix("run-report-")
+        if FOLDER.fullmatch(name) and not path.is_symlink():
+            try:
+                if measured(read_report(path)):
+                    found[name] = path
+            except AnalysisError:  # a kill while it was written: its cases make another one
+                continue
+    return found
 
 
 def lost(output: Path, over: Sequence[str] = ()) -> list[str]:
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
     known = set()
-    try:
-        reports = all_reports(output)
-    except AnalysisError:
-        reports = []
-    for report in reports:
+    for report in all_reports(output, missing_ok=True):
         try:
             info = read_report(report)["session_info"]
         except AnalysisError:
             continue  # whose it is cannot be known: its folder makes another report
         known.add(Path(info.get("prefix_output") or "").name)
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
+    names = sorted(name for name in found - known if is_session(name))
     if over:
-        return sorted(name for name in (found - known) & set(over) if FOLDER.fullmatch(name))
-    return sorted(name for name in found - known if _is_over(name))
+        return [name for name in names if name in over]
+    return [name for name in names if _is_over(output, name)]
 
 
 def _places(output: Path) -> tuple[Path, Path]:
     return output, output / "stage"
 
 
-def _is_over(name: str) -> bool:
-    """A session's folder whose process is gone. (A number may have been given out again: then the
-    session waits for another time.)"""
+def _is_over(output: Path, name: str) -> bool:
+    """Whether the process that wrote a session's files is gone; that nobody can know is said."""
+    for place in _places(output):
+        for path in (place / name).glob(f"*/*/*/*/{CASE}"):
+            data = _read(path)
+            if data is not None:
+                gone = processes.is_gone(str(data["session"].get("process")))
+                if gone is None:
+                    say(f"session {name} was begun elsewhere: if it is over, give its name")
+                return bool(gone)
+    return False
+
+
+def is_session(name: str) -> bool:
+    """A folder's name that begins with a time there is."""
     match = FOLDER.fullmatch(name)
-    return match is not None and not (match[1] and Path(f"/proc/{match[1]}").exists())
+    try:
+        return match is not None and bool(datetime.strptime(match[1], BEGAN))
+    except ValueError:
+        return False
 
 
-def read_cases(output: Path, name: str) -> list[dict[str, Any]]:
-    """What the finished cases said, in the order of their ends; of one that is in both places, what
-    it said in the output folder. Files that cannot be read are no cases."""
-    found: dict[str, dict[str, Any]] = {}
+def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
+    """What the finished cases said, in the order of their ends, and the folders of the others. Of
+    one that is in both places, what it said in the output folder counts: its files are there first.
+    Files that cannot be read are no cases."""
+    found: dict[Path, Row] = {}
+    running = []
     for place in reversed(_places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
-            try:
-                data = json.loads(path.read_text(encoding="utf-8"))
-                case = {**data["case"], "ended": float(data["case"]["ended"])}
-                found[str(path.parent.relative_to(place / name))] = {**data, "case": case}
-            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            folder = path.parent
+            data = _read(path)
+            if data is None:
                 continue
-    return sorted(found.values(), key=lambda data: float(data["case"]["ended"]))
+            if not data["case"].get("checked", True) and not (folder / DOCUMENT).is_file():
+                running.append(folder)
+                continue
+            where = dict.fromkeys(("outputdir", "stagedir"), str(folder.absolute()))
+            found[folder.relative_to(place / name)] = {**data, "case": {**data["case"], **where}}
+    return sorted(found.values(), key=lambda data: float(data["case"]["ended"])), running
+
+
+def _read(path: Path) -> Row | None:
+    try:
+        data = json_file.read(path, CASE)
+        case = {**data["case"], "ended": _time(data["case"]["ended"])}
+        return {"session": dict(data["session"]), "case": case}
+    except (json_file.Unreadable, ValueError, KeyError, TypeError):
+        return None
+
+
+def _may_run(folders: Sequence[Path]) -> Iterator[str]:
+    """A line for each job of a batch system, once: then its file is removed."""
+    for folder in folders:
+        path = folder / JOB
+        try:
+            scheduler, number = path.read_text(encoding="utf-8").split()
+            path.unlink()
+        except (OSError, ValueError):
+            continue
+        if scheduler in CANCEL and re.fullmatch(r"[\w.@\[\]-]+", number):
+            yield f"{folder.name}: its job may still run; {CANCEL[scheduler]} {number} ends it"
+
+
+def _time(ended: Any) -> float:
+    """Of a case's end; `ValueError` for what no file's time can be."""
+    if not 0 <= float(ended) < LAST:
+        raise ValueError(f"{ended} is no time")
+    return float(ended)
 
 
 def write_report(output: Path, name: str, cases: list[dict[str, Any]]) -> Path:
     """In the form of ReFrame's own, as old as its last case: no older session becomes the last."""
-    began = datetime.strptime(name[:15], "%Y%m%dT%H%M%S").astimezone()
+    began = datetime.strptime(name[:15], BEGAN).astimezone()
     ended = max(began.timestamp(), *(data["case"]["ended"] for data in cases))
     first = cases[0]["session"]
     report = {

@@ -13,9 +13,8 @@ from pathlib import Path
 from ..errors import EXIT_OK
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
-from ..session.loader import last_report, load_session
+from ..session.loader import REPORTS, last_report, load_session
 from ..session.rows import Table, make_table
-from ..store import database as store
 from . import formats, options, progress
 from .ingest import ingest
 
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     ingest(report, args.store)  # idempotent: most often it is there
     table = make_table(load_session(report))
     root = args.store.resolve().parent
-    connection = store.connect(args.store)
+    connection = options.connect(args)
     sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(spack_stacks.section(table, root))
     if args.csv:
@@ -76,13 +75,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. It also goes to the session's own folder, unless that is gone."""
+    """Where the page goes. It also goes to the session's own folder, unless that is gone, or not in
+    an output folder: the report says where it was, and may say anything."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
     session = table.session
-    own = session.output != session.report.parent
+    outputs = [args.output.resolve()]
+    if session.report.resolve().parent.name == REPORTS:
+        outputs.append(session.report.resolve().parents[1])
+    own = any(output in session.output.resolve().parents for output in outputs)
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 

@@ -75,6 +75,7 @@ def as_json(table: Table) -> dict[str, object]:
             "report": str(session.report),
             "started": session.started.isoformat(),
             "seconds": session.seconds,
+            "interrupted": session.interrupted,
             "host": session.host,
             "harness": session.harness,
             "command": session.command,

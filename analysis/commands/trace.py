@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
         trace_text.print_ledger(traced)
         page = args.html or traced.folder / PAGE
-        others = Others() if args.no_summary else ask_others(traced.log.path, traced.folder)
+        others = Others() if args.no_summary else ask_others(traced.log, traced.folder)
         for problem in others.problems:
-            print(problem, file=sys.stderr)
+            options.say(problem)
         trace_page.write(traced, others, page)
         options.say_written(page)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK

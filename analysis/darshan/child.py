@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ctypes
 import json
+import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import AnalysisError
+from ..errors import EXIT_DATA, AnalysisError
 from . import library as native
 from .convert import convert, short_names
 from .header import read_header
@@ -31,8 +32,14 @@ DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # From this version on a segment also names its thread, which the wheel's library does not know:
 # that is why this program reads DXT.
 THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
-# The most bins of a heat map; a log that says more is damaged.
-MOST_BINS = 10**6
+# What is more than this is damage: bins of a heat map, seconds of a job or since 1970, and any
+# number with a fraction (the largest is a variance of bytes).
+MOST_BINS = 10**5
+MOST_SECONDS = 1e11
+MOST = 1e60
+# What reading may take: CPU seconds, and bytes of memory for each byte of the log or its traces.
+SECONDS, BYTES_PER_SECOND = 20, 2**20
+MEMORY, MEMORY_PER_BYTE = 2**31, 64
 
 
 class BrokenLogError(AnalysisError):
@@ -49,6 +56,9 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         raise BrokenLogError(f"{log}: its job cannot be read")
     if not 0 < job.processes < 2**31:
         raise BrokenLogError(f"{log}: {job.processes} processes")
+    for seconds in (job.start_seconds, job.end_seconds):
+        if not 0 <= seconds < MOST_SECONDS:
+            raise BrokenLogError(f"{log}: a job that began or ended {seconds} s after 1970")
     exe = ctypes.create_string_buffer(2 * native.EXE_ROOM)
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError(f"{log}: its command cannot be read")
@@ -135,6 +145,7 @@ def _files(
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
             raise BrokenLogError(f"{log}: a record of {name} of rank {entry.rank}, without a name")
+        _check(log, name, entry.times, MOST)
         values = dict(zip(columns, [*entry.counters, *entry.times], strict=True))
         by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
     for identity, records in by_file.items():
@@ -146,6 +157,13 @@ def _files(
             "sizes": sorted(whole.table("ACCESS").items()) if "ACCESS1_ACCESS" in columns else [],
             "ranks": [_work(record) for record in records if record.rank >= 0],
         }
+
+
+def _check(log: Path, name: str, numbers: Iterable[float], most: float) -> None:
+    """`BrokenLogError` for what is no number, or a larger one than there can be."""
+    wrong = next((number for number in numbers if not abs(number) < most), None)
+    if wrong is not None:
+        raise BrokenLogError(f"{log}: a time or a sum of {wrong} in {name}")
 
 
 def _work(record: Record) -> list[float]:
@@ -164,6 +182,8 @@ def _heat(
         head = native.HeatmapHead.from_address(address)
         if not 0 < head.bins < MOST_BINS:
             raise BrokenLogError(f"{log}: a heat map of {head.bins} bins")
+        if not 0 < head.bin_seconds < MOST_SECONDS:
+            raise BrokenLogError(f"{log}: a heat map with bins of {head.bin_seconds} s")
         values = (ctypes.c_int64 * (2 * head.bins)).from_address(address + ctypes.sizeof(head))
         layer = found.setdefault(
             names.get(head.id, "").removeprefix("heatmap:"),
@@ -196,6 +216,7 @@ def _segments(
         entries = (kind * count).from_buffer_copy(data, at + room)
         at = end
         rows = [[s.offset, s.length, s.start, s.end] for s in entries]
+        _check(log, name, [time for row in rows for time in row[2:]], MOST_SECONDS)
         yield {
             "module": DXT[name],
             "path": names.get(head.id, ""),
@@ -215,15 +236,34 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--heat", action="store_true", help="with the heat map")
     parser.add_argument("--segments", action="store_true", help="with each access (DXT)")
     args = parser.parse_args(words)
+    limit([args.log, *(args.convert.glob("*") if args.convert else ())])
     try:
         if args.convert:
             convert(args.convert, args.log)
+        found = read(args.log, heat=args.heat, segments=args.segments)
         # json.dumps is written in C, json.dump is not.
-        sys.stdout.write(json.dumps(read(args.log, heat=args.heat, segments=args.segments)))
+        sys.stdout.write(json.dumps(found, allow_nan=False))
     except AnalysisError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except (ArithmeticError, LookupError, MemoryError, ValueError) as error:
+        # Nothing in a damaged log is certain: any computation with it may fail.
+        print(f"{args.log}: damaged: {type(error).__name__}: {error}", file=sys.stderr)
+        return EXIT_DATA
     return 0
+
+
+def limit(sources: Sequence[Path]) -> None:
+    """This process ends itself, instead of filling the machine or taking for ever."""
+    size = sum(path.stat().st_size for path in sources if path.is_file())
+    for what, most in (
+        (resource.RLIMIT_CPU, SECONDS + size // BYTES_PER_SECOND),
+        (resource.RLIMIT_AS, MEMORY + MEMORY_PER_BYTE * size),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (allowed, hard))
 
 
 if __name__ == "__main__":

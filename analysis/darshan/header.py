@@ -21,7 +21,7 @@ NAMES = (
     "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE",
     "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
-MOST_BYTES = 2**32  # of a module; more would be damage
+MOST_BYTES = 2**30  # of a module; more would be damage
 
 
 class HeaderError(AnalysisError):
@@ -43,6 +43,8 @@ class Header:
         offset, length = self.places[module]
         if self.compression != ZLIB:
             raise HeaderError(f"{self.log}: compressed in way {self.compression}, not by zlib")
+        if offset + length > self.log.stat().st_size:
+            raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
         with self.log.open("rb") as file:
             file.seek(offset)
             rest = file.read(length)

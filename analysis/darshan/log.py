@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -137,6 +138,8 @@ def read_log(
         end = f"the reader ended with status {done.returncode}"
         if done.returncode < 0:
             end = f"the reader crashed (signal {-done.returncode})"
+        if done.returncode == -signal.SIGXCPU:
+            raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
         raise UnreadableLogError(f"{log}: {said[-1] if said else end}")
     try:
         return _log(log, json.loads(done.stdout))

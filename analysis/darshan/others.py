@@ -9,8 +9,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from .log import Log
+
 SUMMARY = "darshan_summary.html"
-SECONDS = 120.0
+SECONDS = 50.0
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,16 @@ class Others:
     problems: tuple[str, ...] = ()
 
 
-def ask_others(log: Path, folder: Path) -> Others:
-    """Run both on `log`; the page goes to `folder`."""
-    page = folder / SUMMARY
-    command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
-    said, problem = _run([*command, str(page.absolute())])
-    summary = page if said is not None and page.exists() else None
+def ask_others(known: Log, folder: Path) -> Others:
+    """Run both on the log; the page goes to `folder`."""
+    log, page = known.path, folder / SUMMARY
+    summary, problem = None, ""
+    if any("<" in text for text in (known.command, known.recorder, *(f.path for f in known.files))):
+        problem = f"{log}: PyDarshan's summary is left out: it takes '<' in a name for HTML"
+    else:
+        command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
+        said, problem = _run([*command, str(page.absolute())])
+        summary = page if said is not None and page.exists() else None
     drishti = Path(sys.executable).with_name("drishti")
     if not drishti.exists():
         return Others(summary, "", (problem,) if problem else ())

@@ -45,7 +45,8 @@ class Stated(NamedTuple):
 @dataclass(frozen=True)
 class Finding:
     """One case: the interval of what was asked for, and whether the claim `holds` in it. That is
-    None where the interval does not tell, or where processes shared cores."""
+    None where the interval does not tell, where processes shared cores, or where the claim is about
+    more processes, `scale`."""
 
     holds: bool | None
     what: str
@@ -54,6 +55,7 @@ class Finding:
     high: float
     place: Place
     published: Stated | None = None
+    scale: int = 0
 
 
 class Lack(NamedTuple):

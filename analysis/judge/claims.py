@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,9 @@ class Claim:
 
     id: str
     says: str
+    sentence: str
+    place: str
+    against: str
     source: str
     needs: Mapping[str, Any]
     tests: Sequence[Mapping[str, Any]]
@@ -89,18 +92,30 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
     return [claim for claim in claims if not wanted or claim.id in wanted]
 
 
+def _trend(connection: Any, where: Where, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
+    """Below the claim's scale, where it wants that shown: decides nothing."""
+    needs = claim.needs_of(test)
+    if "shown_from" not in needs:
+        return []
+    below = {**needs, "processes": needs["shown_from"]}
+    found, _ = KINDS[test["kind"]].judge(connection, where, test, below)
+    return [replace(finding, holds=None, scale=needs["processes"]) for finding in found]
+
+
 def judge(connection: Any, where: Where, claim: Claim) -> Judged:
     """Judge one claim: each of its tests, by all the runs that `where` lets pass."""
     findings: list[Finding] = []
     missing: list[str] = []
+    told: list[bool] = []
     for test in claim.tests:
         found, lacks = KINDS[test["kind"]].judge(connection, where, test, claim.needs_of(test))
-        findings += found
-        if not any(finding.holds is not None for finding in found):
+        findings += found or _trend(connection, where, claim, test)
+        held = [finding.holds for finding in found if finding.holds is not None]
+        told += [2 * sum(held) > len(held)] if held and test.get("most") else held
+        if not held:
             crowded = all(finding.place.crowded for finding in found)
             unclear = CROWDED if crowded else UNCLEAR
             missing += [lack.text for lack in lacks] or [unclear]
-    told = [finding.holds for finding in findings if finding.holds is not None]
     verdict: Verdict = "not testable here"
     if not all(told):
         verdict = "contradicted"

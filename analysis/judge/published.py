@@ -28,7 +28,7 @@ COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "
 UNLIKE = "unlike conditions"
 
 # Parameters of published tables that our tests have too. They choose the runs to compare with.
-_CHOOSING = ("layout", "hint_set")
+_CHOOSING = ("layout", "hint_set", "send", "io_processes")
 # What makes a run of the published size; and what else may be unlike, with its name in words.
 _SIZE = {"scale": "scale", "processes": "processes"}
 _LIKE = {**_SIZE, "fs_type": "file system"}

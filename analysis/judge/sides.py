@@ -105,6 +105,18 @@ def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side
     return keys_condition({by: word})
 
 
+def interrupted(
+    connection: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
+) -> list[str]:
+    """The sessions of these sides that were ended before all their cases had finished."""
+    sides = [condition(connection, by, word) for word in words]
+    chosen = where.also("interrupted").also(
+        " OR ".join(f"({sql})" for sql, _ in sides), *(value for _, of in sides for value in of)
+    )
+    sql = f"SELECT DISTINCT session FROM records WHERE {chosen.sql} ORDER BY session"
+    return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
+
+
 def keys_condition(keys: Mapping[str, Any]) -> Side:
     """Runs by several keys at once; `method` may hold the mode too."""
     where = Where("true")
@@ -120,9 +132,9 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
-# Columns that change together with a parameter: reserved I/O processes are processes too, and
-# collective metadata is a mode.
-_IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",)}
+# Columns that change with others: reserved I/O processes are processes too, collective metadata is
+# a mode, and file systems of two types have two names.
+_IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("fs",)}
 
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
@@ -130,7 +142,7 @@ def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     too."""
     parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
-    left_out |= {column for key in parameters for column in _IMPLIED.get(key, ())}
+    left_out |= {column for key in by for column in _IMPLIED.get(key, ())}
     variant = "variant"
     for key in parameters:
         variant = f"regexp_replace({variant}, '(^|, ){key}=[^,]*', '')"

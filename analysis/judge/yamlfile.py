@@ -11,7 +11,13 @@ from typing import Any
 import jsonschema
 import yaml
 
+from iogauge.text import CONTROL, one_line
+
 from ..errors import ReferenceFileError
+
+MOST_BYTES = 2**24
+DEEPEST = 32  # lists and objects in each other
+MOST = 2**63
 
 
 class YamlFile:
@@ -21,21 +27,32 @@ class YamlFile:
         """Raises ReferenceFileError where the file is missing, is no YAML, or breaks its schema."""
         self.path = path
         try:
+            if path.exists() and not path.is_file():
+                raise ReferenceFileError(f"{path}: expected a file")
+            if path.stat().st_size > MOST_BYTES:
+                raise ReferenceFileError(f"{path}: more than {MOST_BYTES} bytes")
             text = path.read_text(encoding="utf-8")
             self._node = yaml.compose(text, Loader=yaml.SafeLoader)
+            self._check_nodes(self._node)
             self.data: Any = yaml.safe_load(text)
         except FileNotFoundError:
             raise ReferenceFileError(f"{path}: expected a file, found none") from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise ReferenceFileError(f"{path}:{line}: {error.problem}") from None
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            raise ReferenceFileError(f"{path}: expected YAML: {error}") from None
-        self._refuse_doubles(self._node)
+        except OSError as error:
+            raise ReferenceFileError(f"{path}: expected YAML: {error.strerror}") from None
+        except RecursionError:
+            raise ReferenceFileError(f"{path}: nested too deeply") from None
+        # Not only ValueError: a number or a date may be such that no Python object can be made.
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
+                yaml.YAMLError) as error:  # fmt: skip
+            raise ReferenceFileError(f"{path}: expected YAML: {one_line(str(error))}") from None
+        self._check_numbers(self.data, [])
         self._hold_against(json.loads(schema.read_text(encoding="utf-8")))
 
     def error(self, where: Sequence[str | int], what: str) -> ReferenceFileError:
-        return ReferenceFileError(f"{self.path}:{self.line(where)}: {what}")
+        return ReferenceFileError(f"{self.path}:{self.line(where)}: {one_line(what)}")
 
     def line(self, where: Sequence[str | int]) -> int:
         """The line of the part at the keys and indices `where`, or of what it should be in."""
@@ -68,16 +85,45 @@ class YamlFile:
             name = ".".join(map(str, where))
             raise self.error(where, f"{name}: {problem.message}" if name else problem.message)
 
-    def _refuse_doubles(self, node: Any) -> None:
-        """Raise for a key that stands twice. (YAML's reader would silently take the last one.)"""
-        if isinstance(node, yaml.MappingNode):
-            seen = set()
-            for key, value in node.value:
-                if key.value in seen:
-                    line = key.start_mark.line + 1
-                    raise ReferenceFileError(f"{self.path}:{line}: {key.value!r} stands twice")
-                seen.add(key.value)
-                self._refuse_doubles(value)
-        elif isinstance(node, yaml.SequenceNode):
+    def _check_nodes(self, node: Any, depth: int = 0, seen: set[int] | None = None) -> None:
+        """What YAML allows, and no file of ours has: a key that stands twice (the reader would
+        silently take the last one) or is no text, a part that stands for another (a few lines of
+        those would be gigabytes), and what goes deeper than any of ours."""
+        seen = set() if seen is None else seen
+        if node is None:
+            return
+        line = node.start_mark.line + 1
+        if id(node) in seen:
+            raise ReferenceFileError(f"{self.path}:{line}: an alias (*); write it out")
+        seen.add(id(node))
+        if depth > DEEPEST:
+            raise ReferenceFileError(f"{self.path}:{line}: nested too deeply")
+        if isinstance(node, yaml.ScalarNode):
+            if CONTROL.search(node.value.replace("\n", "")):
+                raise ReferenceFileError(f"{self.path}:{line}: a control character")
+        elif isinstance(node, yaml.MappingNode):
+            self._check_keys([key for key, _ in node.value])
+            for _, value in node.value:
+                self._check_nodes(value, depth + 1, seen)
+        else:
             for value in node.value:
-                self._refuse_doubles(value)
+                self._check_nodes(value, depth + 1, seen)
+
+    def _check_keys(self, keys: Sequence[Any]) -> None:
+        names = set()
+        for key in keys:
+            at = f"{self.path}:{key.start_mark.line + 1}"
+            if key.tag != "tag:yaml.org,2002:str" or CONTROL.search(key.value):
+                raise ReferenceFileError(f"{at}: a key that is no name")
+            if key.value in names:
+                raise ReferenceFileError(f"{at}: {one_line(key.value)!r} stands twice")
+            names.add(key.value)
+
+    def _check_numbers(self, value: Any, where: list[str | int]) -> None:
+        """YAML has `.nan` and `.inf`, and whole numbers of any length."""
+        if isinstance(value, dict | list):
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            for key, one in inner:
+                self._check_numbers(one, [*where, key])
+        elif isinstance(value, int | float) and not (abs(value) < MOST):
+            raise self.error(where, f"{value!r:.30} is no number that can be measured")

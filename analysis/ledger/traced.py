@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.document import STOPPED, BadDocument
+from iogauge.document import load as load_document
 from iogauge.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
@@ -42,13 +43,12 @@ def last_traced(output: Path) -> Path:
 def load(folder: Path) -> Traced:
     """A run's ledger with all that its log holds. AnalysisError where a part cannot be used."""
     try:
-        document = json.loads((folder / DOCUMENT).read_text())
-    except (OSError, ValueError) as error:
-        raise NoTraceError(f"{folder / DOCUMENT}: expected a result document: {error}") from None
+        document = load_document(folder / DOCUMENT)
+    except BadDocument as problem:
+        raise NoTraceError(f"{folder / DOCUMENT}{problem}") from None
+    if document["status"] in STOPPED:
+        what = "expected the document of a run that ended well"
+        raise NoTraceError(f"{folder / DOCUMENT}: {what}, found status {document['status']!r}")
     log = read_log(folder / TRACE, heat=True, segments=True)
-    try:
-        ledger = make_ledger(document, log)
-    except (KeyError, TypeError) as error:
-        what = f"expected the document of a run that ended well: {error!r}"
-        raise NoTraceError(f"{folder / DOCUMENT}: {what}") from None
+    ledger = make_ledger(document, log)
     return Traced(folder, document, log, ledger, judge(ledger))

@@ -15,6 +15,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from iogauge.text import one_line, plain_all
+
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from .words import percent_text
@@ -35,6 +37,7 @@ PANEL_WIDTH = 205  # pixels
 SPACE = 26  # pixels between panels
 BAR, GAP = 10, 7  # pixels of one bar, and between methods
 LETTER = 6.6  # pixels of a letter of a method's name, on average
+LONGEST = 120  # letters of a name that is drawn
 LABEL_ROOM = 1.26  # of the longest track: the number stands behind it
 COLUMNS_PER_LINE = 4  # two file systems side by side; more of them continue below
 PNG_SCALE = 2.0
@@ -112,26 +115,29 @@ def chart(table: Table, title: alt.Title | None = None) -> dict[str, Any] | None
 def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
     """The specification of a plot, in the look of all plots."""
     looked: Any = plot
+    # The renderer, which is no Python, aborts on a control character.
     return dict(
-        looked.configure(font="sans-serif", background=PAPER, padding=4, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=MUTED,
-            gridColor=GRID,
-            domain=False,
-            ticks=False,
-            labelPadding=5,
-            titleColor=MUTED,
-            titleFontWeight="normal",
+        plain_all(
+            looked.configure(font="sans-serif", background=PAPER, padding=4, aria=False)
+            .configure_view(stroke=None)
+            .configure_axis(
+                labelColor=MUTED,
+                gridColor=GRID,
+                domain=False,
+                ticks=False,
+                labelPadding=5,
+                titleColor=MUTED,
+                titleFontWeight="normal",
+            )
+            .configure_legend(
+                labelColor=INK,
+                labelFontSize=12,
+                symbolType="square",
+                orient="top",
+                columnPadding=28,  # a browser's letters may be wider than those measured here
+            )
+            .to_dict()
         )
-        .configure_legend(
-            labelColor=INK,
-            labelFontSize=12,
-            symbolType="square",
-            orient="top",
-            columnPadding=28,  # a browser's letters may be wider than those measured here
-        )
-        .to_dict()
     )
 
 
@@ -168,12 +174,13 @@ def to_png(table: Table) -> bytes | None:
 
 def _group(row: Row) -> str:
     scale = f", {row.run.scale}" if row.run.scale else ""
-    return row.run.pattern + scale
+    return one_line(row.run.pattern + scale, LONGEST)
 
 
 def _how(row: Row) -> str:
     """The name of a line of the plot: method, mode, and parameters where those are not enough."""
-    return " ".join(part for part in (row.run.method, row.run.mode, row.label) if part)
+    words = " ".join(part for part in (row.run.method, row.run.mode, row.label) if part)
+    return one_line(words, LONGEST)
 
 
 def _titles(table: Table, columns: list[Column]) -> dict[Column, str]:

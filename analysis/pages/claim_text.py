@@ -39,6 +39,8 @@ def finding_text(finding: Finding) -> str:
     text = f"{finding.what} {ends}{published}, {finding.place.text}"
     if finding.place.crowded:
         text += f" on {finding.place.cores} cores, which decides nothing"
+    if finding.scale:
+        text += f"; the claim is about {finding.scale} processes: a trend, which decides nothing"
     return text
 
 

@@ -54,6 +54,13 @@ def counts_text(table: Table) -> str:
     return ", ".join(parts)
 
 
+def interruption(table: Table) -> str:
+    """Of a session that is not all there; else empty."""
+    if not table.session.interrupted:
+        return ""
+    return "Interrupted: the session was ended early, and this is what had finished"
+
+
 def failures(table: Table) -> list[tuple[str, str]]:
     """(reason, the cases that failed for it), the most frequent first."""
     cases: dict[str, list[str]] = defaultdict(list)
@@ -191,7 +198,8 @@ def session_text(table: Table) -> str:
 def footer_lines(table: Table) -> list[str]:
     """The whole footer, for the terminal."""
     scale = f"; {scale_text(table)}" if scale_text(table) else ""
-    lines = ["", f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
+    lines = ["", *filter(None, [interruption(table)])]
+    lines += [f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
     lines += [f"  failed: {names}: {reason}" for reason, names in failures(table)]
     lines += [f"  skipped {count}: {reason}" for reason, count in skip_reasons(table)]
     peaks = peak_lines(table)

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from iogauge.files import write_whole
+from iogauge.text import plain_lines
 
 from ..errors import OutputError
 from ..session.model import CEILINGS, DIRECTIONS, Direction
@@ -46,10 +47,16 @@ def load_template(name: str) -> jinja2.Template:
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_plain,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template(name)
+
+
+def _plain(value: object) -> object:
+    """What each expression of a template gives, before it is escaped where it is no Markup."""
+    return type(value)(plain_lines(value)) if isinstance(value, str) else value
 
 
 def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **more: object) -> str:
@@ -62,6 +69,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         machine=footer.machine_text(table),
         counts=table.counts(),
         good=table.all_verified(),
+        interrupted=footer.interruption(table),
         verdict=footer.counts_text(table),
         repeats=footer.repeats_text(table.ran),
         scale=footer.scale_text(table),

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import sys
-
-from rich.console import Console
 from rich.table import Table as Grid
-from rich.text import Text
 
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
+from . import screen
 from .footer import footer_lines
+from .screen import shown
 from .words import bandwidth_text, outcome_text, percent_text, range_text
 
-PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
 FULL_WIDTH = 132  # narrower terminals lose the ranges before anything else
 SHARE_WIDTH = 104  # and then the second ceiling
 
@@ -23,14 +20,14 @@ _STYLES = {"verified": "green", "failed": "bold red", "not asked": "yellow"}
 
 def print_table(table: Table) -> None:
     """Print all rows and the footer to stdout."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    console = screen.console()
     if table.rows:
         console.print(_grid(table.rows, console.width))
     if table.peak_rows:
         console.print("\n[bold]Peak tests[/bold] (large aligned POSIX transfers, nothing else)")
         console.print(_grid(table.peak_rows, console.width))
     for line in footer_lines(table):
-        console.print(Text(line), soft_wrap=True)
+        console.print(shown(line), soft_wrap=True)
 
 
 def _grid(rows: tuple[Row, ...], width: int) -> Grid:
@@ -59,7 +56,7 @@ def _grid(rows: tuple[Row, ...], width: int) -> Grid:
         for direction in DIRECTIONS:
             cells += _numbers(row, direction, width)
         verdict = outcome_text(row)
-        grid.add_row(*cells, Text(verdict, style=_STYLES.get(row.outcome, "")))
+        grid.add_row(*map(shown, cells), shown(verdict, _STYLES.get(row.outcome, "")))
     return grid
 
 

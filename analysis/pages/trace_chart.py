@@ -16,6 +16,7 @@ from .chart import GREYS, GRID, INK, MUTED, PALETTE, PAPER
 WIDTH = 820  # pixels
 MOST_SEGMENTS = 5000  # more would be one grey block, and a page of megabytes
 MOST_BINS = 200
+MOST_MARKS = 50_000  # of a picture: more take minutes to draw
 ROW = 14  # pixels of a process
 MOST_HEIGHT = 420
 MIB = 2**20
@@ -121,7 +122,7 @@ def _rates(log: Log) -> alt.Chart | None:
         for direction, bins in zip(("read", "write"), both, strict=True)
         for i, value in enumerate(bins)
     ]
-    if not rows:
+    if not 0 < len(rows) <= MOST_MARKS:
         return None
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -180,7 +181,7 @@ def heatmap(log: Log) -> alt.Chart | None:
         for i in range(max(len(reads), len(writes)))
     ]  # fmt: skip
     rows = [row for row in rows if row["mib"] > 0]
-    if not rows:
+    if not 0 < len(rows) <= MOST_MARKS:
         return None
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -202,7 +203,7 @@ def fine_heat(log: Log) -> Heat | None:
     bytes of an access count at its end."""
     own = [one for one in log.segments if one.module == "POSIX"]
     last = max((row[3] for one in own for row in (*one.writes, *one.reads)), default=0.0)
-    if not last:
+    if last <= 0:
         return None
     width = last / MOST_BINS
     ranks: dict[int, tuple[list[int], list[int]]] = {}
@@ -210,5 +211,5 @@ def fine_heat(log: Log) -> Heat | None:
         both = ranks.setdefault(one.rank, ([0] * (MOST_BINS + 1), [0] * (MOST_BINS + 1)))
         for bins, entries in zip(both, (one.reads, one.writes), strict=True):
             for _, length, _, end in entries:
-                bins[int(end / width)] += length
+                bins[max(0, int(end / width))] += length
     return Heat(width, ranks)

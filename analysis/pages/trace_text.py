@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import sys
-
-from rich.console import Console
 from rich.table import Table as Grid
 
 from ..ledger.ledger import Ledger, Side
 from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS
+from . import screen
+from .screen import shown
 
 WIDTH = 120
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
@@ -108,30 +107,30 @@ def heading(traced: Traced) -> str:
 
 def print_ledger(traced: Traced) -> None:
     ledger, judgement = traced.ledger, traced.judgement
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-    console.print(f"{heading(traced)}; recorded by {ledger.recorder}", markup=False)
-    console.print(str(judgement), style=STYLES.get(judgement.verdict, "yellow"), markup=False)
+    console = screen.console(WIDTH)
+    console.print(shown(f"{heading(traced)}; recorded by {ledger.recorder}"))
+    console.print(shown(str(judgement), STYLES.get(judgement.verdict, "yellow")))
     for side in ledger.sides:
         grid = Grid(title=title(side), title_justify="left", box=None, pad_edge=False)
         for i, word in enumerate(HEAD):
             grid.add_column(word, justify="right" if 0 < i < 6 else "left")
         for row in rows(side):
-            grid.add_row(*row)
+            grid.add_row(*map(shown, row))
         console.print(grid)
-    console.print(writers(ledger), markup=False)
+    console.print(shown(writers(ledger)))
     if ledger.phases:
         grid = Grid(title=phases_from(ledger), title_justify="left", box=None, pad_edge=False)
         for i, word in enumerate(PHASE_HEAD):
             grid.add_column(word, justify="left" if i in (0, 2) else "right")
         for row in phase_rows(ledger):
-            grid.add_row(*row)
+            grid.add_row(*map(shown, row))
         console.print(grid)
     else:
-        console.print(phases_from(ledger), markup=False)
+        console.print(shown(phases_from(ledger)))
     if ledger.hints:
         hints = Grid("hint", "asked", "effective", box=None, pad_edge=False)
         for row in hint_rows(ledger):
-            hints.add_row(*row)
+            hints.add_row(*map(shown, row))
         console.print(hints)
     for note in ledger.notes:
-        console.print(f"note: {note}", markup=False)
+        console.print(shown(f"note: {note}"))

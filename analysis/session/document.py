@@ -7,25 +7,22 @@ refuses a schema version that it does not know.
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from iogauge.document import (
-    STOPPED,
-    UnknownSchema,
-    Unreadable,
-    check_schema,
-    first_mismatch,
-    read,
-)
+from iogauge.document import MOST, STOPPED, UnknownSchema, check_schema, first_mismatch, read
+from iogauge.json_file import Unreadable
+from iogauge.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
 from .server_figures import server_figures
 
 T = TypeVar("T")
+
+LEAST = 1e-9  # MiB/s, files/s: ratios of what can be measured are numbers
 
 
 class _Reader:
@@ -36,7 +33,7 @@ class _Reader:
         self.data = data
 
     def fail(self, where: str, expected: str, found: object) -> MalformedDocumentError:
-        shown = "nothing" if found is None else repr(found)
+        shown = "nothing" if found is None else one_line(reprlib.repr(found))
         return MalformedDocumentError(f"{self.path}: {where}: expected {expected}, found {shown}")
 
     def get(self, where: str, kind: type[T], data: Any = None) -> T:
@@ -46,6 +43,8 @@ class _Reader:
             value = value.get(key) if isinstance(value, dict) else None
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise self.fail(where, f"a value of type {kind.__name__}", value)
+        if isinstance(value, int) and not 0 <= value < MOST:
+            raise self.fail(where, f"a count from 0 to {MOST - 1}", value)
         return value
 
     def optional(self, where: str, kind: type[T]) -> T | None:
@@ -59,8 +58,9 @@ class _Reader:
         """A bandwidth or a rate. Zero would turn every ratio into nonsense, so it is refused."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.fail(where, f"a number of {unit}", value)
-        if not (math.isfinite(value) and value > 0):
-            raise self.fail(where, "a finite number above zero", value)
+        if not LEAST < value < MOST:
+            right = "what can be measured" if value > 0 else "a finite number above zero"
+            raise self.fail(where, right, value)
         return float(value)
 
 
@@ -121,9 +121,14 @@ def _cores(reader: _Reader) -> int | None:
 
 def _parse(path: Path) -> Any:
     try:
-        return read(path)
+        return plain_all(read(path))
     except Unreadable as problem:
         raise MalformedDocumentError(f"{path}: {problem}") from None
+
+
+def _object(value: object) -> dict[str, Any]:
+    """Where what may be left out is something else, it says nothing."""
+    return value if isinstance(value, dict) else {}
 
 
 def _sample(reader: _Reader, index: int, entry: object) -> Sample:
@@ -142,7 +147,7 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
             raise reader.fail(name, "an object or null", part)
     ceilings: dict[tuple[Ceiling, Direction], float] = {}
     for ceiling in CEILINGS:
-        measured = (entry.get("ceilings") or {}).get(ceiling) or {}
+        measured = _object(_object(entry.get("ceilings")).get(ceiling))
         for direction in DIRECTIONS:
             # Where a direction was not asked for, its ceiling says nothing.
             if bandwidths[direction] is not None and measured.get(direction) is not None:
@@ -172,7 +177,7 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
             for key, inner in part.items():
                 if name or key not in ("repeat", "ceilings"):
                     walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
+        elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < MOST:
             values[name] = float(part)
 
     walk("", entry)

@@ -7,7 +7,6 @@ keeps a test's files. Everything else works with the rows of `model`.
 
 from __future__ import annotations
 
-import json
 import re
 import reprlib
 from dataclasses import dataclass
@@ -16,7 +15,10 @@ from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any
 
+from iogauge import json_file
+from iogauge.document import MOST
 from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.text import plain, plain_all
 
 from ..errors import (
     AnalysisError,
@@ -58,6 +60,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
     "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
 }
 _SUCCESS = {"pass", "xpass"}
+INTERRUPTED, _ABORTED = "interrupted", "abort"  # a key of a report that `recover` made; a result
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -73,13 +76,13 @@ def last_report(output: Path) -> Path:
     raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
 
 
-def all_reports(output: Path) -> list[Path]:
+def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
     """The reports below `output`, the oldest first, those of dry runs too.
 
-    Raises MissingReportError where there is none.
+    Raises MissingReportError where there is none, unless `missing_ok`.
     """
     found = _reports(output)
-    if not found:
+    if not found and not missing_ok:
         raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
     return found[::-1]
 
@@ -109,7 +112,7 @@ def load_session(
     info = data["session_info"]
     cases = _last_tries(data["runs"])
     place = _Place(report, info)
-    causes = {_key(case): _why(case) for case in cases if case["result"] not in _SUCCESS}
+    causes = {plain(_key(case)): _why(case) for case in cases if case["result"] not in _SUCCESS}
     runs = [
         _run(case, place, causes, order, strict)
         for order, case in enumerate(cases)
@@ -117,6 +120,7 @@ def load_session(
     ]
     if not runs:
         raise EmptySessionError(f"{report}: expected test cases, found an empty session")
+    info = plain_all(info)
     return Session(
         uuid=info["uuid"],
         report=report,
@@ -127,6 +131,7 @@ def load_session(
         harness=f"ReFrame {info.get('version') or '(unknown version)'}",
         command=info.get("cmdline") or "",
         runs=tuple(runs),
+        interrupted=bool(info.get(INTERRUPTED)) or any(c["result"] == _ABORTED for c in cases),
     )
 
 
@@ -140,16 +145,12 @@ def _time(report: Path, seconds: float) -> datetime:
 
 def read_report(path: Path) -> dict[str, Any]:
     """ReFrame's report `path`, its form checked. Raises an AnalysisError that says why not."""
+    if not path.exists():
+        raise MissingReportError(f"{path}: expected ReFrame's report, found no file")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MissingReportError(f"{path}: expected ReFrame's report, found no file") from None
-    except json.JSONDecodeError as error:
-        what = f"expected a complete JSON report, found {error.msg} at line {error.lineno}"
-        raise MalformedReportError(f"{path}: {what}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise MalformedReportError(f"{path}: expected a JSON report: {error}") from None
-    return _checked(path, data)
+        return _checked(path, json_file.read(path, "report of ReFrame"))
+    except json_file.Unreadable as problem:
+        raise MalformedReportError(f"{path}: {problem}") from None
 
 
 def _checked(path: Path, data: Any) -> dict[str, Any]:
@@ -184,6 +185,8 @@ def _check(where: str, entry: object, keys: dict[str, tuple[type, ...]]) -> None
             expected = " or ".join("null" if k is NoneType else k.__name__ for k in kinds)
             what = f"expected {name!r} of type {expected}, found {reprlib.repr(value)}"
             raise MalformedReportError(f"{where}: {what}")
+        if isinstance(value, int) and abs(value) >= MOST:
+            raise MalformedReportError(f"{where}: {name!r} is {value}: nothing is so many")
 
 
 def _key(case: dict[str, Any]) -> str:
@@ -203,6 +206,13 @@ def _last_tries(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _is_row(case: dict[str, Any]) -> bool:
     """A fixture (the build) measures nothing; it is a row only where it is what went wrong."""
     return not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # no folder has such a name
+        return False
 
 
 @dataclass(frozen=True)
@@ -225,9 +235,9 @@ class _Place:
             # The output folder itself may have another name by now.
             for inside in (relative, PurePath(*relative.parts[1:])):
                 for above in self.report.resolve().parents if inside.parts else ():
-                    if (above / inside).is_dir():
+                    if _is_folder(above / inside):
                         return above / inside
-        return Path(recorded) if Path(recorded).is_dir() else None
+        return Path(recorded) if recorded and _is_folder(Path(recorded)) else None
 
     def session_folder(self) -> Path:
         """Where the session's own files go: ReFrame's output prefix, else beside the report."""
@@ -246,14 +256,16 @@ class _Place:
 def _run(
     case: dict[str, Any], place: _Place, causes: dict[str, str], order: int, strict: bool
 ) -> Run:
+    folder = place.test_folder(case)  # by its name as it is; all that is shown is plain
+    case = plain_all(case)
     name = str(case.get("display_name") or case["name"])
     parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
-    folder = place.test_folder(case)
     status = _status(case)
     reason = "" if status == "ok" else _why(case, causes)
     result: Result | None = None
     if status != "skipped":
-        result, problem = _result(case, folder, strict=strict and status == "ok")
+        strictly = strict and status == "ok"
+        result, problem = _result(place.report, case, folder, strict=strictly)
         if result and result.verdict == "mismatch":
             problem = result.mismatch or result.error or "some byte read back was wrong"
         if problem and status == "ok":  # the document has the last word
@@ -271,7 +283,7 @@ def _run(
     script = folder / JOB_SCRIPT if folder else None
     document = folder / DOCUMENT if folder else None
     return Run(
-        session=place.info["uuid"],
+        session=plain(place.info["uuid"]),
         test=name.split(" %")[0],
         case=re.sub(r" %\.repeat_no=\S*", "", name),
         variant=", ".join(f"{k}={v}" for k, v in others.items()),
@@ -293,7 +305,7 @@ def _run(
         published_peak=word("published_peak"),
         order=order,
         packages={k: str(v) for k, v in (case.get("spack_packages") or {}).items()},
-        repeat=int(number) if (number := parameters.get(".repeat_no", "0")).isdigit() else 0,
+        repeat=int(number[:9]) if (number := parameters.get(".repeat_no", "0")).isdecimal() else 0,
     )
 
 
@@ -318,7 +330,7 @@ def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
 
 
 def _result(
-    case: dict[str, Any], folder: Path | None, *, strict: bool
+    report: Path, case: dict[str, Any], folder: Path | None, *, strict: bool
 ) -> tuple[Result | None, str]:
     """The result document of a case, and what is wrong with it in words."""
     if folder is None or not (folder / DOCUMENT).exists():
@@ -331,7 +343,7 @@ def _result(
         if strict:
             raise
         return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
-    stale = _stale(case, result)
+    stale = _stale(report, case, result)
     return (None, stale) if stale else (result, "")
 
 
@@ -350,7 +362,7 @@ def _last_words(case: dict[str, Any], folder: Path | None) -> str:
     return ""
 
 
-def _stale(case: dict[str, Any], result: Result) -> str:
+def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
     """Why the document is not of this session, or nothing. (A later session may have replaced it.)
 
     The report holds the medians too, so that they tell without trusting clocks.
@@ -359,8 +371,8 @@ def _stale(case: dict[str, Any], result: Result) -> str:
     for direction in DIRECTIONS:
         entry = logged.get(f"{direction}_bw")
         if isinstance(entry, list) and len(entry) > _UNIT and entry[_UNIT] != UNIT:
-            what = f"expected {direction}_bw in {UNIT}, found {entry[_UNIT]!r}"
-            raise MalformedReportError(f"{case['unique_name']}: {what}")
+            what = f"expected {direction}_bw in {UNIT}, found {reprlib.repr(entry[_UNIT])}"
+            raise MalformedReportError(f"{report}: {case['unique_name']}: {what}")
         value = entry[0] if isinstance(entry, list) and entry else None
         spread = Spread.of(b for s in result.samples if (b := s.bandwidth(direction)))
         if spread is None or not isinstance(value, int | float):

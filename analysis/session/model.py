@@ -135,3 +135,4 @@ class Session:
     harness: str
     command: str
     runs: tuple[Run, ...]
+    interrupted: bool = False  # it ended before all its cases had

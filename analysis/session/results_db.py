@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from iogauge import json_file
 
 from ..errors import MalformedReportError, UnknownReportVersionError
 
@@ -38,6 +39,6 @@ def reports(path: Path) -> Iterator[dict[str, Any]]:
                 raise UnknownReportVersionError(f"{path}: {what}")
             query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
             for (blob,) in connection.execute(query):
-                yield json.loads(blob)
-    except (sqlite3.Error, ValueError, TypeError) as error:
+                yield json_file.parse(blob, "report of ReFrame")
+    except (sqlite3.Error, json_file.Unreadable, ValueError, TypeError) as error:
         raise MalformedReportError(f"{path}: expected ReFrame's database: {error}") from None

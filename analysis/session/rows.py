@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from iogauge import registry
+from iogauge.text import csv_table
 
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import Peak, Source, find_peaks, headline_peaks
@@ -198,13 +197,9 @@ def make_table(session: Session) -> Table:
 
 
 def to_csv(table: Table) -> str:
-    """Every row, the skipped ones too, with full precision; RFC 4180 but for bare newlines."""
-    text = io.StringIO()
+    """Every row, the skipped ones too."""
     cells = [row.cells() for row in table.all_rows]
-    writer = csv.DictWriter(text, fieldnames=list(cells[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(cells)
-    return text.getvalue()
+    return csv_table(list(cells[0]), cells)
 
 
 def _rank(value: str, order: Sequence[str]) -> tuple[int, str]:

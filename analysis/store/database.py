@@ -3,6 +3,7 @@
 
     STORE/store.json                                      the version
     STORE/records/system=NAME/month=YYYY-MM/UUID.parquet  one session each
+    STORE/sums/, STORE/set-aside/                         see store/files.py
 
 One file holds a whole session and appears by one rename, and no two sessions share a file: so
 ingests at the same time lose nothing, and a reader never sees half a session. The files can lie on
@@ -14,24 +15,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
+from . import files
+from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
     import duckdb
 
 VERSION = "iogauge.store/1"
 MARK = "store.json"
-RECORDS = "records"
 
 # Each column with its type in DuckDB. Times are UTC.
 SCHEMA = {
-    "session": "VARCHAR", "started": "TIMESTAMP", "host": "VARCHAR", "harness": "VARCHAR",
+    "session": "VARCHAR", "started": "TIMESTAMP", "interrupted": "BOOLEAN",
+    "host": "VARCHAR", "harness": "VARCHAR",
     "program": "VARCHAR", "libraries": "VARCHAR", "kernel": "VARCHAR",
     "system": "VARCHAR", "partition": "VARCHAR", "stack": "VARCHAR",
     "fs": "VARCHAR", "fs_type": "VARCHAR",
@@ -48,7 +51,7 @@ SCHEMA = {
 }  # fmt: skip
 
 # Columns that were added later, with the value for files that an earlier version stored.
-LATER = {"cores": "NULL", "buffer": "'whole'"}
+LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false"}
 
 MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
 
@@ -90,28 +93,82 @@ def check(store: Path) -> None:
         raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
 
 
-def connect(store: Path) -> duckdb.DuckDBPyConnection:
-    """A connection with the view `records`.
+def connect(
+    store: Path, say: Callable[[str], object] = lambda _: None
+) -> duckdb.DuckDBPyConnection:
+    """A connection with the view `records`, of all files that can be used; `say` hears of others.
 
     Raises StoreError where there is no store, and NothingFoundError where it is empty.
     """
     import duckdb
 
     check(store)
-    if next((store / RECORDS).glob("*/*/*.parquet"), None) is None:
+    good, bad = usable(store)
+    if bad:
+        say(files.in_words(store, bad))
+    if not good:
         raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
     connection = duckdb.connect(config={"memory_limit": MEMORY})
-    pattern = str(store / RECORDS / "*" / "*" / "*.parquet").replace("'", "''")
-    files = f"read_parquet('{pattern}', hive_partitioning = false, union_by_name = true)"
+    paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in good)
+    source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = true)"
     try:
-        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {files}").fetchall()}
+        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
         columns = ", ".join(
             f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
         )
-        connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {files}")
-    except duckdb.Error as error:  # a file that is no Parquet, or lacks a column
+        connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}")
+    except duckdb.Error as error:
         raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
     return connection
+
+
+def usable(store: Path) -> tuple[list[Path], list[Bad]]:
+    """The sessions' files, and those that are damaged or hold something else."""
+    bad = [Bad(path, why) for path in files.places(store) if (why := files.damage(store, path))]
+    broken = {one.path for one in bad}
+    good = [path for path in files.places(store) if path not in broken]
+    wrong = _wrong_columns(good)
+    bad += [Bad(path, why) for path, why in wrong.items()]
+    return [path for path in good if path not in wrong], bad
+
+
+def problem(store: Path, path: Path) -> str:
+    """Why a file cannot be used; empty where it can."""
+    return files.damage(store, path) or _wrong_columns([path]).get(path, "")
+
+
+def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
+    """Files whose columns are not those of SCHEMA, each with what is wrong. Asks for all at once,
+    and where that fails for each."""
+    import duckdb
+
+    connection = duckdb.connect(config={"memory_limit": MEMORY})
+    wrong: dict[Path, str] = {}
+    found: dict[Path, dict[str, str]] = {path: {} for path in paths}
+
+    def look(some: Sequence[Path]) -> None:
+        sql = "SELECT file_name, name, type FROM parquet_schema(?)"
+        for file, column, kind in connection.execute(sql, [list(map(str, some))]).fetchall():
+            found[Path(file)][column] = kind
+
+    try:
+        look(paths)
+    except duckdb.Error:
+        for path in paths:
+            try:
+                look([path])
+            except duckdb.Error as error:
+                wrong[path] = f"it is no Parquet: {' '.join(str(error).split())[:200]}"
+    for path, columns in found.items():
+        for name, kind in SCHEMA.items():
+            if columns.get(name, _PHYSICAL[kind] if name in LATER else None) != _PHYSICAL[kind]:
+                wrong.setdefault(path, f"it holds something else: no column {name!r} of a session")
+    return wrong
+
+
+# Types of SCHEMA as Parquet stores them.
+_PHYSICAL = {"VARCHAR": "BYTE_ARRAY", "TIMESTAMP": "INT64", "BIGINT": "INT64",
+             "BOOLEAN": "BOOLEAN", "DOUBLE": "DOUBLE"}  # fmt: skip
 
 
 def _column(name: str, there: bool) -> str:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file
 from iogauge.run_folder import LEDGER, TRACE
+from iogauge.text import plain_all
 
 from ..errors import MalformedDocumentError
 
@@ -68,8 +69,8 @@ def _read(folder: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = plain_all(json_file.read(path, "ledger"))
+    except json_file.Unreadable as error:
         raise MalformedDocumentError(f"{path}: expected a ledger in JSON: {error}") from None
     if not isinstance(data, dict):
         raise MalformedDocumentError(f"{path}: expected an object, found {type(data).__name__}")

@@ -47,6 +47,17 @@ missing_of() {
         !(("installed " $1) in have)'
 }
 
+# Another user's checkout: the shell would say "Permission denied" of a lock file, and no more.
+check_owner() {
+    local place
+    for place in "$root" "$local_dir" "$local_dir/setup.lock"; do
+        [[ ! -e $place || -w $place ]] || fail 3 \
+            "set-up: $(id -un) may not write $place, which belongs to $(stat -c %U -- "$place")." \
+            'Right is a checkout of your own; or, where its owner has run make setup, this one without' \
+            "set-up: IOGAUGE_OUTPUT=FOLDER $root/.venv/bin/python -m tools.run_session -- OPTIONS"
+    done
+}
+
 # Sets `become` to what makes a command run as root, or fails.
 find_root() {
     become=()
@@ -210,6 +221,7 @@ main() {
     # Nothing asks, and what a module or a login set must not reach .venv.
     exec </dev/null
     unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
+    check_owner
     mkdir -p -- "$local_dir"
     exec 9>"$local_dir/setup.lock"
     wait_for_lock 9 set-up

@@ -17,7 +17,7 @@ typedef struct {
     double open, read, write, close; /* seconds */
     double read_bytes, write_bytes;
     uint64_t reads, writes; /* calls per process */
-    int stripes, stripe_size;
+    MPI_Info used;          /* of the first dump; MPI_INFO_NULL where there is none */
 } totals;
 
 static const char usage[] = "Usage: s3d_io.x nx_g ny_g nz_g npx npy npz method restart dir_path "
@@ -42,7 +42,7 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
         *run = (io_run){0};
         return io_fail_usage(error, "restart '%s': right is T or F. %s", argv[8], usage);
     }
-    /* The hints that S3D-IO sets itself. */
+    /* The hints that S3D-IO sets itself (set_io_hints, since 2019-07-21). */
     char *words[] = {argv[0],
                      "s3d",
                      "--grid",
@@ -87,27 +87,46 @@ static void add(const io_report *r, void *to) {
         t->write_bytes += (double)r->bytes, t->writes += ARRAYS * r->run->what.steps;
     else
         t->read_bytes += (double)r->bytes, t->reads += ARRAYS;
+    if (r->run->what.write && t->used == MPI_INFO_NULL && r->found->hints != MPI_INFO_NULL)
+        MPI_Info_dup(r->found->hints, &t->used);
+}
+
+/* `---- MPI file info used ----`: every hint of the library, to the column. */
+static void print_hints(MPI_Info used) {
+    int n = 0, there;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    printf(" ---- MPI file info used ----\n");
+    MPI_Info_get_nkeys(used, &n);
+    for (int i = 0; i < n; i++) {
+        MPI_Info_get_nthkey(used, i, key);
+        MPI_Info_get(used, key, MPI_MAX_INFO_VAL, value, &there);
+        while (there && *value && value[strlen(value) - 1] == ' ') value[strlen(value) - 1] = 0;
+        if (there) printf("    %32.32s = %s\n", key, value);
+    }
+    printf("\n");
+}
+
+/* 0 where the library does not say, as S3D-IO has it. */
+static int hint_number(MPI_Info used, const char *key) {
     char value[MPI_MAX_INFO_VAL + 1];
     int there = 0;
-    if (r->found->hints == MPI_INFO_NULL) return;
-    MPI_Info_get(r->found->hints, "striping_factor", MPI_MAX_INFO_VAL, value, &there);
-    if (there) t->stripes = atoi(value);
-    MPI_Info_get(r->found->hints, "striping_unit", MPI_MAX_INFO_VAL, value, &there);
-    if (there) t->stripe_size = atoi(value);
+    if (used != MPI_INFO_NULL) MPI_Info_get(used, key, MPI_MAX_INFO_VAL, value, &there);
+    return there ? atoi(value) : 0;
 }
 
 /* The document's lines, to the column. */
 static void print(const io_run *run, const io_world *world, const totals *t) {
     double all = t->read_bytes + t->write_bytes, time = t->open + t->read + t->write + t->close;
     const double MiB = 1048576, GiB = 1073741824;
+    if (t->used != MPI_INFO_NULL) print_hints(t->used);
     printf(" ++++ I/O is done through PnetCDF ++++\n");
     printf(" I/O method          : %s APIs\n", run->what.mode == IO_NONBLOCKING ? "nonblocking" : "blocking");
     printf(" Run with restart    : %s\n", wants_restart(run) ? "True" : "False");
     printf(" No. MPI processes   : %7d\n", world->size);
     printf(" Global array size   : %7s x%7s x%7s\n", run->argv[1], run->argv[2], run->argv[3]);
     printf(" output file path    : %s\n", run->what.common.dir);
-    printf(" file striping count : %7d\n", t->stripes);
-    printf(" file striping size  : %7d bytes\n", t->stripe_size);
+    printf(" file striping count : %7d\n", hint_number(t->used, "striping_factor"));
+    printf(" file striping size  : %7d bytes\n", hint_number(t->used, "striping_unit"));
     printf(" -----------------------------------------------\n");
     printf(" Time for open       :  %10.2f sec\n", t->open);
     printf(" Time for read       :  %10.2f sec\n", t->read);
@@ -134,12 +153,12 @@ static bool restart_file_there(const io_run *run, io_world *world) {
     there = world->rank == 0 && access(path, R_OK) == 0;
     MPI_Bcast(&there, 1, MPI_INT, 0, world->comm);
     if (!there && world->rank == 0)
-        printf(" restart file does not exist %s\n skipping reading of restart files\n", path);
+        printf(" restart file does not exist %s\n skip reading restart files\n", path);
     return there;
 }
 
 int io_s3d_io_run(io_run *run, io_world *world) {
-    totals t = {0};
+    totals t = {.used = MPI_INFO_NULL};
     if (wants_restart(run) && restart_file_there(run, world)) {
         io_run restart = *run;
         restart.what.write = restart.what.verify = false;
@@ -147,7 +166,9 @@ int io_s3d_io_run(io_run *run, io_world *world) {
         restart.what.steps = 1;
         if (io_run_all(&restart, world, add, &t)) return 1;
     }
-    if (io_run_all(run, world, add, &t)) return 1;
-    if (world->rank == 0) print(run, world, &t);
+    int status = io_run_all(run, world, add, &t);
+    if (!status && world->rank == 0) print(run, world, &t);
+    if (t.used != MPI_INFO_NULL) MPI_Info_free(&t.used);
+    if (status) return 1;
     return fflush(stdout) ? 1 : 0;
 }

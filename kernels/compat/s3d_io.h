@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Called as s3d_io.x, iokernel takes S3D-IO's nine arguments and prints its summary.
  *
- * What differs from S3D-IO 1.2.1: values are a function of their place instead of random; grids need
- * not be divisible by the process grid; defining dimensions and variables counts as open, not as
- * write; amounts are payload without headers. A restart file is read but not verified, because
- * S3D-IO's own files hold random numbers: `iokernel s3d --read-only` verifies. */
+ * It is the S3D-IO of 2019-07-21, the last one. What differs: values are a function of their place
+ * instead of random; grids need not be divisible by the process grid; amounts are payload without
+ * headers. With the same values its files are the same, byte for byte (docs/benchmarks.md). A restart
+ * file is read but not verified, because S3D-IO's own files hold random numbers: `iokernel s3d
+ * --read-only` verifies. */
 #ifndef IOGAUGE_S3D_IO_H
 #define IOGAUGE_S3D_IO_H
 

@@ -19,7 +19,7 @@ enum { Z, Y, X, DIMS }; /* slowest first */
 
 typedef struct {
     uint64_t edge[DIMS], zones, processes;
-    bool one_block;
+    bool one_block, by_coordinate;
     io_type type;
     io_dim dims[DIMS];
     io_dataset *arrays; /* zones * COORDINATES */
@@ -32,6 +32,7 @@ static const io_option options[] = {
     {"zone", 256, "XxYxZ", "vertices of each process's zone (default 50x50x50)"},
     {"one-block", 257, "XxYxZ", "instead: one zone of so many vertices, split over processes along z"},
     {"real", 258, "TYPE", "of the coordinates: float32 (default) or float64"},
+    {"by-coordinate", 259, NULL, "one coordinate after the other, instead of all three at once"},
     {0},
 };
 
@@ -53,6 +54,10 @@ static int set_type(structured *s, const char *value, io_error *error) {
 static int option(void *state, int letter, const char *value, io_error *error) {
     structured *s = state;
     uint64_t xyz[3];
+    if (letter == 259) {
+        s->by_coordinate = true;
+        return 0;
+    }
     if (letter == 258) return set_type(s, value, error);
     if (io_parse_grid(letter == 256 ? "--zone" : "--one-block", value, xyz, error)) return -1;
     for (int i = 0; i < DIMS; i++) s->edge[i] = xyz[DIMS - 1 - i];
@@ -122,9 +127,9 @@ static void release(void *state) {
 
 static json_t *describe(const void *state) {
     const structured *s = state;
-    return json_pack("{s:[I,I,I],s:I,s:b,s:s}", "zone", (json_int_t)s->edge[X], (json_int_t)s->edge[Y],
-                     (json_int_t)s->edge[Z], "zones", (json_int_t)s->zones, "one_block", s->one_block, "real",
-                     io_type_name(s->type));
+    return json_pack("{s:[I,I,I],s:I,s:b,s:b,s:s}", "zone", (json_int_t)s->edge[X], (json_int_t)s->edge[Y],
+                     (json_int_t)s->edge[Z], "zones", (json_int_t)s->zones, "one_block", s->one_block,
+                     "by_coordinate", s->by_coordinate, "real", io_type_name(s->type));
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {
@@ -140,28 +145,32 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
 }
 
 static uint64_t transfers(const void *state) {
-    (void)state;
-    return 1;
+    return ((const structured *)state)->by_coordinate ? COORDINATES : 1;
 }
 
-static int most_parts(const void *state) { return (int)((const structured *)state)->zones * COORDINATES; }
+/* Every transfer has as many. */
+static int most_parts(const void *state) {
+    const structured *s = state;
+    return (int)s->zones * (s->by_coordinate ? 1 : COORDINATES);
+}
 
 /* All zones for every process, because a collective call on a zone is everybody's. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const structured *s = state;
     int n = most_parts(state);
-    uint64_t offset = 0, start, planes;
-    (void)transfer;
+    uint64_t start, planes;
     planes_of(s, owner, &start, &planes);
+    uint64_t each = planes * s->edge[Y] * s->edge[X] * io_type_size(s->type), offset = transfer * each;
     for (int i = 0; i < n; i++) {
-        bool own = s->one_block || (uint64_t)s->arrays[i].zone == owner;
-        out[i] = (io_part){.dataset = i, .offset = offset};
+        int dataset = s->by_coordinate ? i * COORDINATES + (int)transfer : i;
+        bool own = s->one_block || (uint64_t)s->arrays[dataset].zone == owner;
+        out[i] = (io_part){.dataset = dataset, .offset = offset};
         if (!own || !planes) continue;
         out[i].start[Z] = start;
         out[i].count[Z] = planes;
         out[i].count[Y] = s->edge[Y];
         out[i].count[X] = s->edge[X];
-        offset += planes * s->edge[Y] * s->edge[X] * io_type_size(s->type);
+        offset += each;
     }
     return n;
 }

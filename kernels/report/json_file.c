@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int io_write_json(const json_t *document, const char *path, io_error *error) {
     if (!document) return io_fail(error, "out of memory for the result document");
@@ -15,4 +18,25 @@ int io_write_json(const json_t *document, const char *path, io_error *error) {
     errno = 0;
     if (!json_dump_file(document, path, JSON_INDENT(1))) return 0;
     return io_fail_errno(error, "--json", path, errno);
+}
+
+/* The errno that writing would give; 0 where it would not fail. */
+static int why_not(const char *path) {
+    struct stat there;
+    if (!stat(path, &there)) {
+        if (S_ISDIR(there.st_mode)) return EISDIR;
+        return access(path, W_OK) ? errno : 0;
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    if (!folder) return ENOMEM;
+    int problem = access(folder, W_OK | X_OK) ? errno : 0;
+    free(folder);
+    return problem;
+}
+
+int io_check_json(const char *path, io_error *error) {
+    if (!strcmp(path, "-")) return 0;
+    int problem = why_not(path);
+    return problem ? io_fail_errno(error, "--json", path, problem) : 0;
 }

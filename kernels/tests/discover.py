@@ -79,7 +79,7 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         command += ["--dir", options.dir, "--", *options.launch]
         lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
         lines.append(
-            f"set_tests_properties({quoted(name)} PROPERTIES TIMEOUT 300 "
+            f"set_tests_properties({quoted(name)} PROPERTIES TIMEOUT 1200 "
             f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)})"
         )
     return "\n".join(lines) + "\n"

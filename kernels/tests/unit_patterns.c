@@ -34,6 +34,7 @@ static const setting settings[] = {
     {"ramses-hydro",      {{256, "8"}, {259, NULL}, {OWN_FILES, NULL}}                      },
     {"cgns-structured",   {{256, "5x3x2"}}                                                  },
     {"cgns-structured",   {{257, "3x4x7"}, {258, "float64"}}                                },
+    {"cgns-structured",   {{256, "5x3x2"}, {259, NULL}}                                     },
     {"cgns-unstructured", {{256, "7"}}                                                      },
     {"metadata",          {{256, "7"}}                                                      },
     {"metadata",          {{256, "7"}, {257, NULL}}                                         },

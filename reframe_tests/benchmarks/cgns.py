@@ -14,6 +14,7 @@ from reframe.core.builtins import parameter
 
 from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.documented import processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls, scales
 
@@ -30,10 +31,12 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 @dataclass(frozen=True)
 class Grid(scales.Scale):
-    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number."""
+    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number.
+    `by_coordinate`: moved one after the other, where a node has no room for all three."""
 
     edge: tuple[int, int, int]
     processes: int | None = None
+    by_coordinate: bool = False
 
     @property
     def vertices(self) -> int:
@@ -60,7 +63,8 @@ BLOCKS = {
     "smoke": Grid((9, 8, 7)),
     "laptop": Grid((135, 135, 135)),
     "node": Grid((263, 263, 263)),
-    "paper": Grid((263, 263, 263), processes=50),
+    # One node of FAUST has 256 MB, and read it alone too.
+    "paper": Grid((263, 263, 263), processes=50, by_coordinate=True, buffer="reused"),
     "paper-64": Grid((71, 71, 71), processes=50),
     "paper-128": Grid((135, 135, 135), processes=50),
 }
@@ -129,13 +133,55 @@ class CgnsBlock(CgnsStructured):
     scale = parameter(BLOCKS, type=str, loggable=True)
 
     def pattern_options(self) -> list[str]:
-        return [f"--one-block {self.grid.word} --real float64"]
+        one_by_one = ["--by-coordinate"] if self.grid.by_coordinate else []
+        return [f"--one-block {self.grid.word} --real float64", *one_by_one]
 
     def payload_bytes(self) -> int:
         return self.grid.vertices * COORDINATES * 8 * self.dumps
 
+    def call_bytes(self) -> int:
+        return self.share_of_a_dump() // (COORDINATES if self.grid.by_coordinate else 1)
+
     def is_quick(self) -> bool:
         return False
+
+
+@rfm.simple_test
+class CgnsZoneProcesses(CgnsStructured):
+    """2005: a zone of each process, so that the file grows with their number."""
+
+    descr = "CGNS, zones over processes"
+    call = parameter(["cgns:independent"], type=str, loggable=True)
+    scale = parameter(
+        ["smoke", "laptop", "paper-50", "paper-150", "paper"], type=str, loggable=True
+    )
+    processes = parameter(processes_of("CgnsZoneProcesses"), type=int, loggable=True)
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def is_quick(self) -> bool:
+        return False
+
+
+@rfm.simple_test
+class CgnsReadProcesses(CgnsBlock):
+    """2005: a block read by growing numbers of processes; one alone reads by serial CGNS."""
+
+    descr = "CGNS, a block over processes"
+    call = parameter(["cgns:serial", "cgns:independent"], type=str, loggable=True)
+    scale = parameter(
+        ["smoke", "laptop", "paper-64", "paper-128", "paper"], type=str, loggable=True
+    )
+    processes = parameter(processes_of("CgnsReadProcesses"), type=int, loggable=True)
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def fits_together(self) -> bool:
+        return bool((self.the_call.processes == 1) == (self.processes == 1))
 
 
 @rfm.simple_test
@@ -171,6 +217,10 @@ class CgnsUnstructured(IoBenchmark):
         return bool(self.call == "cgns:collective")
 
 
+# Small zones: the smoke scale's, at more processes than a laptop has for `paper`.
+METADATA_ZONES = dict.fromkeys(("smoke", "paper"), ZONES["smoke"])
+METADATA_PROCESSES = (1, 2, 4, 8)
+
 HINT = "hdf5_coll_metadata"
 
 
@@ -199,9 +249,16 @@ class CgnsMetadata(CgnsStructured):
 
     descr = "CGNS, collective metadata"
     call = parameter(["cgns", "hdf5"], type=str, loggable=True)
-    scale = parameter(["smoke"], type=str, loggable=True)
+    scales = METADATA_ZONES
+    scale = parameter(METADATA_ZONES, type=str, loggable=True)
     metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
-    processes = parameter([1, 2, 4, 8], type=int, loggable=True)
+    processes = parameter(
+        sorted({*METADATA_PROCESSES, *processes_of("CgnsMetadata")}), type=int, loggable=True
+    )
+    only_documented = True
+
+    def is_smoke_point(self) -> bool:
+        return self.processes in METADATA_PROCESSES
 
     @property
     def the_call(self) -> calls.Call:

@@ -14,7 +14,7 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 from reframe.core.exceptions import SanityError
 
 from iogauge.mounts import IN_MEMORY, mount_of
-from reframe_tests.benchmarks.ior import MIB
+from reframe_tests.benchmarks.ior import GIB, MIB
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
 from reframe_tests.framework.verdict import Wrong, check, exit_status, load
@@ -24,17 +24,22 @@ from reframe_tests.machine.memory import memory
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`memory`: bytes, of a control group; 0: the node's own. `smallest`: the smallest size, which
-    is the piece that all others are written in, as a fraction of it."""
+    """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group of
+    so many. `smallest`: the smallest size, which is the piece that all others are written in, as a
+    fraction of it."""
 
     memory: int
+    group: bool = False
     smallest: float = 1 / 16
     doublings: int = 6
 
 
 SCALES = {
-    "laptop": Scale(384 * MIB),
+    "smoke": Scale(32 * MIB, doublings=2),
+    "laptop": Scale(384 * MIB, group=True),
     "node": Scale(0),
+    # PAIO's PVFS-1: the storage node has 2 GB, not the one that the program runs on.
+    "paper": Scale(2 * GIB, smallest=1 / 32, bandwidth=50),
 }
 
 
@@ -92,7 +97,7 @@ class CacheCliff(IoBenchmark):
         kind = mount_of(path)["type"]
         if kind in IN_MEMORY:
             return f"file system {self.fs}: its files are memory ({kind}), and no page cache falls"
-        if SCALES[self.scale].memory:
+        if SCALES[self.scale].group:
             groups = memory_group.find_groups()
             if isinstance(groups, str):
                 return groups
@@ -119,7 +124,7 @@ class CacheCliff(IoBenchmark):
     def script_values(self) -> dict[str, Any]:
         values = super().script_values()
         groups = memory_group.find_groups()
-        if SCALES[self.scale].memory and isinstance(groups, memory_group.Groups):
+        if SCALES[self.scale].group and isinstance(groups, memory_group.Groups):
             values["before"] += memory_group.enter(groups, self.memory)
         return values
 
@@ -176,3 +181,19 @@ class CacheCliff(IoBenchmark):
             "cliff_before": (drop.before, "MiB/s"),
             "cliff_after": (drop.after, "MiB/s"),
         }
+
+
+@rfm.simple_test
+class CliffSizes(CacheCliff):
+    """The same sizes, each a job of its own: so a store has them all (claim C16)."""
+
+    descr = "cache cliff, one size"
+    data = parameter([2**k for k in range(7)], type=int, loggable=True)
+
+    @run_after("init")
+    def leave_out_what_the_scale_has_not(self) -> None:
+        if self.data not in super().sizes():
+            self.valid_systems = []
+
+    def sizes(self) -> list[int]:
+        return [self.data]

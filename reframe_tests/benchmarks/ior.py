@@ -18,6 +18,7 @@ from reframe.core.builtins import parameter, run_after, run_before, variable
 from iogauge.mounts import mount_of
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
+from reframe_tests.framework.documented import processes_of
 from reframe_tests.framework.ior_document import Asked, convert_files
 from reframe_tests.framework.verdict import Wrong, load
 from reframe_tests.machine import calls, scales, stacks
@@ -201,3 +202,24 @@ class Ior(IoBenchmark):
             return tuple(load(path)["samples"])
         except (Wrong, KeyError):
             return ()
+
+
+@rfm.simple_test
+class IorProcesses(Ior):
+    """The same data in all, over processes (IDRIS 2011: its four ways, independently)."""
+
+    descr = "IOR over processes"
+    call = parameter(
+        ["posix", "mpiio:independent", "hdf5:independent", "pnetcdf:independent"],
+        type=str,
+        loggable=True,
+    )
+    scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
+    processes = parameter(processes_of("IorProcesses"), type=int, loggable=True)
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+    def is_quick(self) -> bool:
+        return False

@@ -11,6 +11,7 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
+from reframe_tests.framework.documented import processes_of
 from reframe_tests.machine import scales
 
 # Of each file's payload: three int64 that name it.
@@ -40,12 +41,6 @@ SCALES = {
     # Babel: 2048 processes are the count of the document's other tables; 2000 divide its files.
     "paper": Scale(100_000, processes=2048),
 }
-
-
-# The 2011 curve of one file for each process: as many processes as files, up to 32768, the most
-# cores that the document has numbers for.
-CREATORS = [*(4**n for n in range(8)), 32768]
-SMOKE_CREATORS = 4
 
 
 def dividing(files: int, most: int) -> int:
@@ -125,12 +120,11 @@ class FilePerProcess(SmallFiles):
     descr = "one file for each process"
     call = parameter(["posix"], type=str, loggable=True)
     scale = parameter(["smoke", "paper"], type=str, loggable=True)
-    processes = parameter(CREATORS, type=int, loggable=True)
+    processes = parameter(processes_of("FilePerProcess"), type=int, loggable=True)
+    only_documented = True
 
-    @run_after("init")
-    def leave_out_what_the_scale_has_not(self) -> None:
-        if self.scale == "smoke" and self.processes > SMOKE_CREATORS:
-            self.valid_systems = []
+    def is_smoke_point(self) -> bool:
+        return True  # a file is a file
 
     def scale_processes(self) -> int | None:
         return int(self.processes)

@@ -49,7 +49,7 @@ QUEUES = {"below": 0.25, "above": 2.0}
 
 
 class PaioBenchmark(IoBenchmark):
-    """What the three have in common. `-S Paio.compute_seconds=T`: as long after each dump."""
+    """What they have in common. `-S Paio.compute_seconds=T`: as long after each dump."""
 
     pattern = "weather"
     family = ("paio",)
@@ -85,12 +85,15 @@ class PaioBenchmark(IoBenchmark):
 
     def run_options(self) -> list[str]:
         compute = [f"--compute-seconds {self.compute_seconds}"] if self.compute_seconds else []
+        return [*super().run_options(), *self.server_options(), *compute]
+
+    def server_options(self) -> list[str]:
+        if not self.servers():
+            return []
         return [
-            *super().run_options(),
             f"--io-processes {self.io_processes}",
             f"--queue-limit {self.queue_limit()}",
             f"--send {self.send}",
-            *compute,
         ]
 
     def payload_bytes(self) -> int:
@@ -128,3 +131,20 @@ class PaioServers(PaioBenchmark):
     descr = "PAIO, number of I/O processes"
     call = parameter(["ioserver:mpiio"], type=str, loggable=True)
     io_processes = parameter([1, 2, 3], type=int, loggable=True)
+
+
+@rfm.simple_test
+class CloudModel(PaioBenchmark):
+    """GSFC's cloud model: all its arrays to one file, directly and through servers (1,913 s on 256
+    processors, 46 % of the run: `-S CloudModel.compute_seconds=T`)."""
+
+    descr = "the GSFC cloud model"
+    scale = parameter(["smoke", "paper-gsfc"], type=str, loggable=True)
+    call = parameter(
+        ["master", "posix-shared", "mpiio:collective", "ioserver:posix", "ioserver:mpiio"],
+        type=str,
+        loggable=True,
+    )
+
+    def servers(self) -> int:
+        return super().servers() if self.the_call.servers else 0

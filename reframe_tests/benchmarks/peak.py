@@ -9,7 +9,8 @@ import reframe.core.runtime as rt
 from reframe.core.builtins import parameter, run_after
 
 from reframe_tests.benchmarks.ior import MIB, Scale
-from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, QUICK_SCALE, IoBenchmark
+from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
+from reframe_tests.machine.scales import QUICK_SCALE
 
 SCALES = {
     "smoke": Scale(block=1 * MIB, transfer=256 * 2**10),

@@ -10,6 +10,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.documented import processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls, scales
 
@@ -53,10 +54,9 @@ SLOWER_HINTS = {
 
 BYTES_OF_COMPONENT = 8
 
-# The 2011 tables of sizes and of methods: 128^3 to 2048^3 cells. Their sizes are printed for 1024
-# processes; `-S RamsesSizes.num_tasks=N` for the others.
+# The 2011 tables and charts of sizes and of methods: 128^3 to 2048^3 cells.
 PAPER_SIZES = [128, 256, 512, 1024, 2048]
-PAPER_PROCESSES = 1024
+SMOKE_SIZE = 16
 PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collective"]
 
 # ---------------------------------------------------------------- how large a dump is
@@ -201,15 +201,20 @@ class RamsesShared(RamsesBenchmark):
 
 @rfm.simple_test
 class RamsesSizes(RamsesBenchmark):
-    """The 2011 tables of methods: each problem size through each of the four."""
+    """The 2011 tables and charts of methods: sizes and numbers of processes, each of the four."""
 
-    descr = "RAMSES, the sizes of 2011"
-    scale = parameter(["paper"], type=str, loggable=True)
-    size = parameter(map(str, PAPER_SIZES), type=str, loggable=True)
+    descr = "RAMSES, sizes and processes of 2011"
+    scale = parameter(["smoke", "paper"], type=str, loggable=True)
+    size = parameter(map(str, [SMOKE_SIZE, *PAPER_SIZES]), type=str, loggable=True)
     call = parameter(PAPER_CALLS, type=str, loggable=True)
+    processes = parameter(processes_of("RamsesSizes"), type=int, loggable=True)
+    only_documented = True
 
     def scale_processes(self) -> int | None:
-        return PAPER_PROCESSES
+        return int(self.processes)
+
+    def is_smoke_point(self) -> bool:
+        return self.cells() == SMOKE_SIZE and super().is_smoke_point()
 
     def cells(self) -> int:
         return int(self.size)

@@ -35,13 +35,16 @@ SCALES = {
     "laptop": Scale((80, 80, 80)),
     # 15 MiB per process and dump, the load that the S3D-IO document gives each process.
     "node": Scale((50, 50, 50), per_process=True),
+    # The S3D-IO document's "test run with small data size and a short return time".
+    "example": Scale((10, 10, 10), processes=(2, 2, 1), steps=5),
     # The S3D-IO document's published run: 305.18 GiB, at 17 GiB/s.
     "paper": Scale((800, 800, 800), processes=(16, 16, 16), steps=5, bandwidth=1000),
 }
 
 
-# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90, versions 1.1 to
-# 1.2.1), for its two methods; its `nc_...` and `cb_nodes` are commented out there.
+# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90), for its two
+# methods, in the versions that the published run is of (1.1 to 1.2.1). Since 2019-07-21 it sets two
+# of PnetCDF's instead, and so does s3d_io.x (kernels/compat).
 UPSTREAM_CALLS = ("pnetcdf:collective", "pnetcdf:nonblocking")
 UPSTREAM_HINTS = {
     "romio_ds_write": "disable",

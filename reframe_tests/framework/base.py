@@ -24,7 +24,9 @@ from reframe.core.exceptions import SanityError
 
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.case_file import SelfDescribed
+from reframe_tests.framework.case_file import SelfDescribed, says_why
+from reframe_tests.framework.challenge import NoticesAWrongByte
+from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.result_file import Wrong, is_readable
@@ -35,16 +37,20 @@ from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
 from reframe_tests.machine.fits import Fits
-from reframe_tests.machine.scales import Scale
-
-# The suite that `make run` runs is the quick calls at this scale.
-QUICK_SCALE = "laptop"
+from reframe_tests.machine.scales import QUICK_SCALE, Scale
 
 MAX_DEFAULT_PROCESSES = 4
 
 
 class IoBenchmark(
-    TraceChecks, Measured, Tidy, SelfDescribed, Fits, Hinted, rfm.RunOnlyRegressionTest
+    TraceChecks,
+    Measured,
+    Tidy,
+    SelfDescribed,
+    Documented,
+    Fits,
+    Hinted,
+    rfm.RunOnlyRegressionTest,
 ):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
@@ -108,6 +114,7 @@ class IoBenchmark(
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
+    challenge = fixture(NoticesAWrongByte, scope="environment")
     scales: Mapping[str, Scale] = {}
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"
@@ -370,6 +377,7 @@ class IoBenchmark(
     # ---------------------------------------------------------------- is it right, and how fast
 
     @sanity_function
+    @says_why
     def every_byte_is_right(self) -> bool:
         try:
             stage, expected = Path(self.stagedir), self.expected()

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each case says what it is beside its result, as it ends: ReFrame's report comes with the end of
-the session, and never where that was killed. `python -m analysis recover` reads these files."""
+"""Each case says what it is beside its result, as it begins and as it ends: ReFrame's report comes
+with the end of the session, and never where that was killed. `python -m analysis recover` reads
+these files."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
+from reframe.core.exceptions import SanityError
 
+from iogauge import processes
 from iogauge.files import write_whole
 from iogauge.run_folder import CASE
 
@@ -25,32 +30,54 @@ OF_THE_TEST = (
     "method", "mode", "scale", "fs", "call", "caches", "published_peak", "skip_reason",
     "spack_packages", "ledger",
 )  # fmt: skip
-UNREPORTED = "it failed, or was not yet found right, when the session was killed"
+UNCHECKED = "it was not yet checked when the session was killed"
+UNCOMPARED = "performance error: the session was killed before it met its reference"
+
+
+def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A test's sanity function, whose reason for a failure is kept in the file."""
+
+    @functools.wraps(check)
+    def wrapped(test: Any) -> bool:
+        try:
+            return check(test)
+        except SanityError as error:
+            test.write_case("fail", f"sanity error: {error}")
+            raise
+
+    return wrapped
 
 
 class SelfDescribed(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets."""
 
-    @run_before("sanity")
-    def say_that_it_ran(self) -> None:
-        self._write("fail", UNREPORTED)
+    @run_before("run", always_last=True)
+    def say_that_it_runs(self) -> None:
+        self.write_case("fail", UNCHECKED, checked=False)
+
+    @run_before("performance")
+    def say_that_it_was_right(self) -> None:
+        self.write_case("fail", UNCOMPARED)
 
     @run_after("performance", always_last=True)
-    def say_that_it_was_right(self) -> None:
-        self._write("pass", None)
+    def say_that_it_passed(self) -> None:
+        self.write_case("pass", None)
 
-    def _write(self, result: str, reason: str | None) -> None:
+    def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
+        """`checked`: the test's own checks have judged it."""
         test: Any = self
         if test.is_dry_run():
             return
         case = {name: getattr(test, name, None) for name in OF_THE_TEST}
         case |= {
+            "fs_path": str(test.file_system["path"]),
             "filename": inspect.getfile(type(test)),
             "system": test.current_system.name,
             "partition": test.current_partition.name,
             "environ": test.current_environ.name,
             "result": result,
             "fail_reason": reason,
+            "checked": checked,
             "fixture": False,
             "ended": time.time(),
         }
@@ -58,7 +85,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "version": rfm.VERSION,
             "cmdline": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
             "workdir": str(Path.cwd()),
-            "process": os.getpid(),
+            "process": processes.identity(os.getpid()),
         }
         text = json.dumps({"session": session, "case": case}, indent=1, default=str)
         path = Path(test.stagedir) / CASE

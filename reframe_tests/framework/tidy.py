@@ -21,10 +21,10 @@ def _tidy(place: Path) -> None:
 
 
 class Tidy(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets. On this machine only: nothing is known of another's processes."""
+    """What `IoBenchmark` gets."""
 
     @run_before("run")
     def remove_what_killed_jobs_left(self) -> None:
         test: Any = self
-        if test.current_partition.scheduler.is_local and not test.is_dry_run():
+        if not test.is_dry_run():
             _tidy(Path(test.file_system["path"]))

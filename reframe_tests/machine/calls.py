@@ -85,6 +85,7 @@ MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
 FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
 # Call.copies of those that are not `yes`.
 COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
+COPIES["cgns:serial"] = "no"
 # A method in front of another -> which ones the tests put behind it.
 BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
 

@@ -1,92 +1,114 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What killed jobs left in a file system: found and removed when the next session begins there.
+"""What killed jobs left in a file system: found and removed when a session begins there and ends.
 
 A job's script makes a folder `iogauge.XXXXXXXX` and writes into it whose it is (MARKER: host,
-process, when that began, boot of the machine). Only a folder of this user, with such a marker whose
-process is gone, is removed; a symbolic link is never followed. Needs no ReFrame.
+process, when that began, boot of the machine, space of process numbers, batch job or `-`). Only a
+folder of this user, with such a marker whose process is gone, is removed. All is done through open
+folders: no symbolic link is followed, also not one that is put there meanwhile, and no other file
+system is entered. Needs no ReFrame.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import socket
 import stat
 from pathlib import Path
 
+from iogauge import processes
+
 MARKER = ".iogauge-run"
 FOLDER = re.compile(r"iogauge\.[A-Za-z0-9]{8}")
-BOOT = Path("/proc/sys/kernel/random/boot_id")
 MIB = 2**20
+DEPTH = 64  # of folders; no pattern makes more than two
+OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def remove(place: Path) -> list[str]:
-    """Remove what dead jobs left in a file system's folder; a line for each says so."""
+    """Remove what dead jobs left in a file system's folder; a line for each says so, and one for
+    each whose owner cannot be known from here."""
     said = []
-    for folder in _candidates(place):
-        owner = _owner(folder)
-        if owner is None or _is_alive(*owner):
-            continue
-        size = _size(folder)
-        try:
-            # Since Python 3.3 this follows no link, also not one that is put there meanwhile.
-            shutil.rmtree(folder)
-        except OSError as error:
-            said.append(f"{folder}: left by a killed job, and cannot be removed: {error.strerror}")
-            continue
-        said.append(f"removed {folder}: {size / MIB:.1f} MiB that a killed job left there")
+    try:
+        root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        with os.scandir(root) as entries:
+            names = sorted(entry.name for entry in entries if FOLDER.fullmatch(entry.name))
+        for name in names:
+            said += _look(root, place, name)
+    except OSError:
+        pass  # not to be listed
+    finally:
+        os.close(root)
     return said
 
 
-def _candidates(place: Path) -> list[Path]:
-    """Real folders of this user with a job's kind of name."""
+def _look(root: int, place: Path, name: str) -> list[str]:
     try:
-        entries = sorted(os.scandir(place), key=lambda entry: entry.name)
+        folder = os.open(name, OPEN | os.O_DIRECTORY, dir_fd=root)
     except OSError:
-        return []
-    return [
-        Path(entry.path)
-        for entry in entries
-        if FOLDER.fullmatch(entry.name)
-        and entry.is_dir(follow_symlinks=False)
-        and entry.stat(follow_symlinks=False).st_uid == os.getuid()
-    ]
-
-
-def _owner(folder: Path) -> tuple[str, int, str, str] | None:
-    """Host, process, its beginning, and boot; None where no script of ours says so."""
-    path = folder / MARKER
+        return []  # a link, a file, another user's, or gone
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return None
-        words = path.read_text(encoding="ascii").split()
+        about = os.fstat(folder)
+        owner = _owner(folder) if about.st_uid == os.getuid() else ""
+        words = owner.split()
+        gone = processes.is_gone(" ".join(words[: processes.WORDS]))
+        if not words or gone is False:
+            return []
+        if gone is None:
+            job = f", job {words[-1]}," if words[-1] != "-" else ""
+            whose = f"process {words[1]}{job} of {words[0]}"
+            return [f"{place / name}: of {whose}, which may be alive: remove it if that is over"]
+        size = _empty(folder, about.st_dev, DEPTH)
+        os.unlink(MARKER, dir_fd=folder)
+        os.rmdir(name, dir_fd=root)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        return [f"{place / name}: left by a killed job, and cannot be removed: {why}"]
+    finally:
+        os.close(folder)
+    return [f"removed {place / name}: {size / MIB:.1f} MiB that a killed job left there"]
+
+
+def _owner(folder: int) -> str:
+    """The words of the marker; empty where no script of ours says so."""
+    try:
+        marker = os.open(MARKER, OPEN, dir_fd=folder)
+    except OSError:
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(marker).st_mode):
+            return ""
+        text = os.read(marker, 1000).decode("ascii")
     except (OSError, ValueError):
-        return None
-    if len(words) != 4 or not words[1].isdecimal():
-        return None
-    return words[0], int(words[1]), words[2], words[3]
+        return ""
+    finally:
+        os.close(marker)
+    words = text.split()
+    right = len(words) == processes.WORDS + 1 and words[1].isdecimal()
+    return " ".join(words) if right and all(word.isprintable() for word in words) else ""
 
 
-def _is_alive(host: str, process: int, began: str, boot: str) -> bool:
-    """Or may be: of another machine's nothing is known."""
-    if host != socket.gethostname():
-        return True
-    try:
-        if boot != BOOT.read_text().strip():
-            return False
-        text = Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    # The name, in brackets, may hold anything; the 22nd field is the beginning.
-    return text.rpartition(")")[2].split()[19] == began
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for where, _, files in os.walk(folder):
-        for name in files:
-            total += (Path(where) / name).lstat().st_size
-    return total
+def _empty(folder: int, device: int, depth: int) -> int:
+    """Remove all but the marker, which goes last: a removal that is cut short goes on next time.
+    Returns the bytes. Raises OSError, and ValueError where no job of ours has been."""
+    if not depth:
+        raise ValueError("folders in folders without end")
+    size = 0
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            about = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode):
+                inner = os.open(entry.name, OPEN | os.O_DIRECTORY, dir_fd=folder)
+                try:
+                    if os.fstat(inner).st_dev != device:
+                        raise ValueError(f"{entry.name} is another file system")
+                    size += _empty(inner, device, depth - 1)
+                finally:
+                    os.close(inner)
+                os.rmdir(entry.name, dir_fd=folder)
+            elif depth < DEPTH or entry.name != MARKER:
+                size += about.st_size
+                os.unlink(entry.name, dir_fd=folder)
+    return size

@@ -20,6 +20,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 finish() {
     status=$?
     trap - EXIT
+    trap '' INT TERM
     [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
     echo "$status" > exit_status
     exit "$status"
@@ -41,10 +42,12 @@ mkdir -p -- '/scratch/my files'
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
-run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
 # Whose it is: a later session removes what a killed job left, and nothing else.
-echo "$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" \
-    > "$run_dir/.iogauge-run" 2> /dev/null || rm -f -- "$run_dir/.iogauge-run"
+owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
+    owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
+    owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
+run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+[ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
 # What this script's processes have had from storage: caches that were emptied make them read.
 storage() { sed -n 's/^read_bytes: //p' "/proc/$$/io" 2> /dev/null || true; }

@@ -29,6 +29,7 @@ cd -- /stage
 finish() {
     status=$?
     trap - EXIT
+    trap '' INT TERM
     [ -z "${run_dir:-}" ] || rm -rf -- "$run_dir" || echo "left behind: $run_dir" >&2
     echo "$status" > exit_status
     exit "$status"
@@ -49,7 +50,12 @@ set -u
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
+# Whose it is: a later session removes what a killed job left, and nothing else.
+owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
+    owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
+    owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+[ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
 # Files of this run get this layout. It is read back from a file: what can be had is not always
 # what was asked for.

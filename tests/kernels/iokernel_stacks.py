@@ -19,7 +19,7 @@ from site_configs import local
 from tools import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 60  # for one run; a hang is a failure, not a wait
+SECONDS = 180  # for one run, on a machine however loaded; a hang is a failure, not a wait
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,6 @@ class Run:
         """The one line of a run that must have failed."""
         assert len(self.errors()) == 1, f"right is one error line: {self}"
         assert self.status == status, f"right is exit status {status}: {self}"
-        assert self.seconds < 15, f"{self.seconds:.1f} s: {self}"
         return self.errors()[0]
 
 
@@ -151,7 +150,7 @@ def missing(stack: Stack) -> str | None:
 
 
 def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Stack:
-    """Builds what changed; the same folders and arguments as `make test-kernels`."""
+    """Builds what changed."""
     kernels.build(stack.name, folder, kernels.STRICT, *more, source=source)
     stack.build = folder
     return stack
@@ -160,8 +159,11 @@ def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Sta
 def prepared(name: str) -> Stack:
     """A stack's program, built where `make test-kernels` builds it, or in IOGAUGE_BUILD_STACK."""
     chosen = os.environ.get(f"IOGAUGE_BUILD_{name.upper()}")
-    folder = Path(chosen) if chosen else kernels.test_folder(name)
-    return build(stacks()[name], folder)
+    if chosen:
+        return build(stacks()[name], Path(chosen))
+    stack = stacks()[name]
+    stack.build = kernels.build_for_tests(name)
+    return stack
 
 
 @cache

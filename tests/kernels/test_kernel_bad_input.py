@@ -132,6 +132,20 @@ def test_directory_is_a_file(stack: Stack, tmp_path: Path) -> None:
     assert place.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("missing/result.json", "No such file or directory"), ("", "Is a directory")]
+)
+def test_a_document_that_cannot_be_written_is_said_first(
+    stack: Stack, name: str, said: str, tmp_path: Path
+) -> None:
+    """And nothing is measured: there is no table, and no file."""
+    place = tmp_path / name
+    run = stack.run(*S3D, *POSIX, "--dir", str(tmp_path), "--json", str(place))
+    clean(run, 1, "--json", said, str(place))
+    assert "bandwidth" not in run.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def open_place(openmpi: Stack) -> Iterator[tuple[Path, Path]]:
     """A copy of iokernel that all users may start, and a directory that its owner may write."""

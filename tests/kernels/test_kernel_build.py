@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +160,6 @@ PATTERNS = [pattern["name"] for pattern in listed()["patterns"]]
 @pytest.mark.parametrize("processes", [2**22 + 1, 10**18, LIMIT])
 def test_plan_of_too_many_processes(openmpi: Stack, pattern: str, processes: int) -> None:
     words = ["--plan", "--procs", str(processes), "--method", "posix"]
-    began = time.monotonic()
     done = openmpi.alone(pattern, *words)
-    assert time.monotonic() - began < 5
     assert done.returncode == 2
     assert done.stderr == (f"iokernel: error: --procs {processes}: right is at most 4194304\n")

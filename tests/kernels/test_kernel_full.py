@@ -81,7 +81,6 @@ def before_error(run: Run) -> list[str]:
 def test_full(full: Full, how: How) -> None:
     run, case = full.runs[how], (full.stack.name, str(how))
     assert run.status != 0, str(run)
-    assert run.seconds < 15, f"{run.seconds:.1f} s: {run}"
     if case in CRASHES and run.status == 128 + signal.SIGSEGV:
         pytest.xfail(
             "the crash was in glibc's aio thread, which blocks all signals: no handler ran"
@@ -105,4 +104,3 @@ def test_friendly_check(full: Full) -> None:
     assert "writes 32.0 MiB, but only 8.0 MiB are free" in line
     assert "--no-space-check" in line and "ask for less data" in line
     assert run.result()["status"] == "error"
-    assert run.seconds < 5

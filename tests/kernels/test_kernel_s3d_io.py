@@ -56,6 +56,12 @@ def skeleton(line: str) -> str:
     return re.sub(r"( +\d+)(\.\d+)?\b", mark, line)
 
 
+def split_screen(run: Run) -> tuple[list[str], list[str]]:
+    """Upstream's print_io_hints, and the summary after it; an empty line is between them."""
+    lines = run.stdout.splitlines()
+    return lines[: lines.index("")], lines[lines.index("") + 1 :]
+
+
 def number(run: Run, label: str) -> float:
     found = re.search(rf"^ {re.escape(label)} +: +([\d.]+)", run.stdout, re.MULTILINE)
     assert found, f"no line '{label}': {run}"
@@ -70,7 +76,11 @@ def s3d_io(stack: Stack, *words: str) -> Run:
 def test_screen_and_files(stack: Stack, method: str, tmp_path: Path) -> None:
     run = s3d_io(stack, *map(str, GRID), "2", "1", "1", method, "F", str(tmp_path))
     assert run.status == 0, str(run)
-    found, right = run.stdout.splitlines(), SCREEN.splitlines()
+    info, found = split_screen(run)
+    right = SCREEN.splitlines()
+    assert info[0] == " ---- MPI file info used ----"
+    assert all(re.fullmatch(r" {4}.{32} = .*", line) for line in info[1:]), "Fortran's A32"
+    assert f"    {'nc_in_place_swap':>32} = enable" in info  # as asked for: set_io_hints
     right[1] = right[1].replace("nonblocking", "nonblocking" if method == "1" else "blocking")
     right[5] = f" output file path    : {tmp_path}"
     assert list(map(skeleton, found)) == list(map(skeleton, right))

@@ -215,7 +215,7 @@ def main(words: Sequence[str] | None = None) -> int:
     result = All()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for stack in asked.stacks:
-        kernels.build(stack, kernels.test_folder(stack), kernels.STRICT)
+        kernels.build_for_tests(stack)
     with tempfile.TemporaryDirectory(prefix="iogauge-selftest-") as folder:
         base = Path(folder)
         library = injector.build(base)

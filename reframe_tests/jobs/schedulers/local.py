@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`local.j2`: jobs are processes of this machine."""
+"""`local.j2`: jobs are processes of this machine, and end with ReFrame, however that ends."""
 
 from __future__ import annotations
 
+import functools
+import signal
 import socket
 import time
 from pathlib import Path
@@ -11,8 +13,18 @@ from typing import Any
 import reframe.utility.osext as osext
 from reframe.core.schedulers.local import LocalJobScheduler, _LocalJob
 
+from iogauge.guard import Guard
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.templated import TemplatedJob
+
+# How long a job may take to remove its files, in seconds.
+PATIENCE = 10
+
+
+@functools.cache
+def guard() -> Guard:
+    """One for all jobs of this process."""
+    return Guard(signal.SIGTERM, PATIENCE)
 
 
 class TemplatedLocalJob(TemplatedJob, _LocalJob):
@@ -39,8 +51,16 @@ class TemplatedLocalScheduler(LocalJobScheduler):
             start_new_session=True,
         )
         job._jobid = job._proc.pid
+        guard().watch(job._jobid)
         name = socket.gethostname()
         is_short = self.get_option("unqualified_hostnames")
         job._nodelist = [name.split(".")[0] if is_short else name]
         job._submit_time = time.time()
         job._state = "RUNNING"
+
+    def poll(self, *jobs: Any) -> None:
+        running = [job for job in jobs if job is not None and not self.finished(job)]
+        super().poll(*running)
+        for job in running:
+            if self.finished(job):
+                guard().forget(job._jobid)

@@ -14,6 +14,8 @@ from typing import Any
 import reframe.core.runtime as rt
 from reframe.core.exceptions import JobError
 
+from iogauge.files import write_whole
+from iogauge.run_folder import JOB
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
@@ -80,6 +82,14 @@ class TemplatedJob:
         except TemplateProblem as problem:
             raise JobError(f"job script: templates/{problem}") from None
         script_file.write_text(script)
+
+    def submit(self) -> Any:
+        """Whoever finds a killed session can say which of its jobs may still run."""
+        result = super().submit()  # type: ignore[misc]
+        job: Any = self
+        text = f"{job.scheduler.registered_name} {job.jobid}\n"
+        write_whole(Path(job.workdir) / JOB, text)
+        return result
 
     def _job_values(self) -> dict[str, Any]:
         job: Any = self

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON that others wrote: what comes back can be walked, counted and stored, whatever the file is.
+
+Python's own reader takes NaN, numbers of any length and lists in lists until its stack is full.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+MOST_BYTES = 2**28
+DEEPEST = 64  # lists and objects in each other
+DIGITS = 300  # of a whole number: what can still be made a float
+
+
+class Unreadable(Exception):
+    """There is no JSON to read; the text says why in one line, without the file's name."""
+
+
+def read(path: Path, what: str = "JSON document") -> Any:
+    """The JSON in `path`, whatever it is. Raises Unreadable."""
+    try:
+        if path.exists() and not path.is_file():
+            raise Unreadable(f"no {what}: it is not a file")
+        if path.stat().st_size > MOST_BYTES:
+            raise Unreadable(f"more than {MOST_BYTES} bytes: no {what}")
+        return parse(path.read_text(encoding="utf-8"), what)
+    except OSError as error:
+        raise Unreadable(f"no {what}: {error.strerror}") from error
+    except ValueError as error:
+        raise Unreadable(f"not JSON: {error}") from error
+
+
+def parse(text: str | bytes, what: str = "JSON document") -> Any:
+    """The same of a text."""
+    try:
+        data = json.loads(text, parse_constant=_no_number, parse_int=_whole, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        found = f"found {error.msg} at line {error.lineno}"
+        raise Unreadable(f"not JSON: expected a complete JSON document, {found}") from error
+    except ValueError as error:
+        raise Unreadable(f"not JSON: {error}") from error
+    except RecursionError:
+        raise Unreadable(f"nested too deeply for a {what}") from None
+    _check_depth(data, what)
+    return data
+
+
+def _check_depth(data: Any, what: str) -> None:
+    level = [data]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise Unreadable(f"nested too deeply for a {what}")
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:30]} is beyond all numbers that can be computed with")
+    return value

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which process it was, so that a later one can tell whether it is gone: numbers are given out
+again, machines start again, and a number of another host or container says nothing here."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+PROC = Path("/proc")
+BOOT = PROC / "sys" / "kernel" / "random" / "boot_id"
+WORDS = 5  # host, number, beginning, boot, space of numbers
+
+
+def began(process: int) -> str | None:
+    """When a process began, in the kernel's ticks; None where there is none."""
+    try:
+        text = (PROC / str(process) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    # The name, in brackets, may hold anything; the 22nd field is the beginning.
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state in "ZX" else fields[18]
+
+
+def space() -> str:
+    """Containers count their processes from 1 each: `pid:[4026531836]`."""
+    try:
+        return str((PROC / "self" / "ns" / "pid").readlink())
+    except OSError:
+        return "-"
+
+
+def identity(process: int) -> str:
+    """The words that a job's script writes (templates/job.sh.j2), of a process of this machine."""
+    return f"{socket.gethostname()} {process} {began(process)} {_boot()} {space()}"
+
+
+def is_gone(identity: str) -> bool | None:
+    """None where that cannot be known: another machine's process, or words of another kind."""
+    words = identity.split()
+    if len(words) != WORDS or not words[1].isdecimal():
+        return None
+    host, number, beginning, boot, counted = words
+    if host != socket.gethostname() or not _boot():
+        return None
+    if boot != _boot():
+        return True
+    return began(int(number)) != beginning if counted == space() else None
+
+
+def ancestors(process: int) -> list[int]:
+    """Its parent, that one's parent, and so on."""
+    found: list[int] = []
+    while process > 1:
+        try:
+            text = (PROC / str(process) / "stat").read_text(errors="replace")
+        except OSError:
+            break
+        process = int(text.rpartition(")")[2].split()[1])
+        found.append(process)
+    return found
+
+
+def of_session(leader: int) -> list[int]:
+    """The process of this number and all of the session that it leads."""
+    found = [leader] if began(leader) else []
+    for entry in PROC.iterdir():
+        if entry.name.isdecimal() and int(entry.name) != leader:
+            try:
+                text = (entry / "stat").read_text(errors="replace")
+            except OSError:
+                continue
+            state, _parent, _group, session, *_ = text.rpartition(")")[2].split()
+            if int(session) == leader and state not in "ZX":
+                found.append(int(entry.name))
+    return found
+
+
+def _boot() -> str:
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What others wrote, fit for where it goes: a terminal, a page, a spreadsheet, a folder's name.
+
+A name may hold anything: `ESC [ 2 J` clears a terminal, `=1+1` is a formula, `../..` another place.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+# Control characters, what turns the direction of writing, line breaks of Unicode, and what no file
+# in UTF-8 can hold. A script or a line of a terminal would go on behind them.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+LINE = 300  # characters of a message that quotes something
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@")
+FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@~-]{0,127}")
+
+
+def plain(text: str) -> str:
+    """One line of what has a shape: white space becomes a blank, all else `?`."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+
+def one_line(text: str, most: int = LINE) -> str:
+    """A message: plain, blanks once, and the middle of a long one left out."""
+    line = plain(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most // 2]} ... {line[-most // 2 :]}"
+
+
+def plain_all(data: Any) -> Any:
+    """A copy of what was read from JSON, with all its texts and keys plain."""
+    if isinstance(data, str):
+        return plain(data)
+    if isinstance(data, dict):
+        return {plain_all(key): plain_all(value) for key, value in data.items()}
+    return [plain_all(value) for value in data] if isinstance(data, list) else data
+
+
+def cell(value: Any) -> Any:
+    """A value of a CSV table: a text that a spreadsheet would compute gets an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    shown = plain_lines(value)
+    formula = shown.lstrip().startswith(FORMULA) and shown != "-"
+    return f"'{shown}" if formula else shown
+
+
+def folder_name(name: str) -> str:
+    """`name` where it can be one folder's or file's; else `ValueError` that says what is right."""
+    if FOLDER.fullmatch(name):
+        return name
+    right = "letters, digits and any of _ . + @ ~ -, no dot first, at most 128"
+    raise ValueError(f"{one_line(name, 60)!r} cannot name a folder: right are {right}")
+
+
+def plain_lines(text: str) -> str:
+    """The same of a text whose line breaks count."""
+    return "\n".join(map(plain, text.split("\n")))
+
+
+def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A header and the rows, with full precision; RFC 4180 but for bare newlines."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(cell, names))
+    writer.writerows([cell(row[name]) for name in names] for row in rows)
+    return text.getvalue()

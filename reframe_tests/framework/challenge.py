@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does the verification of these kernels notice a wrong byte? Asked once of each program.
+
+"Verified" is the kernels' own word. So a job writes a file with each pattern, changes one bit of it
+behind their back, and has it read: they must find that byte and no other, and the process that
+found it must be another one than wrote it. Every test depends on it. A program that has passed is
+not asked again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from iogauge import tables
+from iogauge.files import write_whole
+from iogauge.paths import builds
+from reframe_tests.framework.build import BuildKernels
+from reframe_tests.framework.result_file import Wrong, load
+from reframe_tests.jobs import launchers
+from reframe_tests.machine import stacks
+
+# Needs no library, holds every pattern, and its files are payload and nothing else.
+METHOD = "posix-shared"
+# Options that make a pattern's file small; one that is not here is written as by default.
+SMALL = {
+    "s3d": "--grid 8x6x4",
+    "ior": "-b 4k -t 1k -C",
+    "ramses-amr": "--size 8",
+    "ramses-hydro": "--size 8",
+    "weather": "--grid 13x11x3 --arrays 3",
+    "cgns-structured": "--zone 7x5x3",
+    "cgns-unstructured": "--elements 1001",
+    "metadata": "--files 3",
+}
+# Whose byte it is can be told from its place: (pattern, bytes of a process).
+OWNED = ("ior", 4096)
+FLIPPED = "flipped"
+LARGEST_ELEMENT = 8
+# Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
+FLIP = f"""\
+flip() {{
+    file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
+    offset=$(($2 % $(wc -c < "$file")))
+    byte=$(od -An -tu1 -j "$offset" -N 1 "$file" | tr -d ' ')
+    printf "\\\\$(printf %03o $((byte ^ 1)))" |
+        dd of="$file" bs=1 seek="$offset" conv=notrunc 2> /dev/null
+    echo "$3 $offset" >> {FLIPPED}
+}}"""
+
+
+def patterns() -> list[str]:
+    """All of the kernels'."""
+    return [row[0].replace("_", "-") for row in tables.rows("patterns/patterns.def", "IO_PATTERN")]
+
+
+def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
+    """What is wrong with the answer to one changed bit at `offset`, or None. `written`, `read`:
+    the result documents."""
+    if written["status"] != "ok":
+        return f"{pattern}: it could not be written: {written['error']}"
+    checked = read["verification"]
+    if checked["verdict"] != "mismatch":
+        return (
+            f"{pattern}: byte {offset} was changed, and the verdict is {checked['verdict']!r}; "
+            "right is 'mismatch': these kernels do not notice a wrong byte"
+        )
+    first = checked["first"]
+    if checked["mismatches"] != 1 or not 0 <= offset - first["offset"] < LARGEST_ELEMENT:
+        return (
+            f"{pattern}: byte {offset} was changed, and {checked['mismatches']} elements are said "
+            f"to be wrong, the first at byte {first['offset']}"
+        )
+    if (pattern, offset // OWNED[1]) == (OWNED[0], first["process"]):
+        return f"{pattern}: process {first['process']} read back what it wrote itself"
+    return None
+
+
+class NoticesAWrongByte(rfm.RunOnlyRegressionTest):
+    """A fixture of every test of the kernels."""
+
+    descr = "one changed bit for each pattern is found"
+    kernels = fixture(BuildKernels, scope="environment")
+    # Where the bits are: any number; 0 draws another place each time.
+    seed = variable(int, value=0, loggable=True)
+    noticed = variable(int, value=0, loggable=True)
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi"]
+    num_tasks = 2
+    num_tasks_per_node = 2
+    time_limit = "10m"
+    sourcesdir = None
+
+    @property
+    def stamp(self) -> Path | None:
+        """There where this very program has noticed its wrong bytes; None where it cannot be seen
+        from here."""
+        try:
+            told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
+        except OSError:
+            return None
+        return builds() / "noticed" / told
+
+    @property
+    def needless(self) -> bool:
+        """Where the stack is missing nothing is run, as nothing is built: each test says why."""
+        known = self.stamp is not None and self.stamp.is_file()
+        return bool(self.missing or (known and not self.seed and not self.is_dry_run()))
+
+    @property
+    def missing(self) -> str | None:
+        return stacks.missing(self.current_environ, self.kernels.needs) or stacks.too_many(
+            self.current_environ, self.num_tasks
+        )
+
+    @run_after("setup")
+    def wait_in_no_queue_for_nothing(self) -> None:
+        """ReFrame has made the job before it hands over the kernels, which this depends on."""
+        if self.needless:
+            self.local = True
+            self._setup_run_job()
+
+    @run_before("run")
+    def write_the_script(self) -> None:
+        if self.needless:
+            self.executable = "true"
+            return
+        launchers.use_stack(self.job.launcher, self.current_environ)
+        self.executable = str(self.kernels.program)
+        self.job.script_values = self.script_values()
+
+    def script_values(self) -> dict[str, Any]:
+        """The variables of the job script's template (docs/reference/job-script.md)."""
+        draw = random.Random(self.seed or None)
+        programs = []
+        for pattern in patterns():
+            folder = f'"$run_dir/{pattern}"'
+            same = f"{pattern} {SMALL.get(pattern, '')} --method {METHOD} --dir {folder} --keep"
+            flip = f"flip {folder} {draw.randrange(2**31)} {pattern}"
+            programs += [
+                self.one(same, "--write-only", f"{pattern}-written.json", [f"mkdir {folder}"]),
+                # What it finds is an error: the script goes on.
+                self.one(same, "--read-only", f"{pattern}-read.json", [flip, "set +e"], ["set -e"]),
+            ]
+        return {
+            "test": {"name": self.display_name, "pattern": "", "call": METHOD},
+            "system": self.current_system.name,
+            "partition": self.current_partition.name,
+            "environ": self.current_environ.name,
+            "fs": {
+                "name": "stage",
+                "type": "the job's own folder",
+                "path": self.stagedir,
+                "note": "",
+                "create": False,
+                "published_peak": "",
+                "striping": None,
+            },
+            "hints": {"form": "options", "environment": {}, "mpi": {}},
+            "before": [FLIP],
+            "programs": programs,
+            "after": [],
+            "trace": None,
+        }
+
+    def one(
+        self, same: str, how: str, document: str, before: list[str], after: list[str] | None = None
+    ) -> dict[str, Any]:
+        return {
+            "path": self.executable,
+            "options": [same, f"{how} --json {document}"],
+            "before": before,
+            "after": after or [],
+        }
+
+    @sanity_function
+    def each_wrong_byte_is_found(self) -> bool:
+        if self.needless:
+            return True
+        stage = Path(self.stagedir)
+        try:
+            changes = (stage / FLIPPED).read_text()
+        except OSError as error:
+            raise SanityError(f"the job changed no byte: {error.strerror}: {FLIPPED}") from None
+        flipped = {name: int(offset) for name, offset in map(str.split, changes.splitlines())}
+        for pattern in patterns():
+            try:
+                written, read = (
+                    load(stage / f"{pattern}-{how}.json") for how in ("written", "read")
+                )
+            except Wrong as wrong:
+                raise SanityError(f"{pattern}: {wrong}") from None
+            wrong_answer = problem(pattern, written, read, flipped[pattern])
+            if wrong_answer:
+                raise SanityError(wrong_answer)
+            self.noticed += 1
+        if self.stamp:
+            self.stamp.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self.stamp, changes)
+        return True

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests as experiments of the documents: their tags, and sweeps at the documents' points alone
+(references/experiments.yaml)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reframe as rfm
+import reframe.core.runtime as rt
+from reframe.core.builtins import run_after
+
+from iogauge import experiments
+from iogauge.experiments import SMOKE, SMOKE_PROCESSES
+from reframe_tests.machine.scales import QUICK_SCALE
+
+
+def processes_of(test: str) -> list[int]:
+    """The values of a test's parameter `processes` on the system that ReFrame runs for."""
+    system = rt.runtime().system
+    most = max(
+        (part.processor.num_cpus or 1) * part.extras.get("nodes", 1) for part in system.partitions
+    )
+    return experiments.process_axis(test, system.name, most)
+
+
+class Documented(rfm.RegressionTestPlugin):
+    """What `IoBenchmark` gets: the names of its experiments as tags."""
+
+    # Of a sweep: left out where no experiment has the point, at the documents' scales.
+    only_documented = False
+
+    def is_smoke_point(self) -> bool:
+        """Of a sweep at scale `smoke`: is it one of the few that show that it runs?"""
+        test: Any = self
+        return int(test.processes) in SMOKE_PROCESSES
+
+    def fits_together(self) -> bool:
+        """Of a sweep: does this point make sense?"""
+        return True
+
+    @run_after("init", always_last=True)
+    def tag_with_its_experiments(self) -> None:
+        test: Any = self
+        given = {name: getattr(test, name) for name in type(test).param_space.params}
+        found = experiments.of_run(type(test).__name__, given, rt.runtime().system.name)
+        if test.only_documented:
+            known = bool(found) or given["scale"] == QUICK_SCALE
+            if given["scale"] == SMOKE:
+                known = self.is_smoke_point()
+            if not known or not self.fits_together():
+                test.valid_systems = []
+        test.tags |= {one.id for one in found}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HP AlphaServer SC45 at NASA Goddard (the cloud model of PAIO's poster, and its smaller test).
+
+From the document: 256 CPUs wrote the cloud model's arrays, 12 MB/s; one process wrote directly at
+a third of 121 MB/s; a node's memory is less than ten arrays' 2.9 GB. Left out, because it says
+nothing of them: nodes, their memory and processors, file system, peaks. What a script cannot do
+without is a guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (a PBS and mpiexec here),
+IOGAUGE_CORES of a node (1: each process then has a node of its own), IOGAUGE_SCRATCH. Unverified:
+that its MPI had ROMIO, and the names of login nodes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from site_configs import common
+
+batch = {
+    "name": "batch",
+    "scheduler": common.setting("SCHEDULER", "torque.j2"),
+    "launcher": common.setting("LAUNCHER", "mpiexec"),
+    "environs": ["mpi"],
+    "processor": {"num_cpus": common.number("CORES", 1)},
+    "extras": {
+        "filesystems": {
+            "disk": common.file_system(
+                common.setting("SCRATCH", "/scratch"),
+                kind="not stated",
+                note='PAIO\'s poster: "a disk of an HP AlphaServer SC45"',
+            ),
+        },
+    },
+}
+
+site_configuration = common.site(
+    [common.system("sc45", [r"sc45\d*"], [batch], "HP AlphaServer SC45, NASA Goddard")],
+    [common.stack("mpi", "cc", "libmpi.so", ["romio", "peak"])],
+)

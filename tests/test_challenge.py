@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels whose verification lies: one changed bit gives them away, before any test runs."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reframe_tests.framework.challenge import OWNED, SMALL, patterns, problem
+from tests.reframe_session import ROOT, reframe
+from tools import kernels
+
+Json = dict[str, Any]
+
+WRITTEN: Json = {"status": "ok", "error": None}
+FOUND: Json = {
+    "verification": {
+        "verdict": "mismatch",
+        "mismatches": 1,
+        "first": {"offset": 5000, "process": 0},
+    }
+}
+
+
+def read(**changes: Any) -> Json:
+    document = copy.deepcopy(FOUND)
+    first = document["verification"]["first"]
+    first.update({key: changes.pop(key) for key in list(changes) if key in first})
+    document["verification"].update(changes)
+    return document
+
+
+def test_a_right_answer() -> None:
+    assert problem("ior", WRITTEN, FOUND, 5000) is None
+    assert problem("s3d", WRITTEN, FOUND, 5007) is None, "within its element"
+
+
+@pytest.mark.parametrize(
+    "written, answer, words",
+    [
+        ({"status": "failed", "error": "no space"}, FOUND, "could not be written: no space"),
+        (WRITTEN, read(verdict="verified"), "do not notice a wrong byte"),
+        (WRITTEN, read(mismatches=2), "2 elements are said to be wrong"),
+        (WRITTEN, read(offset=0), "the first at byte 0"),
+        (WRITTEN, read(process=1), "process 1 read back what it wrote itself"),
+    ],
+)
+def test_a_wrong_answer(written: Json, answer: Json, words: str) -> None:
+    assert 5000 // OWNED[1] == 1, "the changed byte is process 1's"
+    assert words in str(problem(OWNED[0], written, answer, 5000))
+
+
+# What is changed in a copy of the kernels: file, from, to.
+NEVER_COMPARES = (
+    "driver/evidence.c",
+    "if (!clean || !found->check.wrong) return;",
+    "found->check.wrong = 0; if (clean || !clean) return;",
+)
+READS_ITS_OWN = (
+    "driver/driver.c",
+    "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;",
+    "return reader.rank;",
+)
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing: make setup")
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (NEVER_COMPARES, "the verdict is 'verified'; right is 'mismatch'"),
+        (READS_ITS_OWN, "read back what it wrote itself"),
+    ],
+)
+def test_a_kernel_that_lies_measures_nothing(
+    tmp_path: Path, change: tuple[str, str, str], words: str
+) -> None:
+    name, before, after = change
+    source = tmp_path / "kernels"
+    shutil.copytree(ROOT / "kernels", source)
+    shutil.copy(ROOT / "VERSION", tmp_path)
+    text = (source / name).read_text()
+    assert text.count(before) == 1
+    (source / name).write_text(text.replace(before, after))
+    folder = tmp_path / "build"
+    kernels.build("mpich", folder, "-DBUILD_TESTING=OFF", target="iokernel", source=source)
+    one = ("-t", "smoke", "-t", "ram", "-n", "S3d.*call=posix%", "-p", "mpich")
+    session = reframe(
+        tmp_path / "out", "-r", *one, "-S", f"kernel_path={folder / 'iokernel'}", tests="s3d.py"
+    )
+    assert session.status == 1
+    assert words in session.text, session.text
+    assert all(case["result"] != "pass" for case in session.cases)
+
+
+def test_options_are_of_patterns_that_there_are() -> None:
+    assert set(SMALL) <= set(patterns())

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `make coverage` says of counts, and where there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.coverage import Entered, NothingToRead, by_folder, error_paths, of_c
+
+C = """\
+int f(void) {
+    if (g()) return io_fail_errno(e, "open", path, errno);
+    return h();
+}
+"""
+PYTHON = """\
+try:
+    f()
+except OSError:
+    raise Wrong("no") from None
+g()
+"""
+
+
+def test_the_lines_of_a_folder_and_of_all() -> None:
+    files = [Entered("a/x.c", 10, (1, 2)), Entered("a/y.c", 10, ()), Entered("b/z.c", 5, (3,))]
+    assert list(by_folder(files)) == [("a", 20, 18), ("b", 5, 4), ("all", 25, 22)]
+
+
+def test_error_paths_are_those_lines_that_say_one(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(C)
+    (tmp_path / "f.py").write_text(PYTHON)
+    files = [Entered("f.c", 3, (2, 3)), Entered("f.py", 5, (3, 4, 5))]
+    assert list(error_paths(files, tmp_path)) == [
+        'f.c:2: if (g()) return io_fail_errno(e, "open", path, errno);',
+        "f.py:3: except OSError:",
+        'f.py:4: raise Wrong("no") from None',
+    ]
+    assert list(error_paths([Entered("f.c", 3, (3,))], tmp_path)) == []
+
+
+def test_without_counts_it_says_what_leaves_them(tmp_path: Path) -> None:
+    with pytest.raises(NothingToRead, match="make test-kernels-openmpi"):
+        of_c(tmp_path)

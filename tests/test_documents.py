@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of the documents' experiments: it is whole, its page is current, its scripts are as it
+says, and some of them run."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from analysis.judge import claims, references
+from analysis.judge.yamlfile import YamlFile
+from iogauge import experiments
+from iogauge.experiments import Experiment
+from iogauge.paths import ROOT
+from tools.documents import __main__ as command
+from tools.documents import page, render, session, smoke
+
+ALL = experiments.experiments()
+# The sources of published.yaml that are documents, and numbers of theirs that no run gives: what a
+# machine has.
+OF_MACHINES = {"idris-gpfs", "idris-array", "idris-io-node", "idris-power6-node"}
+# One file system of a site is enough to hold its scripts against the table.
+ONE_FS = {"babel": "workdir", "vargas": "workdir", "mira_cetus": "fs0"}
+
+
+def named(name: str) -> Experiment:
+    return next(one for one in ALL if one.id == name)
+
+
+def test_the_table_is_as_its_schema_has_it() -> None:
+    schema = ROOT / "references" / "experiments.schema.json"
+    YamlFile(ROOT / experiments.FILE, schema)
+
+
+def test_a_name_chooses_one_experiment_and_a_documents_name_all_of_it() -> None:
+    """ReFrame's `-t` takes the beginning of a tag."""
+    names = [one.id for one in ALL]
+    for name in names:
+        assert [other for other in names if other.startswith(name)] == [name]
+    for one in ALL:
+        assert one.id.startswith(f"{one.document}-")
+    assert {one.document for one in ALL} == set(experiments.documents())
+
+
+def test_what_it_points_to_is_there() -> None:
+    groups = {number.id for number in references.published()}
+    known = {claim.id for claim in claims.load()}
+    for one in ALL:
+        assert set(one.published) <= groups, one.id
+        assert set(one.claims) <= known, one.id
+        assert one.test in session.files(), one.id
+        assert (ROOT / "site_configs" / f"{one.site}.py").is_file(), one.id
+
+
+def test_every_printed_number_and_every_claim_has_its_experiment() -> None:
+    titles = dict.fromkeys(experiments.documents(), "")
+    file = YamlFile(
+        ROOT / "references" / "published.yaml", ROOT / "references" / "published.schema.json"
+    )
+    printed = {group["id"] for group in file.data["numbers"] if group["source"] in titles}
+    assert printed - {name for one in ALL for name in one.published} == OF_MACHINES
+    assert {claim.id for claim in claims.load()} == {name for one in ALL for name in one.claims}
+
+
+def test_the_page_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command.main(["--check"]) == 0
+    old = tmp_path / "documents.md"
+    old.write_text(page.text().replace("idris-2011-p35", "idris-2011-p53"))
+    monkeypatch.setattr(command, "PAGE", old)
+    assert command.main(["--check"]) == 1
+    assert command.main(["--write"]) == 0
+    assert command.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("system", sorted(experiments.sites()))
+def test_the_scripts_are_as_the_table_says(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if system in ONE_FS:
+        monkeypatch.setenv("IOGAUGE_FS", ONE_FS[system])
+    wrong, scripts = render.site(system, tmp_path)
+    assert wrong == []
+    assert scripts > 0
+
+
+def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
+    """Each kind of what can be wrong, by a table that says something else than the tests do."""
+    right = named("idris-2011-p46-levels")
+    _, cases = session.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
+    assert list(render.problems(right, session.of(right, cases))) == []
+    wrong = {
+        "processes [2048], the table has [4096]": {"processes": (4096,)},
+        "its script has no '--size 2048 '": {"words": ("--size 2048 ",)},
+        "no script of": {"at": {"scale": ("paper", "node")}},
+        "a script too many of": {"choose": {**right.choose, "call": ("mpiio:collective",)}},
+    }
+    for said, change in wrong.items():
+        other = dataclasses.replace(right, **change)
+        found = list(render.problems(other, session.of(other, cases)))
+        assert found and all(said in line for line in found), found
+    assert list(render.problems(right, [])) == ["no test has its tag"]
+
+
+def test_some_of_them_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them: make documents-smoke."""
+    monkeypatch.setenv("IOGAUGE_FS", "ram")
+    some = [named("s3d-io-small"), named("paio-altix"), named("cgns-2005-read")]
+    rows = smoke.run(some, tmp_path)
+    assert [row.id for row in rows] == [one.id for one in some]
+    assert all(row.right for row in rows), "\n".join(row.text for row in rows)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make soak`: how a run that did not end well is counted, and what of it is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import soak
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("no end after 180 s:\nexit status -9; right is 0:\n", "no end"),
+        ("exit status 1; right is 0:\niokernel: error: process 1 on n: nothing has moved for 60 s",
+         "hung"),
+        ("exit status 1; right is 0:\niokernel: error: the library crashed in phase write (SIGBUS)",
+         "crashed"),
+        ("exit status 1; right is 0:\niokernel: error: write: no space", "error"),
+        ("exit status 213; right is 0:\nORTE was unable to start", "launcher"),
+        ("verification.bytes is 7; right is 8", "wrong"),
+    ],
+)  # fmt: skip
+def test_kinds(text: str, kind: str) -> None:
+    assert soak.kind_of(text) == kind
+
+
+@pytest.fixture
+def few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "SECONDS", 2)
+
+
+@pytest.mark.usefixtures("few_seconds")
+def test_a_run_that_does_not_end_is_ended_and_says_where_it_was(tmp_path: Path) -> None:
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    with pytest.raises(soak.run_case.Wrong) as wrong:
+        soak.run([sys.executable, "-c", program], tmp_path / "result.json")
+    text = str(wrong.value)
+    assert soak.kind_of(text) == "no end"
+    number = text.split("right is 0:\n")[1].split()[0]
+    assert f"\n{number}: " in text, "its place"
+    assert not Path(f"/proc/{number}").exists()
+
+
+def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one that is not right: it is counted and kept."""
+    listing: dict[str, Any] = {
+        "methods": [{"name": "posix", "options": [], "modes": [], "file_per_process": True,
+                     "moves_nothing": False, "writes_alone": True}],
+        "modes": [], "cross": [],
+    }  # fmt: skip
+    combinations: list[tuple[str, str, str | None]] = [
+        ("s3d", "posix", None),
+        ("ior", "posix", None),
+    ]
+    stack = soak.Stack("openmpi", "iokernel", ["mpiexec"], listing, combinations)
+    drawn: list[str] = []
+
+    def one(options: Any, case: Any, way: Any, processes: int) -> None:
+        drawn.append(f"{options.pattern} {processes} {case.options}")
+        if len(drawn) % 10 == 7:
+            raise soak.run_case.Wrong("verification.bytes is 7; right is 8")
+
+    monkeypatch.setattr(soak.run_case, "one", one)
+    found = soak.soak([stack], 10, 5, tmp_path / "a")
+    soak.soak([stack], 10, 5, tmp_path / "b")
+    assert drawn[:10] == drawn[10:] and len(set(drawn)) > 1
+    assert found.wrong == 1 and found.kinds["openmpi", soak.RIGHT] == 9
+    (kept,) = found.kept
+    assert "verification.bytes is 7" in kept.read_text()
+    assert "| openmpi | 10 | 9 | 0 | 0 | 0 | 0 | 0 | 1 |" in soak.table(found)
+
+
+def test_other_work_ends_with_the_soak() -> None:
+    with soak.busy(1):
+        mine = subprocess.run(
+            ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        (line,) = [line for line in mine.splitlines() if "getppid" in line]
+    assert not Path(f"/proc/{line.split()[0]}").exists()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests have entered: lines of C and Python by folder, and the error paths that none has.
+
+    python -m tools.coverage
+
+It reads what `make test-kernels-openmpi` and `make test-python` left: the counts of the stack's
+test build, with which CTest and pytest run the kernels, and those of Python, also of programs that
+tests start. Processes that are killed leave no counts.
+
+Exit status: 0, or 1 where there is nothing to read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.paths import KERNELS, ROOT
+from tools import kernels
+
+# Where an error is said, in each language.
+SAYS = {
+    ".c": re.compile(r"\bio_fail\w*\("),
+    ".py": re.compile(r"^\s*(raise (?!SystemExit\(main)|except\b)"),
+}
+
+
+class NothingToRead(Exception):
+    """No counts; the text says which command leaves them."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A file: its lines that can be entered, and those that no test has."""
+
+    path: str
+    lines: int
+    missed: tuple[int, ...]
+
+
+def of_c(build: Path) -> list[Entered]:
+    """From gcov's counts, through gcovr."""
+    if not any(build.rglob("*.gcda")):
+        raise NothingToRead(f"{build} has no counts: run make test-kernels-{kernels.COVERED}")
+    command = [sys.executable, "-m", "gcovr", "--root", str(ROOT), "--json", "-"]
+    command += ["--filter", rf"{KERNELS}/.*\.c", "--exclude", f"{KERNELS}/tests/", str(build)]
+    command += ["--gcov-ignore-parse-errors=negative_hits.warn_once_per_file"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    found = []
+    for file in json.loads(done.stdout)["files"]:
+        counts: dict[int, int] = defaultdict(int)
+        for line in file["lines"]:
+            counts[line["line_number"]] += line["count"]
+        missed = tuple(sorted(number for number, count in counts.items() if not count))
+        found.append(Entered(file["file"], len(counts), missed))
+    return found
+
+
+def of_python() -> list[Entered]:
+    """From what `coverage run` left."""
+    command = [sys.executable, "-m", "coverage"]
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        subprocess.run([*command, "combine", "--quiet", "--append"], cwd=ROOT, check=False)
+        done = subprocess.run(
+            [*command, "json", "--quiet", "--ignore-errors", "-o", str(report)],
+            cwd=ROOT, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode or not report.is_file():
+            raise NothingToRead("there are no counts of Python: run make test-python")
+        files = json.loads(report.read_text())["files"]
+    return [
+        Entered(path, file["summary"]["num_statements"], tuple(file["missing_lines"]))
+        for path, file in files.items()
+    ]
+
+
+def by_folder(files: Iterable[Entered]) -> Iterator[tuple[str, int, int]]:
+    """Folder, its lines, and how many of them were entered; all of them last."""
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for file in files:
+        for place in (str(Path(file.path).parent), ""):
+            sums[place][0] += file.lines
+            sums[place][1] += file.lines - len(file.missed)
+    for place in sorted(sums, key=lambda name: (not name, name)):
+        lines, entered = sums[place]
+        yield place or "all", lines, entered
+
+
+def error_paths(files: Iterable[Entered], root: Path = ROOT) -> Iterator[str]:
+    """Lines in which an error is said, and that no test entered: `file:line: text`."""
+    for file in files:
+        says = SAYS[Path(file.path).suffix]
+        text = (root / file.path).read_text(encoding="utf-8").splitlines()
+        for number in file.missed:
+            if says.search(text[number - 1]):
+                yield f"{file.path}:{number}: {text[number - 1].strip()}"
+
+
+def show(language: str, files: list[Entered]) -> None:
+    print(f"\n{language:28} {'lines':>7} {'entered':>8}")
+    for place, lines, entered in by_folder(files):
+        if lines:
+            print(f"{place:28} {lines:7} {entered / lines:8.1%}")
+    missed = list(error_paths(files))
+    print(f"\nError paths in {language} that no test enters: {len(missed)}")
+    for line in missed:
+        print(f"  {line}")
+
+
+def main() -> int:
+    try:
+        show("C", of_c(kernels.test_folder(kernels.COVERED)))
+        show("Python", of_python())
+    except NothingToRead as nothing:
+        print(f"tools.coverage: {nothing}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

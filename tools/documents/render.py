@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Are the job scripts of an experiment those that the table says?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from iogauge import experiments
+from iogauge.experiments import SMOKE, Experiment
+from reframe_tests.machine.calls import BY_NAME
+from tools.documents import session
+from tools.documents.session import Case
+
+IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
+# How many processes a script starts: a directive of its batch system, or its launcher's option.
+STARTS = re.compile(
+    r"^(?:#SBATCH --ntasks=|# @ total_tasks = |(?:mpiexec\S*|mpirun|runjob)\b.*? --?np? )(\d+)",
+    re.MULTILINE,
+)
+
+
+def site(system: str, output: Path) -> tuple[list[str], int]:
+    """What is wrong with the scripts of a site's experiments, one a line; how many they are."""
+    mine = [one for one in experiments.experiments() if one.site == system]
+    wrong: list[str] = []
+    scripts = 0
+    for number, some in enumerate(session.together(mine)):
+        _, cases = session.run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
+        scripts += len(cases)
+        for one in some:
+            wrong += [f"{one.id}: {text}" for text in problems(one, session.of(one, cases))]
+    return wrong, scripts
+
+
+def problems(one: Experiment, cases: Sequence[Case]) -> Iterator[str]:
+    if not cases:
+        yield "no test has its tag"
+        return
+    for case in cases:
+        if case["result"] != "pass":
+            yield f"{case['display_name']}: {case['skip_reason'] or case['fail_reason']}"
+        else:
+            yield from _of_script(one, case)
+    yield from _points(one, cases)
+
+
+def clients(case: Case) -> int:
+    call = BY_NAME.get(case["call"])
+    return int(case["num_tasks"] - (case.get("io_processes", 0) if call and call.servers else 0))
+
+
+def _points(one: Experiment, cases: Sequence[Case]) -> Iterator[str]:
+    """Each of the table's values, in each combination that a call allows."""
+    axes = {**one.choose, **one.at}
+    alone = {name for name in axes.get("call", ()) if name in BY_NAME and BY_NAME[name].processes}
+    wanted = {
+        point
+        for point in product(*axes.values())
+        if not alone
+        or (dict(zip(axes, point, strict=True))["call"] in alone)
+        == (dict(zip(axes, point, strict=True))["processes"] == "1")
+    }
+    found = {tuple(str(case[name]) for name in axes) for case in cases}
+    for point in sorted(wanted ^ found):
+        which = "no script" if point in wanted else "a script too many"
+        yield f"{which} of {dict(zip(axes, point, strict=True))}"
+    counts = set(map(clients, cases))
+    if one.process_counts and counts != set(one.process_counts):
+        yield f"processes {sorted(counts)}, the table has {sorted(one.process_counts)}"
+
+
+def _of_script(one: Experiment, case: Case) -> Iterator[str]:
+    text = (Path(case["stagedir"]) / "rfm_job.sh").read_text()
+    name = case["display_name"]
+    started = {int(number) for number in STARTS.findall(text)}
+    if started != {case["num_tasks"]}:
+        yield f"{name}: its script starts {sorted(started)} processes, not {case['num_tasks']}"
+    call = BY_NAME.get(case["call"])
+    words = [*one.words, *(call.options if call else ())]
+    for word in words:
+        if word.format(**case) not in text:
+            yield f"{name}: its script has no {word.format(**case)!r}"
+    if one.total_bytes:
+        (block, segments), *_ = IOR.findall(text)
+        if (total := int(block) * int(segments) * clients(case)) != one.total_bytes:
+            yield f"{name}: {total} bytes in all, the table has {one.total_bytes}"

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many short runs, with other work on the machine: does any crash, hang, or say something wrong?
+
+    python -m tools.soak [--runs 10000] [--seed 1] [--stacks openmpi,mpich] [--load 4] [--keep DIR]
+
+Each run is one that CTest knows (kernels/tests/), drawn by the seed: stack, pattern, method, mode,
+processes, options. It is checked as CTest checks it. What did not end well is counted by its kind,
+and its command, output and, where it did not end, the place of each of its processes are kept.
+
+Exit status: 0 all were right, 1 some were not, 2 the command line is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from iogauge.paths import KERNELS, output
+from tools import kernels
+
+sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
+import discover
+import run_case
+
+SECONDS = 180  # a run takes less than one; a loaded machine may be slow
+PATIENCE = "60"  # of the kernels' own guard, which then ends a job in which nothing moves
+PROCESSES = {"openmpi": (1, 2, 3, 4), "mpich": (1, 2)}  # MPICH polls: as many as there are cores
+BUSY = "import os\nwhile os.getppid() == {parent}: sum(range(100000))"
+RIGHT = "right"
+# What the output of a run holds that did not end well, the first that fits; else it is "wrong".
+KINDS = {
+    "no end": "no end after",
+    "hung": "nothing has moved for",
+    "crashed": "crashed",
+    "error": "iokernel: error",
+    "launcher": "right is 0",
+}
+
+
+@dataclass(frozen=True)
+class Stack:
+    name: str
+    program: str
+    launch: list[str]
+    listing: dict[str, Any]
+    combinations: list[tuple[str, str, str | None]]
+
+
+@dataclass
+class Found:
+    """What came of the runs."""
+
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)  # by stack and kind
+    methods: Counter[tuple[str, str]] = field(default_factory=Counter)  # by stack and method
+    kept: list[Path] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> int:
+        return sum(n for (_, kind), n in self.kinds.items() if kind != RIGHT)
+
+
+def prepared(name: str) -> Stack:
+    """A stack's kernels, as CTest runs them."""
+    program = str(kernels.build_for_tests(name) / "iokernel")
+    done = subprocess.run(
+        [program, "--list", "--json", "-"], check=True, stdout=subprocess.PIPE, timeout=60
+    )
+    listing = json.loads(done.stdout)
+    return Stack(name, program, kernels.launch_words(name), listing, discover.combinations(listing))
+
+
+def kind_of(wrong: str) -> str:
+    return next((kind for kind, words in KINDS.items() if words in wrong), "wrong")
+
+
+def drawn(
+    stack: Stack, draw: random.Random, folder: str
+) -> tuple[Namespace, run_case.Case, run_case.Through, int] | None:
+    """One run; None: this many processes cannot do it."""
+    pattern, method, mode = draw.choice(stack.combinations)
+    counts = discover.process_counts(
+        stack.listing, mode, ",".join(map(str, PROCESSES[stack.name]))
+    ).split(",")
+    served = method in {m["name"] for m in stack.listing["methods"] if "inner" in m["options"]}
+    options = Namespace(
+        program=stack.program,
+        pattern=pattern,
+        method=method,
+        mode=mode,
+        inner=",".join(discover.inner_methods(stack.listing, pattern)) if served else None,
+        own_files=discover.named(stack.listing, "file_per_process"),
+        moves_nothing=discover.named(stack.listing, "moves_nothing"),
+        dir=folder,
+        launch=[*stack.launch],
+    )
+    processes = int(draw.choice(counts))
+    ways = run_case.ways(options, processes)
+    if not ways:
+        return None
+    way = draw.choice(ways)
+    case = draw.choice(run_case.cases(pattern, way.own_files, processes - way.servers))
+    return options, case, way, processes
+
+
+def places(group: int) -> str:
+    """Where each process of a group is: its threads' system calls, and its calls where gdb is."""
+    text = ""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getpgid(int(entry.name)) != group:
+                continue
+            text += f"\n{entry.name}: {(entry / 'cmdline').read_bytes()[:120]!r}\n"
+            for thread in (entry / "task").iterdir():
+                text += f"  {thread.name} {(thread / 'wchan').read_text()}"
+                text += f" {(thread / 'syscall').read_text()}"
+        except (OSError, ProcessLookupError):
+            continue
+        if shutil.which("gdb"):
+            command = ["gdb", "-p", entry.name, "-batch", "-ex", "thread apply all bt"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            text += done.stdout
+    return text
+
+
+def run(command: list[str], document: Path) -> dict[str, Any]:
+    """In the place of run_case.run: one that does not end says where it stands."""
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            [*command, "--patience", PATIENCE],
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            env=kernels.run_environment(),
+            start_new_session=True,
+        )
+        late = ""
+        try:
+            process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            late = f"no end after {SECONDS} s:{places(process.pid)}\n"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said.seek(0)
+        text = said.read()
+    if late or process.returncode or "iokernel: error" in text:
+        raise run_case.Wrong(f"{late}exit status {process.returncode}; right is 0:\n{text}")
+    if not document.exists():
+        raise run_case.Wrong("no result document was written")
+    found: dict[str, Any] = json.loads(document.read_text())
+    return found
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Other work: processes that compute, until this one is over."""
+    program = BUSY.format(parent=os.getpid())
+    with ExitStack() as stack:
+        for _ in range(count):
+            child = subprocess.Popen([sys.executable, "-c", program])
+            stack.callback(child.wait)
+            stack.callback(child.kill)
+        yield
+
+
+def soak(stacks: list[Stack], runs: int, seed: int, keep: Path) -> Found:
+    """`runs` runs; `keep` gets a text for each that was not right."""
+    found, draw, began = Found(), random.Random(seed), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="iogauge-soak-") as folder:
+        done = 0
+        while done < runs:
+            stack = draw.choice(stacks)
+            one = drawn(stack, draw, folder)
+            if one is None:
+                continue
+            done += 1
+            found.methods[stack.name, one[0].method] += 1
+            kind = RIGHT
+            try:
+                run_case.one(*one)
+            except run_case.Wrong as wrong:
+                kind = kind_of(str(wrong))
+                found.kept.append(keep / f"seed-{seed}-run-{done}.txt")
+                keep.mkdir(parents=True, exist_ok=True)
+                found.kept[-1].write_text(f"{kind}\n{wrong}\n")
+                print(f"run {done}: {kind}: {found.kept[-1]}", flush=True)
+            found.kinds[stack.name, kind] += 1
+            if done % 500 == 0:
+                minutes = (time.monotonic() - began) / 60
+                print(f"{done} runs in {minutes:.0f} min, {found.wrong} not right", flush=True)
+    return found
+
+
+def table(found: Found) -> str:
+    kinds = [RIGHT, *KINDS, "wrong"]
+    stacks = sorted({stack for stack, _ in found.kinds})
+    lines = ["| stack | runs | " + " | ".join(kinds) + " |", "| --- " * (len(kinds) + 2) + "|"]
+    for stack in stacks:
+        counts = [found.kinds[stack, kind] for kind in kinds]
+        lines.append(f"| {stack} | {sum(counts)} | " + " | ".join(map(str, counts)) + " |")
+    for stack in stacks:
+        each = {method: n for (of, method), n in sorted(found.methods.items()) if of == stack}
+        lines.append(f"\n{stack}: " + ", ".join(f"{method} {n}" for method, n in each.items()))
+    return "\n".join(lines)
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tools.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stacks", default="openmpi,mpich")
+    parser.add_argument(
+        "--load", type=int, default=4, help="processes that compute beside the runs"
+    )
+    parser.add_argument("--keep", type=Path, default=output() / "soak", metavar="DIR")
+    options = parser.parse_args(words)
+    try:
+        stacks = [prepared(name) for name in options.stacks.split(",")]
+    except kernels.UnknownStackError as error:
+        parser.error(str(error))
+    run_case.run = run
+    with busy(options.load):
+        found = soak(stacks, options.runs, options.seed, options.keep)
+    print(table(found))
+    return 1 if found.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
