@@ -152,7 +152,7 @@ def one(place: Place, kept: Kept, chance: random.Random) -> Tally:
     seen = _seen(outcome, len(offsets))
     tally.tried[kind] += len(offsets)
     tally.seen[kind] += seen
-    tally.formats[f"{kept.subject.how} ({path.suffix or 'raw'})"] += len(offsets)
+    tally.formats[f"{kept.subject.pattern} {kept.subject.how}"] += len(offsets)
     tally.hung += outcome.status is None
     tally.crashed += "crashed" in outcome.said
     tally.silent += [again] if outcome.status and not outcome.errors else []
