@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	documents-smoke test-sanitizers test-python coverage soak test-slurm test-fs test-fs-local site lock-check docs clean
+	documents-smoke test-sanitizers test-python coverage soak selftest test-slurm test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -99,6 +99,9 @@ lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on P
 
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
+
+selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
+	@$(PYTHON) -m tools.selftest $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

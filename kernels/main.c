@@ -7,6 +7,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 #if defined(__has_include)
 #if __has_include(<execinfo.h>)
 #include <execinfo.h>
@@ -31,6 +35,7 @@
 #define EXIT_USAGE 2
 /* After a failure the libraries may wait for processes that will not come; nobody waits longer. */
 #define SECONDS_TO_END 3
+#define SECONDS_TO_CLEAN 30
 #define CRASH_FRAMES 32
 
 /* What a crash says; the only state at file scope, because a signal handler gets no argument. */
@@ -58,6 +63,16 @@ static void tell_address(uintptr_t address) {
     tell(text);
 }
 
+/* Which thread it was, where that is not the program's own: a library's may outlive what it works on. */
+static void tell_thread(void) {
+#ifdef __linux__
+    char name[17] = "";
+    if (syscall(SYS_gettid) == getpid() || prctl(PR_GET_NAME, name)) return;
+    tell(", in thread ");
+    tell(name);
+#endif
+}
+
 /* The calls that led here: library, function where it has a name, and address, as addr2line takes it. */
 static void tell_place(void) {
 #ifdef HAS_BACKTRACE
@@ -66,12 +81,13 @@ static void tell_place(void) {
 #endif
 }
 
-/* This process's guard, or another's, removes what the run has made on all processes. */
+/* This process's guard, or another's, removes what the run has made on all processes, and ends the job. */
 static void wait_for_cleaning(io_pulse *me) {
     const struct timespec tenth = {.tv_nsec = 100000000};
     if (!me) return;
     me->crashed = true;
-    for (int i = 0; i < 10 * SECONDS_TO_END && !me->cleaned; i++) nanosleep(&tenth, NULL);
+    for (int i = 0; i < 10 * SECONDS_TO_END && !me->cleaning; i++) nanosleep(&tenth, NULL);
+    for (int i = 0; i < 10 * SECONDS_TO_CLEAN && me->cleaning && !me->cleaned; i++) nanosleep(&tenth, NULL);
 }
 
 /* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls
@@ -84,6 +100,7 @@ static void crash(int number, siginfo_t *info, void *context) {
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (crashes[i].number == number) tell(" ("), tell(crashes[i].name);
     if (number != SIGABRT && info->si_code > 0) tell(" at "), tell_address((uintptr_t)info->si_addr);
+    tell_thread();
     tell(crashing->doing_over ? ", after it)" : ", within it)");
     tell(crashing->doing_more);
     tell_place();
@@ -165,6 +182,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
         signal(SIGALRM, end_now);
         alarm(SECONDS_TO_END);
     }
+    io_world_ending(&world);
     MPI_Finalize();
     io_guard_stop(guard);
     io_world_stop(&world);

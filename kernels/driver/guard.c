@@ -152,6 +152,15 @@ static void tell_nodes(const io_guard *g) {
     io_nodes_tell(g->nodes, g->still, io_blame(&g->shared->of[which]), line);
 }
 
+/* Ends the job by one process that dies, `which` if it is another one: that is what launchers know. Open
+ * MPI's has been seen to hang over two at once. */
+static void end_by_one(const io_guard *g, int which) {
+    int one = which != g->mine ? which : (which + 1) % g->n;
+    if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
+        sleep(SECONDS_TO_BE_ENDED);
+    end_here(g);
+}
+
 /* The others of the node are stopped before files are removed, so that none makes new ones, and so that the
  * launcher does not end this process before it is done. If one moved in the last moment, all go on. */
 static bool end_job(io_guard *g, const char *elsewhere) {
@@ -174,11 +183,7 @@ static bool end_job(io_guard *g, const char *elsewhere) {
     if (g->nodes) io_nodes_have_said(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     sleep(SECONDS_TO_BE_HEARD);
-    /* One process that dies is what launchers know; Open MPI's has been seen to hang over two at once. */
-    int one = which != g->mine ? which : (which + 1) % g->n;
-    if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
-        sleep(SECONDS_TO_BE_ENDED);
-    end_here(g);
+    end_by_one(g, which);
     return true;
 }
 
@@ -191,13 +196,14 @@ static bool clean_up(io_guard *g) {
     if (which == g->n) return false;
     io_pulse *p = &g->shared->of[which];
     if (!g->world->abandon || !atomic_compare_exchange_strong(&g->shared->said, &nobody, 1)) return true;
+    for (int i = 0; i < g->n; i++) g->shared->of[i].cleaning = true;
     signal_others(g, SIGSTOP);
     gethostname(host, sizeof host - 1);
     snprintf(line, sizeof line, "process %d on %s: the library crashed in phase %s of method %s: %s", p->rank,
              host, p->phase, p->method, p->path);
     g->world->abandon(g->world->abandon_data, line, IO_ENDS_CRASHED);
-    for (int i = 0; i < g->n; i++) g->shared->of[i].cleaned = true;
-    if (which != g->mine && p->pid > 0) kill(p->pid, SIGCONT);
+    if (g->n > 1) end_by_one(g, which);
+    p->cleaned = true;
     return true;
 }
 

@@ -14,10 +14,10 @@ struct io_pulse {
     _Atomic uint64_t bytes; /* what the system has counted of its reading and writing, by its guard */
     _Atomic int at;         /* io_place */
     _Atomic uint64_t step, repeat;
-    _Atomic bool failed;           /* `message` is there */
-    _Atomic bool crashed, cleaned; /* it waits in its handler; what it made is removed */
-    int pid, rank;                 /* of the whole job; pid 0: it has left */
-    double since;                  /* Unix time of the last move that its guard saw */
+    _Atomic bool failed;                     /* `message` is there */
+    _Atomic bool crashed, cleaning, cleaned; /* it waits in its handler, until all that was made is removed */
+    int pid, rank;                           /* of the whole job; pid 0: it has left */
+    double since;                            /* Unix time of the last move that its guard saw */
     char phase[16], method[24], path[IO_MAX_PATH], message[sizeof((io_error *)0)->text];
 };
 

@@ -120,6 +120,18 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
     io_now_at(w, IO_AT_OTHERS);
 }
 
+void io_world_ending(io_world *w) {
+    if (!w->doing[0]) return;
+    char host[IO_HOST_NAME] = "?";
+    gethostname(host, sizeof host - 1);
+    w->doing_remove = false;
+    w->doing_over = false;
+    snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: MPI crashed in MPI_Finalize",
+             w->rank, host);
+    snprintf(w->doing_more, sizeof w->doing_more,
+             ": the run was over before, and has said what came of it; report it to the library\n");
+}
+
 void io_world_done(io_world *w) { w->doing_over = true; }
 
 void io_world_doing_file(io_world *w, const char *phase, const char *method, const char *path, bool remove) {

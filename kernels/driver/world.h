@@ -53,6 +53,8 @@ int io_agree(io_world *world);
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
 /* That is over: from here on a crash is one after it. */
 void io_world_done(io_world *world);
+/* What is left is MPI's end: all that the run has to say is said. */
+void io_world_ending(io_world *world);
 /* As io_world_doing, and whether that path may be removed if the run ends there. */
 void io_world_doing_file(io_world *world, const char *phase, const char *method, const char *path,
                          bool remove);

@@ -294,6 +294,7 @@ static int read_parts(io_file *file, const io_part *parts, int n) { return move(
 static int sync_file(io_file *file) {
     file->calls++;
     int code = MPI_File_sync(((mpiio_file *)file)->handle);
+    if (code && file->ctx->mode == IO_ORDERED) remove_pointer(file->path);
     return code ? io_fail_mpi(file->ctx->error, "MPI_File_sync", file->path, code) : 0;
 }
 
@@ -301,6 +302,7 @@ static int close_file(io_file *file) {
     mpiio_file *f = (mpiio_file *)file;
     file->calls++;
     int code = MPI_File_close(&f->handle);
+    if (code && file->ctx->mode == IO_ORDERED) remove_pointer(file->path);
     int status = code ? io_fail_mpi(file->ctx->error, "MPI_File_close", file->path, code) : 0;
     free(f->placed);
     free(f);

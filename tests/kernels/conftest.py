@@ -12,6 +12,8 @@ import iokernel_model as model
 import pytest
 from iokernel_stacks import ROOT, How, Stack, build, missing, prepared, stacks
 
+from tools.selftest.injector import build as build_injector
+
 
 def _stack(name: str) -> Stack:
     stack = stacks()[name]
@@ -35,6 +37,12 @@ def mpich() -> Stack:
 def stack(request: pytest.FixtureRequest) -> Stack:
     found: Stack = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="session")
+def injector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library to preload, with which calls go wrong."""
+    return build_injector(tmp_path_factory.mktemp("injector"))
 
 
 @pytest.fixture(scope="session")

@@ -46,12 +46,13 @@ def python(stack: Stack, folder: Path, code: str, *, dxt: bool = False) -> list[
 
 def kernel(
     stack: Stack, folder: Path, *words: str, processes: int = 2, dxt: bool = False,
-    environment: dict[str, str] | None = None,
+    environment: dict[str, str] | None = None, more: dict[str, str] | None = None,
 ) -> tuple[Run, list[RawProcess]]:  # fmt: skip
-    """A run of iokernel in `folder`/data, and its traces."""
+    """A run of iokernel in `folder`/data, and its traces. `more`: variables of its processes."""
     data, traces = folder / "data", folder / "traces"
     data.mkdir()
-    prefix = [f"{key}={value}" for key, value in preload(stack, traces, data, dxt=dxt).items()]
+    variables = preload(stack, traces, data, dxt=dxt) | (more or {})
+    prefix = [f"{key}={value}" for key, value in variables.items()]
     run = stack.run(
         *prefix, str(stack.iokernel), *words, "--dir", str(data),
         program=Path("/usr/bin/env"), processes=processes, document=folder / "result.json",

@@ -16,18 +16,9 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import MODES, Run, Stack
 
+from tools.selftest.cases import SMALL
+
 PROCESSES = 3
-# Small; a pattern that is not here runs with its defaults.
-SMALL = {
-    "s3d": ["--grid", "13x11x7"],
-    "ior": ["-b", "3k", "-t", "1k", "-C"],
-    "ramses-amr": ["--size", "8"],
-    "ramses-hydro": ["--size", "8"],
-    "metadata": ["--files", "3"],
-    "cgns-structured": ["--zone", "5x4x3"],
-    "cgns-unstructured": ["--elements", "50"],
-    "weather": ["--grid", "13x11x3", "--arrays", "3"],
-}
 METHODS = [method for method in MODES if method != "null"]
 
 
@@ -59,7 +50,7 @@ def damaged(
     for pattern in patterns(stack, method):
         folder = tmp_path / pattern
         folder.mkdir()
-        words = [pattern, *SMALL.get(pattern, []), "--method", method, "--dir", str(folder)]
+        words = [pattern, *SMALL.get(pattern, ()), "--method", method, "--dir", str(folder)]
         written = stack.run(*words, "--write-only", "--keep", processes=PROCESSES)
         assert written.status == 0, str(written)
         path = victim(folder)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from iokernel_stacks import Run, Stack, check_usage
+
+from tools.selftest.injector import Plan, preload
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
 PATIENCE = "3"
@@ -20,16 +21,6 @@ METHODS = {
 }
 
 
-@pytest.fixture(scope="session")
-def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library to preload, in which writes go wrong."""
-    library = tmp_path_factory.mktemp("fault") / "fault.so"
-    source = Path(__file__).with_name("fault_in_call.c")
-    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    subprocess.run(command, check=True)
-    return library
-
-
 class Faults:
     """Runs in which writes to `folder` go wrong."""
 
@@ -38,11 +29,13 @@ class Faults:
         self.folder = base / "files"
         self.folder.mkdir()
 
-    def run(self, fault: str, *words: str, rank: int | None = 1, processes: int = 2) -> Run:
-        variables = {"LD_PRELOAD": str(self.library), "IOGAUGE_FAULT": fault}
-        variables["IOGAUGE_FAULT_DIR"] = str(self.folder)
-        if rank is not None:
-            variables["IOGAUGE_FAULT_RANK"] = str(rank)
+    def run(self, fault: str | None, *words: str, rank: int | None = 1, processes: int = 2) -> Run:
+        """`fault`: CALL:FAULT of each such call; None for no fault."""
+        variables = {}
+        if fault:
+            call, _, what = fault.partition(":")
+            plan = Plan(call, what, times=None, rank=rank)
+            variables = preload(self.library, plan, self.folder)
         return self.stack.run(
             *words, "--dir", str(self.folder), "--patience", PATIENCE,
             processes=processes, document=self.base / "result.json", environment=variables,
@@ -53,8 +46,8 @@ class Faults:
 
 
 @pytest.fixture
-def faults(stack: Stack, faulty: Path, tmp_path: Path) -> Faults:
-    return Faults(stack, faulty, tmp_path)
+def faults(stack: Stack, injector: Path, tmp_path: Path) -> Faults:
+    return Faults(stack, injector, tmp_path)
 
 
 def hung(run: Run) -> str:
@@ -71,7 +64,7 @@ def hung(run: Run) -> str:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_write_that_never_returns(faults: Faults, method: str) -> None:
-    line = hung(faults.run("block", *IOR, *METHODS[method]))
+    line = hung(faults.run("write:block", *IOR, *METHODS[method]))
     assert "of method " + METHODS[method][1] in line
     if method in ("posix", "mpiio"):
         assert line.startswith("iokernel: error: process 1 on ")
@@ -82,7 +75,7 @@ def test_a_write_that_never_returns(faults: Faults, method: str) -> None:
 
 
 def test_a_stopped_process(faults: Faults) -> None:
-    line = hung(faults.run("stop", *IOR, *METHODS["posix"]))
+    line = hung(faults.run("write:stop", *IOR, *METHODS["posix"]))
     assert line.startswith("iokernel: error: process 1 on ")
     assert "it is writing, but stopped by a signal, in phase write of method posix" in line
     assert faults.left() == []
@@ -90,7 +83,7 @@ def test_a_stopped_process(faults: Faults) -> None:
 
 def test_the_first_process_is_stopped(faults: Faults) -> None:
     """Another one speaks for it."""
-    line = hung(faults.run("stop", *IOR, *METHODS["posix"], rank=0))
+    line = hung(faults.run("write:stop", *IOR, *METHODS["posix"], rank=0))
     assert line.startswith("iokernel: error: process 0 on ")
     assert faults.left() == []
 
@@ -98,7 +91,7 @@ def test_the_first_process_is_stopped(faults: Faults) -> None:
 @pytest.mark.parametrize("method", ["mpiio-collective", "hdf5", "pnetcdf"])
 def test_a_call_that_fails_on_one_process(faults: Faults, method: str) -> None:
     """However its peers wait: the job ends, says why, and leaves nothing."""
-    run = faults.run("fail", *IOR, *METHODS[method])
+    run = faults.run("write:EIO", *IOR, *METHODS[method])
     assert run.status != 0, str(run)
     assert run.errors(), str(run)
     assert run.result()["status"] in ("error", "hung"), str(run)
@@ -107,7 +100,7 @@ def test_a_call_that_fails_on_one_process(faults: Faults, method: str) -> None:
 
 def test_metadata_that_fails_on_one_process(faults: Faults) -> None:
     """With MPICH one process is in HDF5's sync point for ever, and the other in truncate."""
-    run = faults.run("fail", "s3d", "--grid", "16x16x16", "--method", "hdf5", "--fsync")
+    run = faults.run("write:EIO", "s3d", "--grid", "16x16x16", "--method", "hdf5", "--fsync")
     assert run.status != 0, str(run)
     assert run.result()["status"] in ("error", "hung"), str(run)
     assert f"process 1 on {run.result()['system']['hosts'][0]}" in run.errors()[0] or (
@@ -120,37 +113,37 @@ def test_metadata_that_fails_on_one_process(faults: Faults) -> None:
 def test_a_slow_run_goes_on(faults: Faults, method: str) -> None:
     """Four writes or more of a second each, of both processes."""
     words = ["ior", "-b", "6k", "-t", "1k", *METHODS[method]]
-    run = faults.run("slow", *words, rank=None)
+    run = faults.run("write:slow", *words, rank=None)
     run.good()
     assert run.seconds > float(PATIENCE)
     assert faults.left() == []
 
 
 def test_who_waits_for_a_slow_one_goes_on(faults: Faults) -> None:
-    run = faults.run("slow", "ior", "-b", "6k", "-t", "1k", *METHODS["posix"], rank=1)
+    run = faults.run("write:slow", "ior", "-b", "6k", "-t", "1k", *METHODS["posix"], rank=1)
     run.good()
     assert run.seconds > float(PATIENCE)
 
 
 def test_computing_is_no_standstill(faults: Faults) -> None:
-    faults.run("none", *IOR, *METHODS["posix"], "--compute-seconds", "5").good()
+    faults.run(None, *IOR, *METHODS["posix"], "--compute-seconds", "5").good()
 
 
 def test_files_that_were_there_stay(faults: Faults) -> None:
     """Another's file, and with --keep the run's own."""
     mine = faults.folder / "mine"
     mine.write_text("mine")
-    hung(faults.run("block", *IOR, *METHODS["mpiio"]))
+    hung(faults.run("write:block", *IOR, *METHODS["mpiio"]))
     assert faults.left() == ["mine"]
-    hung(faults.run("block", *IOR, *METHODS["mpiio"], "--keep"))
+    hung(faults.run("write:block", *IOR, *METHODS["mpiio"], "--keep"))
     assert faults.left() == ["mine", "testFile"]
 
 
 def test_a_kept_file_that_is_only_read_stays(faults: Faults) -> None:
-    faults.run("none", *IOR, *METHODS["posix"], "--keep", "--write-only").good()
+    faults.run(None, *IOR, *METHODS["posix"], "--keep", "--write-only").good()
     kept = {p.name: p.read_bytes() for p in faults.folder.iterdir()}
     assert len(kept) == 2
-    line = hung(faults.run("block-read", *IOR, *METHODS["posix"], "--read-only"))
+    line = hung(faults.run("read:block", *IOR, *METHODS["posix"], "--read-only"))
     assert "it is reading, in phase read of method posix" in line
     assert {p.name: p.read_bytes() for p in faults.folder.iterdir()} == kept
 
@@ -158,19 +151,19 @@ def test_a_kept_file_that_is_only_read_stays(faults: Faults) -> None:
 def test_an_io_process_that_never_writes(faults: Faults) -> None:
     """Its client has the document."""
     words = ["--method", "ioserver", "--io-processes", "1"]
-    line = hung(faults.run("block", *IOR, *words))
+    line = hung(faults.run("write:block", *IOR, *words))
     assert "of method ioserver" in line
     assert faults.left() == []
 
 
 def test_all_processes_hang(faults: Faults) -> None:
-    line = hung(faults.run("block", *IOR, *METHODS["posix"], rank=None))
+    line = hung(faults.run("write:block", *IOR, *METHODS["posix"], rank=None))
     assert "it is writing, in phase write of method posix, step 1, repeat 1" in line
     assert faults.left() == []
 
 
 def test_one_process_alone(faults: Faults) -> None:
-    line = hung(faults.run("block", *IOR, *METHODS["posix"], rank=0, processes=1))
+    line = hung(faults.run("write:block", *IOR, *METHODS["posix"], rank=0, processes=1))
     assert "meanwhile" not in line
     assert faults.left() == []
 
@@ -178,7 +171,7 @@ def test_one_process_alone(faults: Faults) -> None:
 def test_ceilings_leave_nothing(faults: Faults) -> None:
     """The ceilings' files are another session's: those go as well."""
     words = ["--method", "null", "--ceilings"]
-    assert "iogauge-ceiling" in hung(faults.run("block", *IOR, *words))
+    assert "iogauge-ceiling" in hung(faults.run("write:block", *IOR, *words))
     assert faults.left() == []
 
 

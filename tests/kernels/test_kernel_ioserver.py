@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import INNER, Run, Stack
 
+from tools.selftest.injector import Plan, preload
+
 GRID = ["weather", "--grid", "61x47x5", "--arrays", "3"]
 BYTES = 61 * 47 * 5 * 3 * 4
 LARGE = ["weather", "--grid", "128x128x16", "--arrays", "16"]  # 16 MiB
@@ -237,21 +239,18 @@ def test_records_larger_than_the_queue_are_refused(openmpi: Stack, tmp_path: Pat
 
 @pytest.mark.parametrize("inner", ["posix", "posix-shared"])
 def test_direct_writing_is_verified_like_all_else(
-    openmpi: Stack, inner: str, tmp_path: Path
+    openmpi: Stack, inner: str, injector: Path, tmp_path: Path
 ) -> None:
     """A byte that goes wrong in nothing but the writing beside is found, and said where."""
     good = served(openmpi, tmp_path, "--inner", inner, "--repeat", "2").good()
     assert [sample["direct"]["verified"] for sample in good["samples"]] == [BYTES, BYTES]
     assert good["verification"]["bytes"] == 2 * BYTES
-    library = tmp_path / "spoil.so"
-    source = Path(__file__).with_name("spoil_direct.c")
-    build = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    subprocess.run(build, check=True)
     document = tmp_path / "spoiled.json"
+    direct = tmp_path / "data" / "iogauge-direct"
     run = openmpi.run(
         *words(tmp_path / "data", "--inner", inner),
         document=document,
-        environment={"LD_PRELOAD": str(library)},
+        environment=preload(injector, Plan("write", "flip", times=None), direct),
     )
     assert run.status == 1, str(run)
     found = run.result()

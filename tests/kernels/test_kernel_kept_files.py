@@ -13,18 +13,10 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import Run, Stack
 
+from tools.selftest.injector import Plan, preload
+
 IOR = ["ior", "-b", "4k", "-t", "1k"]
 DIRECTIONS = ("--read-only", "--write-only", "-r", "-w")
-
-
-@pytest.fixture(scope="session")
-def crashing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library to preload, in which reads or writes crash."""
-    library = tmp_path_factory.mktemp("crash") / "crash.so"
-    source = Path(__file__).with_name("crash_in_call.c")
-    command = ["cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    subprocess.run(command, check=True)
-    return library
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -32,12 +24,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def crash(stack: Stack, library: Path, where: str, folder: Path, *words: str) -> Run:
-    variables = {"LD_PRELOAD": str(library), "IOGAUGE_CRASH_DIR": str(folder)}
-    variables["IOGAUGE_CRASH_IN"] = where
+    variables = preload(library, Plan(where, "crash"), folder)
     run = stack.run(*words, "--dir", str(folder), processes=1, environment=variables)
     assert run.status != 0, str(run)
     wanted = (
-        rf"the library crashed in phase {where} of method posix-shared \(SIGSEGV, within it\): /"
+        rf"the library crashed in phase {where} of method posix-shared "
+        r"\(SIGSEGV at 0x0+8, within it\): /"
     )
     assert re.search(wanted, run.stderr), str(run)
     assert re.search(r"iokernel\(\S*\+0x[0-9a-f]+\)\s?\[0x[0-9a-f]+\]", run.stderr), str(run)
@@ -56,26 +48,25 @@ def kept(stack: Stack, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("more", [["--read-only"], ["-r"], ["--read-only", "--keep"]], ids=str)
 def test_a_crash_while_only_reading(
-    stack: Stack, kept: Path, crashing: Path, more: list[str]
+    stack: Stack, kept: Path, injector: Path, more: list[str]
 ) -> None:
     before = contents(kept)
-    crash(stack, crashing, "read", kept, *IOR, *more)
+    crash(stack, injector, "read", kept, *IOR, *more)
     assert contents(kept) == before
 
 
 @pytest.mark.parametrize("where", ["write", "read"])
-def test_a_crash_after_creating(stack: Stack, tmp_path: Path, crashing: Path, where: str) -> None:
+def test_a_crash_after_creating(stack: Stack, tmp_path: Path, injector: Path, where: str) -> None:
     """The run's own file goes, also where it crashes while reading back; --keep keeps it."""
-    crash(stack, crashing, where, tmp_path, *IOR)
+    crash(stack, injector, where, tmp_path, *IOR)
     assert contents(tmp_path) == {}
-    crash(stack, crashing, where, tmp_path, *IOR, "--keep")
+    crash(stack, injector, where, tmp_path, *IOR, "--keep")
     assert list(contents(tmp_path)) == ["testFile"]
 
 
-def test_a_crash_between_two_phases(stack: Stack, tmp_path: Path, crashing: Path) -> None:
+def test_a_crash_between_two_phases(stack: Stack, tmp_path: Path, injector: Path) -> None:
     """The line says so, and the address that was touched."""
-    variables = {"LD_PRELOAD": str(crashing), "IOGAUGE_CRASH_DIR": str(tmp_path)}
-    variables["IOGAUGE_CRASH_IN"] = "unlink"
+    variables = preload(injector, Plan("unlink", "crash"), tmp_path)
     run = stack.run(*IOR, "--dir", str(tmp_path), processes=1, environment=variables)
     assert run.status != 0
     wanted = r"in phase close of method posix-shared \(SIGSEGV at 0x0+8, after it\): /"
@@ -83,9 +74,9 @@ def test_a_crash_between_two_phases(stack: Stack, tmp_path: Path, crashing: Path
     assert contents(tmp_path) == {}
 
 
-def test_another_file_of_the_folder(stack: Stack, tmp_path: Path, crashing: Path) -> None:
+def test_another_file_of_the_folder(stack: Stack, tmp_path: Path, injector: Path) -> None:
     (tmp_path / "mine").write_text("mine")
-    crash(stack, crashing, "write", tmp_path, *IOR)
+    crash(stack, injector, "write", tmp_path, *IOR)
     assert contents(tmp_path) == {"mine": b"mine"}
 
 
@@ -152,3 +143,28 @@ def test_a_directory_that_was_there_stays(openmpi: Stack, tmp_path: Path) -> Non
     (tmp_path / "output_00001").mkdir()
     openmpi.run(*words)
     assert [p.name for p in tmp_path.iterdir()] == ["output_00001"]
+
+
+def test_a_crash_of_one_process_leaves_nothing_of_the_others(
+    stack: Stack, tmp_path: Path, injector: Path
+) -> None:
+    """Files and folders of all; and the document says what happened."""
+    data = tmp_path / "data"
+    data.mkdir()
+    plan = Plan("write", "crash", nth=2, rank=1)
+    words = ["ramses-hydro", "--size", "8", "--method", "posix", "--dir", str(data)]
+    run = stack.run(*words, document=tmp_path / "r.json", environment=preload(injector, plan, data))
+    assert run.status != 0 and "process 1 on" in run.errors()[0], str(run)
+    assert run.result()["status"] == "error"
+    assert "process 1 on" in run.result()["error"]
+    assert "the library crashed in phase write of method posix" in run.result()["error"]
+    assert contents(data) == {}
+
+
+def test_a_file_that_cannot_be_removed_is_an_error(
+    stack: Stack, tmp_path: Path, injector: Path
+) -> None:
+    environment = preload(injector, Plan("unlink", "EIO", rank=0), tmp_path)
+    line = stack.run(*IOR, "--dir", str(tmp_path), environment=environment).error(1)
+    assert f"unlink: Input/output error: {tmp_path / 'testFile'}" in line
+    assert list(contents(tmp_path)) == ["testFile"]

@@ -107,7 +107,7 @@ void inj_note(const inj_shot *shot, int64_t offset, uint64_t bytes) {
 }
 
 bool inj_strike(const inj_shot *shot) {
-    inj_note(shot, -1, 0);
+    inj_note(shot, shot->bytes ? shot->at : -1, shot->bytes);
     switch (plan.fault) {
     case INJ_KILL: kill(getpid(), SIGKILL); break;
     case INJ_STOP: raise(SIGSTOP); break;

@@ -78,6 +78,8 @@ static bool before(const access_asked *a, ssize_t *result) {
     if (!inj_current()->on || !total(a->pieces, a->n)) return false;
     bool fires = inj_aim(a->writing ? INJ_WRITE : INJ_READ, a->fd, AT_FDCWD, NULL, &shot);
     *result = -1;
+    shot.at = fires ? place(a->fd, a->at) : 0;
+    shot.bytes = total(a->pieces, a->n);
     if (fires && !in_data()) return inj_strike(&shot);
     if (fires) {
         *result = faulty(&shot, a);

@@ -7,7 +7,7 @@
  * the one of rank R, on a file below FOLDER goes wrong, and so do those after it up to `times` (default 1).
  * What the seed chooses is the same in each run: which bit, how far. Each fault that fired is a line in FILE:
  *   rank CALL:FAULT number offset bytes path
- * where offset and bytes are those of what became wrong; -1 0 where no data did.
+ * where offset and bytes are those of what became wrong, or was not moved; -1 0 for a call without data.
  * `any:count` makes nothing go wrong: each process leaves a line `rank CALL number` for each kind of call.
  *
  * Before the embedded recorder in LD_PRELOAD it would stand for a broken library; after it, which is what it
@@ -69,6 +69,8 @@ extern const char *const inj_call_names[INJ_CALLS + 1];
 typedef struct {
     bool fires;
     uint64_t number; /* of this call, from 1 */
+    int64_t at;      /* of an access: its place */
+    uint64_t bytes;
     char path[4096];
 } inj_shot;
 

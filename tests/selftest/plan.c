@@ -97,7 +97,9 @@ static void parse_key(char *word, inj_plan *plan) {
         number_of(word, value);
         plan->rank = value;
     } else if (has_key(word, "below", &value)) {
-        if (!realpath(value, plan->below)) refuse(word, strerror(errno));
+        /* It may be made later: then it is taken as it is. */
+        if (*value != '/') refuse(word, "right is an absolute path");
+        if (!realpath(value, plan->below)) snprintf(plan->below, sizeof plan->below, "%s", value);
     } else if (has_key(word, "log", &value))
         snprintf(plan->log, sizeof plan->log, "%s", value);
     else

@@ -2,7 +2,7 @@
 """Injects faults into the kernels, and counts what is seen of them.
 
     python -m tools.selftest [--short] [--seed N] [--only REGEX] [--minutes M] [--cases N]
-                             [--corruptions N] [--json FILE]
+                             [--corruptions N] [--parts PART ...] [--json FILE]
 
 Every pattern with every method and mode, on every stack of this machine; for each the faults of the
 calls that it makes (tests/selftest/injector.h), full, read-only and vanishing folders, and kept
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,9 +37,10 @@ from tools.selftest.judge import Judgement
 from tools.selftest.run import Place
 from tools.selftest.session import NotGood, Session
 
+PARTS = ("bytes", "places", "calls", "lies")
 LYING = ("tests/test_lying_kernels.py", "tests/test_lies.py")
 # Of each stack: the short form runs so many, on two busy cores within 3 minutes.
-SHORT_CASES = 90
+SHORT_CASES = 64
 SHORT_CORRUPTIONS = 200
 LONG_CORRUPTIONS = 10000
 # What a run without a launcher costs differs: shares of the wrong bytes.
@@ -53,6 +55,7 @@ class All:
     damage: Tally = field(default_factory=Tally)
     notes: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    stop: threading.Event = field(default_factory=threading.Event)  # begin nothing more
 
     def add(self, one: Judgement) -> None:
         with self.lock:
@@ -73,7 +76,8 @@ class All:
 
     @property
     def bad(self) -> bool:
-        return self.damage.bad or any(one.bad for one in self.judged) or not self.judged
+        nothing = not self.judged and not self.damage.tried
+        return nothing or self.damage.bad or any(one.bad for one in self.judged)
 
 
 def _say(text: str) -> None:
@@ -90,7 +94,7 @@ class Asked:
     most: int | None
     corruptions: int
     stacks: Sequence[str]
-    lies: bool
+    parts: Sequence[str]
     json: Path | None
 
 
@@ -105,6 +109,7 @@ def parse(words: Sequence[str] | None) -> Asked:
     parser.add_argument("--minutes", type=float, help="begin no fault of a call after so long")
     parser.add_argument("--cases", type=int, help="faults of calls, of each stack")
     parser.add_argument("--corruptions", type=int, metavar="N", help="wrong bytes in kept files")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, help="only these")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the tables, as JSON")
     asked = parser.parse_args(words)
     corruptions = SHORT_CORRUPTIONS if asked.short else LONG_CORRUPTIONS
@@ -115,7 +120,7 @@ def parse(words: Sequence[str] | None) -> Asked:
         asked.cases or (SHORT_CASES if asked.short else None),
         corruptions if asked.corruptions is None else asked.corruptions,
         [s for s in stacks if not kernels.missing(s)],
-        not asked.short and not asked.only.pattern, asked.json,
+        asked.parts or (PARTS[:-1] if asked.short or asked.only.pattern else PARTS), asked.json,
     )  # fmt: skip
 
 
@@ -124,11 +129,13 @@ def run_stack(stack: str, base: Path, library: Path, asked: Asked, result: All) 
     program = kernels.test_folder(stack) / "iokernel"
     session = Session(Place(base / stack / "run", library))
     subjects = [s for s in cases.subjects(stack, program) if asked.only.search(s.name)]
-    run_damage(session.place, subjects, asked, stack, result)
-    run_places(session, subjects, asked, result)
-    if asked.most:
-        subjects = cases.one_of_each(subjects, asked.seed)
-    run_faults(session, subjects, asked, result)
+    if "bytes" in asked.parts:
+        run_damage(session.place, subjects, asked, stack, result)
+    if "places" in asked.parts:
+        run_places(session, subjects, asked, result)
+    if "calls" in asked.parts:
+        some = cases.one_of_each(subjects, asked.seed) if asked.most else subjects
+        run_faults(session, some, asked, result)
 
 
 def run_damage(
@@ -139,6 +146,8 @@ def run_damage(
     kept = damage.keep(place, subjects) if number else []
     for tally in damage.run(place, kept, number if kept else 0, asked.seed):
         result.add_damage(tally)
+        if result.stop.is_set():
+            return
 
 
 def _all_shares(stacks: Sequence[str]) -> float:
@@ -152,6 +161,8 @@ def run_places(session: Session, subjects: list[cases.Subject], asked: Asked, re
     for i, subject in enumerate(places.one_of_each(subjects)):
         for j, fault in enumerate(places.FAULTS):
             # A sample has each method with one of them.
+            if result.stop.is_set():
+                return
             if asked.most is None or i % len(places.FAULTS) == j:
                 result.add(session.judge_place(fault, subject))
 
@@ -167,6 +178,8 @@ def run_faults(session: Session, subjects: list[cases.Subject], asked: Asked, re
     if asked.most:
         planned = cases.sample(planned, asked.most)
     for done, case in enumerate(planned):
+        if result.stop.is_set():
+            return
         if asked.end and time.monotonic() > asked.end:
             result.note(f"{subjects[0].stack}: time is over: {done} of {len(planned)} faults")
             return
@@ -200,6 +213,7 @@ def main(words: Sequence[str] | None = None) -> int:
         _say("tools.selftest: this machine has no stack")
         return 2
     result = All()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for stack in asked.stacks:
         kernels.build_for_tests(stack)
     with tempfile.TemporaryDirectory(prefix="iogauge-selftest-") as folder:
@@ -210,9 +224,12 @@ def main(words: Sequence[str] | None = None) -> int:
                 pool.submit(run_stack, stack, base, library, asked, result)
                 for stack in asked.stacks
             ]
-            for job in jobs:
-                job.result()
-    told = run_lies() if asked.lies else True
+            try:
+                for job in jobs:
+                    job.result()
+            finally:
+                result.stop.set()  # also for the other stack, after an error or a signal
+    told = run_lies() if "lies" in asked.parts else True
     report(result, asked)
     return 0 if told and not result.bad else 1
 

@@ -136,8 +136,10 @@ def plan_for(
     made = counts.get(call, {})
     if not made or (fault in SLOW and processes == 1):
         return None
-    # A job that is stopped as a whole is not hung: somebody has suspended it.
-    rank = chance.choice([*made, *([] if fault in SLOW else [None])])
+    # A job that is stopped as a whole is not hung: somebody has suspended it. And where nobody can
+    # remove a file, nobody cleans up.
+    one = fault in SLOW or call == "unlink"
+    rank = chance.choice([*made, *([] if one else [None])])
     most = max(made.values()) if rank is None else made[rank]
     return Plan(call, fault, chance.randint(1, most), 1, rank, chance.randint(1, 10**6))
 

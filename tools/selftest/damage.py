@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kept files of every format with one wrong byte, each read back by one process.
+"""Kept files of every format with single wrong bytes, each read back by one process.
 
 A wrong byte of payload must be seen. Of one in a header or in padding a library may make nothing;
 those are counted apart. Whatever is said of a byte, the file has it."""
@@ -21,7 +21,9 @@ from tools.selftest.cases import Subject
 from tools.selftest.run import Outcome, Place
 
 PAYLOAD, METADATA = "payload", "metadata"
-OF_PAYLOAD = 0.8  # of the bytes that are chosen
+OF_METADATA = 0.4  # of the runs, where there is any
+AT_ONCE = 8
+LARGEST_ELEMENT = 8  # bytes
 BYTE = re.compile(r"byte (\d+)(?: of|,)")
 
 
@@ -32,6 +34,10 @@ class Kept:
     subject: Subject
     folder: Path
     regions: payload.Regions
+
+    def counts_elements(self, path: Path) -> bool:
+        """A file without known data sets may be text, or have marks between them."""
+        return bool(self.regions.ranges) and path.suffix != ".txt"
 
     def command(self, document: Path) -> list[str]:
         words = [str(self.subject.program), *self.subject.words(self.folder)]
@@ -87,16 +93,21 @@ def _good(place: Place, command: list[str]) -> dict[str, Any]:
     return outcome.document
 
 
-def _choose(kept: Kept, chance: random.Random) -> tuple[Path, int, str]:
-    """A file, a byte of it, and which kind of byte that is. Data sets are chosen alike, whatever
-    their sizes; so none can be left out."""
+def _choose(kept: Kept, chance: random.Random) -> tuple[Path, list[int], str]:
+    """A file, bytes of it, and which kind of bytes they are: one of metadata, or AT_ONCE of
+    payload, each in another element, because wrong elements are counted. Data sets are chosen
+    alike, whatever their sizes; so none can be left out."""
     path = chance.choice(payload.files(kept.folder))
-    size = path.stat().st_size
     inside = kept.regions.of(path)
-    outside = _gaps(inside, size)
-    kind = PAYLOAD if not outside or chance.random() < OF_PAYLOAD else METADATA
-    begin, end = chance.choice(inside if kind == PAYLOAD else outside)
-    return path, chance.randrange(begin, end), kind
+    outside = _gaps(inside, path.stat().st_size)
+    if outside and chance.random() < OF_METADATA:
+        return path, [chance.randrange(*chance.choice(outside))], METADATA
+    words: dict[tuple[int, int], int] = {}
+    for _ in range(AT_ONCE if kept.counts_elements(path) else 1):
+        begin, end = chance.choice(inside)
+        at = chance.randrange(begin, end)
+        words[begin, (at - begin) // LARGEST_ELEMENT] = at
+    return path, list(words.values()), PAYLOAD
 
 
 def _gaps(inside: Iterable[payload.Range], size: int) -> list[payload.Range]:
@@ -123,33 +134,49 @@ def impossible(outcome: Outcome, size: int) -> list[str]:
 
 
 def one(place: Place, kept: Kept, chance: random.Random) -> Tally:
-    """One wrong byte."""
+    """A run that reads a file with wrong bytes."""
     tally = Tally()
-    path, offset, kind = _choose(kept, chance)
+    path, offsets, kind = _choose(kept, chance)
     mask = chance.randint(1, 255)
     size = path.stat().st_size
     place.document.unlink(missing_ok=True)
-    spoil(path, offset, mask)
     try:
+        for offset in offsets:
+            spoil(path, offset, mask)
         outcome = place.run(kept.command(place.document))
     finally:
-        spoil(path, offset, mask)
-    again = f"byte {offset} of {path} with 0x{mask:02x}: {shlex.join(kept.command(place.document))}"
-    tally.tried[kind] += 1
-    tally.formats[f"{kept.subject.how} ({path.suffix or 'raw'})"] += 1
+        for offset in offsets:
+            spoil(path, offset, mask)
+    command = shlex.join(kept.command(place.document))
+    again = f"bytes {offsets} of {path} with 0x{mask:02x}: {command}"
+    seen = _seen(outcome, len(offsets))
+    tally.tried[kind] += len(offsets)
+    tally.seen[kind] += seen
+    tally.formats[f"{kept.subject.pattern} {kept.subject.how}"] += len(offsets)
     tally.hung += outcome.status is None
     tally.crashed += "crashed" in outcome.said
-    if outcome.status != 0:
-        tally.seen[kind] += 1
-        tally.silent += [] if outcome.errors else [again]
-    elif kind == PAYLOAD:
-        tally.missed.append(again)
+    tally.silent += [again] if outcome.status and not outcome.errors else []
+    tally.missed += [again] if kind == PAYLOAD and seen != len(offsets) else []
     tally.impossible += [f"{line} ({again})" for line in impossible(outcome, size)]
     return tally
+
+
+def _seen(outcome: Outcome, wrong: int) -> int:
+    """How many of the wrong bytes a run has noticed. It counts wrong elements."""
+    if outcome.status == 0:
+        return 0
+    if wrong == 1:
+        return 1
+    verification = (outcome.document or {}).get("verification") or {}
+    return min(wrong, int(verification.get("mismatches") or 0))
 
 
 def run(place: Place, kept: list[Kept], number: int, seed: int) -> Iterator[Tally]:
     """Each kept format in its turn."""
     place.clear()
-    for i in range(number):
-        yield one(place, kept[i % len(kept)], random.Random(f"{seed} {i}"))
+    done = turn = 0
+    while done < number:
+        tally = one(place, kept[turn % len(kept)], random.Random(f"{seed} {turn}"))
+        done += tally.tried.total()
+        turn += 1
+        yield tally

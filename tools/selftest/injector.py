@@ -67,7 +67,7 @@ COUNT = Plan("any", "count")
 
 @dataclass(frozen=True)
 class Fired:
-    """A line of the log: `bytes` from `offset` on became wrong (0 where no data did)."""
+    """A line of the log: `bytes` from `offset` on became wrong, or were not moved."""
 
     rank: int
     kind: str

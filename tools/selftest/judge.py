@@ -22,8 +22,9 @@ IDLE = "idle"  # nothing went wrong: the call did not come
 VERDICTS = (CAUGHT, MENDED, MISSED, HUNG, SILENT, BROKEN, IDLE)
 BAD = (MISSED, HUNG, SILENT, BROKEN)
 PASSED = "exit 0, and the document says ok"
-# Calls that may fail where the run can do without them: a look at a file, a library's helper file.
-OF_NO_ACCOUNT = ("open", "unlink")
+# Calls that may fail where the run can do without them: a look at a file, a library's helper file,
+# a word in a header that nobody needs.
+OF_NO_ACCOUNT = ("open", "read", "unlink")
 # What launchers say of a process that was killed.
 KILLED = re.compile(r"(?i)signal 9|killed")
 

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The self-test's own judgement: what it would say of outcomes, and what it chooses to try."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.selftest import cases, damage, injector, known, payload, table
+from tools.selftest.injector import Fired, Plan
+from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
+from tools.selftest.run import Outcome
+
+ERROR = "iokernel: error: process 0: write: Input/output error\n"
+OK: dict[str, Any] = {"status": "ok"}
+FAILED: dict[str, Any] = {"status": "error"}
+SHOT = Fired(0, "write:flip", 1, 0, 1, Path("/file"))
+
+
+def outcome(
+    status: int | None = 0,
+    said: str = "",
+    document: dict[str, Any] | None = OK,
+    fired: bool = True,
+    left: tuple[str, ...] = (),
+    processes: int = 0,
+) -> Outcome:
+    shots = [SHOT] if fired else []
+    return Outcome("iokernel", status, said, document, shots, list(left), 1.0, processes)
+
+
+@pytest.mark.parametrize(
+    ("fault", "right", "came", "verdict"),
+    [
+        ("write:flip", False, outcome(), "missed"),
+        ("write:flip", True, outcome(), "mended"),
+        ("write:flip", False, outcome(1, ERROR, FAILED), "caught"),
+        ("write:flip", False, outcome(fired=False), "idle"),
+        ("write:flip", False, outcome(1, ERROR, FAILED, fired=False), "broken"),
+        ("write:flip", False, outcome(1, "", FAILED), "silent"),
+        ("write:flip", False, outcome(1, ERROR, OK), "missed"),
+        ("write:flip", True, outcome(0, "", None), "missed"),
+        ("write:EIO", True, outcome(), "missed"),
+        ("close:EIO", True, outcome(), "missed"),
+        ("open:EIO", True, outcome(), "mended"),
+        ("open:EIO", False, outcome(), "missed"),
+        ("read:EIO", False, outcome(), "missed"),
+        ("write:short", False, outcome(), "mended"),
+        ("read:EINTR", False, outcome(), "mended"),
+        ("write:kill", False, outcome(9, "", None), "silent"),
+        ("write:kill", False, outcome(9, "EXIT CODE: 9, KILLED BY SIGNAL: 9", None), "caught"),
+        ("write:kill", True, outcome(), "missed"),
+        ("write:stop", False, outcome(None), "hung"),
+        ("write:stop", False, outcome(1, ERROR, FAILED, processes=1), "hung"),
+    ],
+)
+def test_verdicts(fault: str, right: bool, came: Outcome, verdict: str) -> None:
+    call, _, what = fault.partition(":")
+    assert verdict_of(Plan(call, what), came, lambda: right)[0] == verdict
+
+
+def test_a_place_on_which_no_run_succeeds() -> None:
+    assert verdict_of_place(outcome())[0] == "missed"
+    assert verdict_of_place(outcome(1, ERROR, FAILED))[0] == "caught"
+    assert verdict_of_place(outcome(1, "", FAILED))[0] == "silent"
+    assert verdict_of_place(outcome(None))[0] == "hung"
+
+
+def judged(name: str, verdict: str, *left: str) -> Judgement:
+    stack, _, rest = name.partition("-")
+    how, fault = rest.split(" ")
+    subject = cases.Subject(stack, Path("iokernel"), "s3d", how)
+    why = known.reason(name, verdict, list(left))
+    return Judgement.of(subject, fault, (verdict, "why"), outcome(left=left), why)
+
+
+def test_what_is_bad() -> None:
+    assert not judged("mpich-s3d-posix write:flip", "caught").bad
+    assert judged("mpich-s3d-posix write:flip", "missed").bad
+    assert judged("mpich-s3d-posix write:flip", "caught", "file.bin").bad
+    assert judged("mpich-s3d-mpiio close:EIO", "missed").bad
+
+
+def test_what_is_known_is_named() -> None:
+    dropped = judged("openmpi-s3d-mpiio-collective close:EIO", "missed")
+    assert not dropped.bad and dropped.known == "OMPIO drops the error of close"
+    assert judged("openmpi-s3d-mpiio-collective close:EIO", "missed", "file.bin").bad
+    assert judged("openmpi-s3d-mpiio-collective fsync:EIO", "missed").bad
+    assert not judged("mpich-s3d-posix write:kill", "caught", "file.bin").bad
+    assert judged("mpich-s3d-posix write:kill", "missed", "file.bin").bad
+
+
+def test_tables_add_up() -> None:
+    some = [
+        judged("mpich-s3d-posix write:flip", "caught"),
+        judged("mpich-s3d-posix write:flip", "idle"),
+        judged("openmpi-s3d-posix write:flip", "missed"),
+        judged("openmpi-s3d-mpiio close:EIO", "missed"),
+    ]
+    rows = table.rows(some, table.by_fault)
+    assert rows["write:flip"]["injected"] == 3
+    assert rows["write:flip"]["fired"] == 2
+    assert rows["write:flip"]["caught"] == rows["write:flip"]["missed"] == 1
+    assert rows["close:EIO"]["known"] == 1 and rows["close:EIO"]["missed"] == 0
+    assert table.total(rows.values())["injected"] == 4
+    assert "| all " in table.text("fault", rows)
+    assert "OMPIO drops" in table.known_text(some)
+
+
+COUNTS = {call: {0: 3, 1: 2} for call in injector.FAULTS}
+
+
+def subject(pattern: str, method: str, mode: str | None = None) -> cases.Subject:
+    return cases.Subject("mpich", Path("iokernel"), pattern, method, mode)
+
+
+SUBJECTS = [subject(p, m) for p in ("s3d", "ior") for m in ("posix", "mpiio", "hdf5")]
+
+
+def test_every_fault_of_every_method_comes_first() -> None:
+    """The first round has each of them once; a job that is stopped needs only one."""
+    planned = cases.cases([(s, COUNTS) for s in SUBJECTS], 1)
+    kinds = {f"{call}:{fault}" for call, faults in injector.FAULTS.items() for fault in faults}
+    first = planned[: 3 * len(kinds)]
+    assert Counter((c.subject.how, c.plan.kind) for c in first) == Counter(
+        {(how, kind): 1 for how in ("posix", "mpiio", "hdf5") for kind in kinds}
+    )
+    stops = [case for case in planned if case.plan.fault == "stop"]
+    assert len(stops) == 2 * 3 and all(case.plan.rank is not None for case in stops)
+    assert planned == cases.cases([(s, COUNTS) for s in SUBJECTS], 1)
+    assert planned != cases.cases([(s, COUNTS) for s in SUBJECTS], 2)
+
+
+def test_a_sample_has_all_faults_and_all_methods() -> None:
+    planned = cases.cases([(s, COUNTS) for s in SUBJECTS], 1)
+    kinds = {case.plan.kind for case in planned}
+    chosen = cases.sample(planned, len(kinds))
+    assert {case.plan.kind for case in chosen} == kinds
+    assert {case.subject.how for case in chosen} == {"posix", "mpiio", "hdf5"}
+
+
+def test_only_calls_that_are_made() -> None:
+    planned = cases.cases([(SUBJECTS[0], {"write": {0: 2}})], 1)
+    assert {case.plan.call for case in planned} == {"write"}
+    assert all(case.plan.nth <= 2 for case in planned)
+
+
+def test_where_payload_is(tmp_path: Path) -> None:
+    path = tmp_path / "file.h5"
+    path.write_bytes(bytes(100))
+    sets = [{"offset": 10, "bytes": 20}, {"offset": None, "bytes": 5}, {"offset": 50, "bytes": 10}]
+    where = payload.regions({"payload": {"datasets": sets}})
+    assert where.of(path) == ((10, 30), (50, 60))
+    assert where.holds(path, 29, 1) and not where.holds(path, 30, 20)
+    raw = payload.regions({"payload": {"datasets": [{"offset": None, "bytes": 5}]}})
+    assert raw.of(path) == ((0, 100),)
+
+
+def test_same_payload(tmp_path: Path) -> None:
+    """A header may differ, data may not."""
+    where = payload.Regions(((10, 20),))
+    for name, header, data in (("a", b"x", b"d"), ("b", b"y", b"d"), ("c", b"x", b"e")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_bytes(header * 10 + data * 10)
+    assert payload.same(tmp_path / "a", tmp_path / "b", where)
+    assert not payload.same(tmp_path / "a", tmp_path / "c", where)
+    (tmp_path / "b" / "more").write_bytes(b"")
+    assert not payload.same(tmp_path / "a", tmp_path / "b", where)
+
+
+@pytest.mark.parametrize(
+    ("line", "bad"),
+    [
+        ("iokernel: error: data set u[1], byte 100 of /file: expected 1", False),
+        ("iokernel: error: data set u[1], byte 2199023256896 of /file: expected 1", True),
+        ("iokernel: error: pread: the file ends at byte 100, 5 bytes before its data", False),
+        ("iokernel: error: pread: the file ends at byte 101, 5 bytes before its data", True),
+    ],
+)
+def test_a_byte_that_the_file_has_not(line: str, bad: bool) -> None:
+    assert bool(damage.impossible(outcome(1, line, FAILED), 100)) is bad
+
+
+def test_a_spoiled_byte_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    damage.spoil(path, 1, 0x20)
+    assert path.read_bytes() == b"aBc"
+    damage.spoil(path, 1, 0x20)
+    assert path.read_bytes() == b"abc"
