@@ -63,28 +63,35 @@ def hostile(data: Json, keep: tuple[str, ...]) -> None:
         inner = data
         for key in way[:-1]:
             inner = inner[key]
-        if isinstance(inner[way[-1]], str) and way[-1] not in keep:
+        if isinstance(inner[way[-1]], str) and not set(way) & set(keep):
             inner[way[-1]] = next(scripts)
 
 
+def only(report: Json, names: list[str]) -> None:
+    """A picture for each name takes long."""
+    (run,) = report["runs"]
+    run["testcases"] = [case for case in run["testcases"] if case["display_name"] in names]
+
+
 OF_REPORT = ("data_version", "result", "outputdir", "stagedir", "workdir", "uuid", "system",
-             "environ", "prefix_output")  # fmt: skip
+             "environ", "prefix_output",
+             "perfvalues")  # fmt: skip
 OF_DOCUMENT = ("schema", "status", "verdict", "caches")
 
 
 def test_no_name_in_a_page_runs(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
-    for name in ("mpiio:collective", "posix"):
-        recorded.edit_document(s3d(name), "openmpi", lambda data: hostile(data, OF_DOCUMENT))
+    names = [s3d("mpiio:collective"), s3d("posix")]
+    for name in names:
+        recorded.edit_document(name, "openmpi", lambda data: hostile(data, OF_DOCUMENT))
+    recorded.edit(lambda data: only(data, names))
     recorded.edit(lambda data: hostile(data, OF_REPORT))
     report, store = str(recorded.report), str(tmp_path / "store")
     assert main(["summary", report, "--html", str(tmp_path / "page.html")]) in (0, 1)
     recorded.edit(lambda data: [case.update(environ=script) for script, case in zip(
         itertools.cycle(SCRIPTS), data["runs"][0]["testcases"])])  # fmt: skip
-    ended = main(["report", report, "--store", store, "--html", str(tmp_path / "report.html")])
-    assert ended in (0, 3)
-    pages = [path for path in (tmp_path / "page.html", tmp_path / "report.html") if path.exists()]
-    assert pages
+    assert main(["report", report, "--store", store, "--html", str(tmp_path / "report.html")]) == 0
+    pages = [tmp_path / "page.html", tmp_path / "report.html"]
     for page in pages:
         assert MARK in page.read_text()
         assert not runs(page, tmp_path)
