@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The harness does not take the kernel's word: recorded runs in which one statement was changed
-are refused, each by name; and all that were recorded pass as they are."""
+"""Recorded runs in which one statement was changed are refused, each by name; others pass."""
 
 from __future__ import annotations
 
