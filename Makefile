@@ -5,8 +5,9 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims test soak-kills bench setup setup-test lint test-kernels test-kernels-openmpi test-kernels-mpich \
-	documents-smoke test-sanitizers test-python coverage soak selftest test-slurm test-fs test-fs-local site lock-check docs clean
+.PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
+	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest test-slurm test-fs \
+	test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -14,8 +15,9 @@ STACKS := openmpi mpich
 ROUNDS := 8
 KILLS := 50
 INGEST_KILLS := 200
-SEED := 1
 ARGS ?=
+CASES := 100000
+SEED := $(shell date +%s)
 DOCS := .local/venv-docs
 JOBS := $(shell nproc)
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
@@ -54,6 +56,9 @@ setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .
 
 setup-test: ## what `test` needs besides
 	@environments/debian/setup.sh --test
+
+fuzz: setup-test ## random input, CASES=100000 in all, until one breaks something (SEED=number repeats a run)
+	@IOGAUGE_FUZZ_CASES=$(CASES) IOGAUGE_FUZZ_SEED=$(SEED) $(PYTHON) -m pytest -q -o timeout=36000 tests/fuzz $(ARGS)
 
 lint: setup-test
 	.venv/bin/ruff check .

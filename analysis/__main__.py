@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from iogauge import tables, version
 from iogauge.text import one_line
@@ -64,9 +65,16 @@ def _as_started(text: str) -> str:
     return text.replace(IN_CHECKOUT, _program())
 
 
+class _Parser(argparse.ArgumentParser):
+    """A wrong word is shown as one line, whatever it holds."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message, LONGEST))
+
+
 def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
     """All commands by name; those `wanted` with their arguments too."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=_program(),
         description="Turn the sessions below output/ into tables, pages and answers.",
         epilog=_as_started(EPILOG),

@@ -19,8 +19,8 @@ from jsonschema.exceptions import ValidationError
 
 from iogauge.paths import KERNELS
 from iogauge.spelling import unknown
+from iogauge.text import one_line
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
-from reframe_tests.jobs.shell import one_line
 from reframe_tests.machine.striping import ANSWERS, in_bytes
 
 STOCK = ("local", "slurm", "squeue", "pbs", "torque", "pbspro", "flux", "lsf", "oar", "sge", "ssh")
@@ -29,6 +29,7 @@ STOCK_LAUNCHERS = (
     *("local", "srun", "mpirun", "mpiexec", "mpirun-openmpi", "mpirun-intelmpi", "srunalloc"),
     *("alps", "ibrun", "lrun", "lrun-gpu", "upcrun", "upcxx-run", "clush", "pdsh", "ssh"),
 )
+LONGEST = 1000  # characters of a problem
 NEEDED = ("name", "scheduler", "launcher", "environs")
 SCHEMA = json.loads((Path(__file__).parent / "site.schema.json").read_text())
 # What ReFrame calls no modules system.
@@ -39,7 +40,7 @@ PATTERNS = KERNELS / "patterns" / "patterns.def"
 def problems(site: Any) -> Iterator[str]:
     """All of a site's, each beginning with its key. Where a type is wrong, only those are told."""
     wrong = list(dict.fromkeys(of_types(site)))
-    yield from map(one_line, wrong or of_meaning(site))
+    yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
 
 
 # ---------------------------------------------------------------- types and forms

@@ -266,9 +266,12 @@ def setting(name: str, default: str) -> str:
     return os.environ.get(f"IOGAUGE_{name}") or default
 
 
+DIGITS = 18  # of a number that a user gives
+
+
 def number(name: str, default: int) -> int:
     """The same, a whole number; what is none is named."""
     text = setting(name, str(default))
-    if not text.isdecimal():
-        raise ValueError(f"IOGAUGE_{name}={text!r} is not a whole number")
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise ValueError(f"IOGAUGE_{name}={text!r:.60} is not a whole number below 10^{DIGITS}")
     return int(text)

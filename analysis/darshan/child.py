@@ -227,6 +227,19 @@ def _segments(
         }
 
 
+def limit(sources: Sequence[Path]) -> None:
+    """This process ends itself, instead of filling the machine or taking for ever."""
+    size = sum(path.stat().st_size for path in sources if path.is_file())
+    for what, most in (
+        (resource.RLIMIT_CPU, SECONDS + size // BYTES_PER_SECOND),
+        (resource.RLIMIT_AS, MEMORY + MEMORY_PER_BYTE * size),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (allowed, hard))
+
+
 def main(words: Sequence[str] | None = None) -> int:
     import argparse
 
@@ -251,19 +264,6 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{args.log}: damaged: {type(error).__name__}: {error}", file=sys.stderr)
         return EXIT_DATA
     return 0
-
-
-def limit(sources: Sequence[Path]) -> None:
-    """This process ends itself, instead of filling the machine or taking for ever."""
-    size = sum(path.stat().st_size for path in sources if path.is_file())
-    for what, most in (
-        (resource.RLIMIT_CPU, SECONDS + size // BYTES_PER_SECOND),
-        (resource.RLIMIT_AS, MEMORY + MEMORY_PER_BYTE * size),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(what)
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (allowed, hard))
 
 
 if __name__ == "__main__":

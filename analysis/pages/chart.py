@@ -102,10 +102,11 @@ def chart(table: Table, title: alt.Title | None = None) -> dict[str, Any] | None
     lines = []
     for group in dict.fromkeys(bar["group"] for bar in data):
         mine = [bar for bar in data if bar["group"] == group]
-        for start in range(0, len(columns), COLUMNS_PER_LINE):
+        own = [column for column in columns if any(bar["column"] == column for bar in mine)]
+        for start in range(0, len(own), COLUMNS_PER_LINE):
             panels = [
                 _panel(mine, column, titles[column], _limit(mine, column), series, 0 if i else room)
-                for i, column in enumerate(columns[start : start + COLUMNS_PER_LINE])
+                for i, column in enumerate(own[start : start + COLUMNS_PER_LINE])
             ]
             heading = alt.Title(group, anchor="start", fontSize=14, color=INK, offset=8)
             lines.append(alt.hconcat(*panels, spacing=SPACE, title=heading, bounds="flush"))

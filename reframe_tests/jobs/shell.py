@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 
+from iogauge.text import CONTROL
+
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The variables of other variables' values: `$HOME`, `${PATH}`. No other `$` means anything.
 VARIABLE = re.compile(r"\$(?=[A-Za-z_]|\{[A-Za-z_][A-Za-z0-9_]*\})")
-# What no value of one line has: a script would go on behind it.
-CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 def one_line(text: object) -> str:

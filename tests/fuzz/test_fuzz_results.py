@@ -147,7 +147,7 @@ def test_ingest(place: Place, data: st.DataObject) -> None:
     (place.document.parent / LEDGER).unlink()
 
 
-@fuzz("pages", 0.001, 4, data=st.data())
+@fuzz("pages", 0.001, 2, data=st.data())
 def test_pages(place: Place, data: st.DataObject) -> None:
     report_of(place, data)
     page = place.out / "page.html"
