@@ -54,18 +54,18 @@ def _row(*cells: str) -> str:
 
 def _document(name: str, title: str, mine: list[Experiment]) -> Iterator[str]:
     yield from (f"## {name}", "", f"{title}.", "")
-    columns = ("place", "shows", "varies", "run", "machine; site", "needs", "published", "claims")
+    columns = ("run", "shows", "varies", "machine; site", "needs", "published", "claims")
     yield _row(*columns)
     yield _row(*("---",) * len(columns))
     numbers = Counter(number.id for number in references.published())
     for one in mine:
-        shows = f"{one.shows}. {one.note}" if one.note else one.shows
-        settings = "".join(f" -S {shlex.quote(setting)}" for setting in one.settings)
+        shows = f"{one.place}: {one.shows}." + (f" {one.note}" if one.note else "")
+        options = [f"-t {one.id}", f"-n {one.test}"]
+        options += [f"-S {shlex.quote(setting)}" for setting in one.settings]
         yield _row(
-            one.place,
+            " ".join(f"`{option}`" for option in options),
             shows,
             "; ".join(_varies(one)) or "-",
-            f"`-t {one.id} -n {one.test}{settings}`",
             f"{one.machine}; `{one.site}`" + (f", file system `{one.fs}`" if one.fs else ""),
             _needs(one),
             ", ".join(f"`{group}` ({numbers[group]})" for group in one.published) or "-",
