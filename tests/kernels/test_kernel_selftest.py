@@ -15,6 +15,7 @@ from recorder_runs import counters, kernel
 from reframe_tests.framework.recorders import RECORDER
 from tools.selftest.injector import FAULTS, Plan, preload, read_fired
 
+pytestmark = pytest.mark.selftest
 SECONDS = 900  # a hang is a failure, not a wait
 # Nobody calls rename; not every library truncates.
 RARE = {"rename", "truncate"}
