@@ -31,8 +31,8 @@ def ledger(folder: Path | None) -> Path | None:
 def verdict(folder: Path | None) -> str:
     """`balanced`, or `explained: why`; empty where the run was not traced."""
     data = _read(folder)
-    reasons = "; ".join(map(str, data.get("reasons") or []))
-    return f"{data['verdict']}: {reasons}" if reasons else str(data.get("verdict", ""))
+    reasons = "; ".join(map(str, data.get("reasons", [])))
+    return ": ".join(word for word in (data.get("verdict", ""), reasons) if word)
 
 
 def numbers(folder: Path | None) -> dict[str, float]:
@@ -64,7 +64,7 @@ def _word(text: str) -> str:
 
 
 def _read(folder: Path | None) -> dict[str, Any]:
-    """Raises MalformedDocumentError for a ledger that is no JSON object."""
+    """Raises MalformedDocumentError for what is no ledger: an object with a verdict and reasons."""
     path = ledger(folder)
     if path is None:
         return {}
@@ -74,4 +74,8 @@ def _read(folder: Path | None) -> dict[str, Any]:
         raise MalformedDocumentError(f"{path}: expected a ledger in JSON: {error}") from None
     if not isinstance(data, dict):
         raise MalformedDocumentError(f"{path}: expected an object, found {type(data).__name__}")
+    for key, right, kind in (("verdict", "a text", str), ("reasons", "a list", list)):
+        if not isinstance(data.get(key), kind):
+            found = type(data.get(key)).__name__
+            raise MalformedDocumentError(f"{path}: {key}: expected {right}, found {found}")
     return data

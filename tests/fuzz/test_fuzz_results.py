@@ -141,7 +141,7 @@ def test_ingest(place: Place, data: st.DataObject) -> None:
     found = (
         {path.relative_to(store).parts[0] for path in store.rglob("*")} if store.exists() else ()
     )
-    assert set(found) <= {"store.json", "records"}
+    assert set(found) <= {"store.json", "records", "sums"}
     assert place.outside() == []
     shutil.rmtree(store, ignore_errors=True)
     (place.document.parent / LEDGER).unlink()
