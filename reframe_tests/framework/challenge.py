@@ -30,7 +30,7 @@ from reframe_tests.machine import stacks
 METHOD = "posix-shared"
 # Options that make a pattern's file small; one that is not here is written as by default.
 SMALL = {
-    "s3d": "--grid 8x6x4",
+    "s3d": "--grid 8x6x4 --procs-grid 1x1x2",
     "ior": "-b 4k -t 1k -C",
     "ramses-amr": "--size 8",
     "ramses-hydro": "--size 8",
@@ -39,8 +39,9 @@ SMALL = {
     "cgns-unstructured": "--elements 1001",
     "metadata": "--files 3",
 }
-# Whose byte it is can be told from its place: (pattern, bytes of a process).
-OWNED = ("ior", 4096)
+# Whose byte it is can be told from its place: bytes after which it is the first process's turn
+# again, and of each process's turn.
+OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
 FLIPPED = "flipped"
 LARGEST_ELEMENT = 8
 # Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
@@ -77,8 +78,10 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
             f"{pattern}: byte {offset} was changed, and {checked['mismatches']} elements are said "
             f"to be wrong, the first at byte {first['offset']}"
         )
-    if (pattern, offset // OWNED[1]) == (OWNED[0], first["process"]):
-        return f"{pattern}: process {first['process']} read back what it wrote itself"
+    if pattern in OWNED:
+        both, each = OWNED[pattern]
+        if offset % both // each == first["process"]:
+            return f"{pattern}: process {first['process']} read back what it wrote itself"
     return None
 
 
