@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from analysis.judge import claims, references
+from analysis.judge.yamlfile import YamlFile
 from iogauge import experiments
 from iogauge.experiments import Experiment
 from iogauge.paths import ROOT
