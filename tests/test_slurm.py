@@ -246,7 +246,8 @@ def two_processes(
     files.mkdir()
     plan = injector.Plan("write", fault, times=None, rank=1)
     given = {**injector.preload(library, plan, files), **dict(slurm_site.OPEN_MPI)}
-    command = ["srun", "-N2", "-n2", slurm_site.SRUN[stack], "env"]
+    # Without -K srun waits for a process that is stopped, also when the job has failed.
+    command = ["srun", "-K", "-N2", "-n2", slurm_site.SRUN[stack], "env"]
     command += [f"{name}={value}" for name, value in given.items()]
     command += [str(build_for_tests(stack) / "iokernel"), "ior", "-b", "8k", "-t", "1k"]
     command += ["--method", "posix", "--patience", "6", "--dir", str(files), "--json", str(result)]
