@@ -220,8 +220,9 @@ def test_what_cannot_be_shown_is_one_line(
 
 
 def test_a_summary_that_fails_is_left_out(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = read_log(copied / "trace.darshan")
     monkeypatch.setattr(others.sys, "executable", "/bin/false")
-    found = others.ask_others(read_log(copied / "trace.darshan"), copied)
+    found = others.ask_others(log, copied)
     assert found.summary is None and "left out" in found.problems[0]
 
 
