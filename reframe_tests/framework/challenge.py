@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
+from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
@@ -125,7 +126,7 @@ class NoticesAWrongByte(rfm.RunOnlyRegressionTest):
     @run_after("setup")
     def wait_in_no_queue_for_nothing(self) -> None:
         """ReFrame has made the job before it hands over the kernels, which this depends on."""
-        if self.needless:
+        if self.needless and not self.current_partition.scheduler.is_local:
             self.local = True
             self._setup_run_job()
 
@@ -133,6 +134,7 @@ class NoticesAWrongByte(rfm.RunOnlyRegressionTest):
     def write_the_script(self) -> None:
         if self.needless:
             self.executable = "true"
+            self.job.launcher = getlauncher("local")()
             return
         launchers.use_stack(self.job.launcher, self.current_environ)
         self.executable = str(self.kernels.program)
