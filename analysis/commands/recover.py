@@ -26,7 +26,7 @@ from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
-from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
+from ..session.loader import INTERRUPTED, REPORTS, all_reports, folders, measured, read_report
 from ..store import files
 from . import formats, options
 from .ingest import ingest
@@ -64,7 +64,7 @@ class Known:
 
     path: Path
     uuid: str
-    folder: str  # the session's, by name
+    folders: set[str]  # the session's, by name
     measured: bool
 
     @property
@@ -115,8 +115,7 @@ def known(output: Path) -> list[Known]:
         except AnalysisError:
             continue
         info = data["session_info"]
-        folder = Path(info.get("prefix_output") or "").name
-        found.append(Known(path, info["uuid"], folder, measured(data)))
+        found.append(Known(path, info["uuid"], folders(info), measured(data)))
     return found
 
 
@@ -125,7 +124,8 @@ def lost(
 ) -> list[str]:
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
-    reported = {one.folder for one in (known(output) if reports is None else reports)}
+    known_ones = known(output) if reports is None else reports
+    reported = {name for one in known_ones for name in one.folders}
     found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
     names = sorted(name for name in found - reported if is_session(name))
     if over:
