@@ -26,7 +26,7 @@ from typing import Any
 from iogauge import lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
-from iogauge.run_folder import CASE, is_session
+from iogauge.run_folder import case_files, sessions
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -138,17 +138,15 @@ def count(data: Any) -> tuple[int, int]:
 
 def newest(output: Path) -> list[str]:
     """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
-    names = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
-    return sorted(filter(is_session, names))[-NEWEST:]
+    return sessions(output)[-NEWEST:]
 
 
 def tidy(output: Path, name: str) -> None:
     """Remove what killed jobs left in the file systems of a session's cases, and say it."""
     found = set()
-    for place in (output / name, output / "stage" / name):
-        for path in place.glob(f"*/*/*/*/{CASE}"):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                found.add(str(json.loads(path.read_bytes())["case"]["fs_path"]))
+    for path in case_files(output, name):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found.add(str(json.loads(path.read_bytes())["case"]["fs_path"]))
     for folder in sorted(found):
         for line in leftovers.remove(Path(folder)):
             say(line)

@@ -22,7 +22,16 @@ from typing import Any
 
 from iogauge import processes
 from iogauge.files import write_whole
-from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
+from iogauge.run_folder import (
+    BEGAN,
+    CASE,
+    DOCUMENT,
+    JOB,
+    case_files,
+    is_session,
+    places,
+    sessions,
+)
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
@@ -126,27 +135,21 @@ def lost(
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
     reported = {one.folder for one in (known(output) if reports is None else reports)}
-    found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - reported if is_session(name))
+    names = [name for name in sessions(output) if name not in reported]
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
 
 
-def _places(output: Path) -> tuple[Path, Path]:
-    return output, output / "stage"
-
-
 def _is_over(output: Path, name: str) -> bool:
     """Whether the process that wrote a session's files is gone; that nobody can know is said."""
-    for place in _places(output):
-        for path in (place / name).glob(f"*/*/*/*/{CASE}"):
-            data = case_file.read(path.parent)
-            if data is not None:
-                gone = processes.is_gone(str(data["session"].get("process")))
-                if gone is None:
-                    say(f"session {name} was begun elsewhere: if it is over, give its name")
-                return bool(gone)
+    for path in case_files(output, name):
+        data = case_file.read(path.parent)
+        if data is not None:
+            gone = processes.is_gone(str(data["session"].get("process")))
+            if gone is None:
+                say(f"session {name} was begun elsewhere: if it is over, give its name")
+            return bool(gone)
     return False
 
 
@@ -156,7 +159,7 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
     Files that cannot be read are no cases."""
     found: dict[Path, Row] = {}
     running = []
-    for place in reversed(_places(output)):
+    for place in reversed(places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
             folder = path.parent
             data = case_file.read(folder)
