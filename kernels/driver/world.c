@@ -105,8 +105,8 @@ int io_agree(io_world *w) {
 static void begin_line(io_world *w, const char *what) {
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
-    w->doing_remove = w->doing_over =
-        false; /* before the path is another one: a crash may come at any time */
+    w->doing_over = false;
+    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
     snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
 }
 
