@@ -9,7 +9,6 @@ is kept. A guard (iogauge/guard.py) does the same where this process itself is k
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import select
 import signal
@@ -23,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from iogauge import lock, paths, processes
+from iogauge import json_file, lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
 from iogauge.run_folder import case_files, sessions
@@ -145,8 +144,8 @@ def tidy(output: Path, name: str) -> None:
     """Remove what killed jobs left in the file systems of a session's cases, and say it."""
     found = set()
     for path in case_files(output, name):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            found.add(str(json.loads(path.read_bytes())["case"]["fs_path"]))
+        with suppress(json_file.Unreadable, KeyError, TypeError):
+            found.add(str(json_file.read(path)["case"]["fs_path"]))
     for folder in sorted(found):
         for line in leftovers.remove(Path(folder)):
             say(line)
@@ -165,8 +164,8 @@ def measure(child: Child, words: Sequence[str], output: Path) -> Measured:
     tidy(output, name)
     try:
         whole = report.stat().st_mtime_ns != before
-        data = json.loads(report.read_bytes()) if whole else None
-    except (OSError, ValueError):
+        data = json_file.read(report) if whole else None
+    except (OSError, json_file.Unreadable):
         data = None
     if data is None:
         if status == 0:

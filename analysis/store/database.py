@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iogauge import json_file
 from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
@@ -82,12 +83,12 @@ def create(store: Path) -> None:
 def check(store: Path) -> None:
     """Raises StoreError unless `store` is a store of the version that this code knows."""
     mark = store / MARK
-    try:
-        found = json.loads(mark.read_text()).get("schema")
-    except FileNotFoundError:
+    if not mark.exists():
         how = "make one with: python -m analysis ingest"
-        raise StoreError(f"{store}: expected a store, found no {MARK}; {how}") from None
-    except (OSError, ValueError, AttributeError) as error:
+        raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
+    try:
+        found = json_file.read(mark).get("schema")
+    except (json_file.Unreadable, AttributeError) as error:
         raise StoreError(f"{mark}: expected the store's version: {error}") from None
     if found != VERSION:
         raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
