@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
-	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest test-slurm \
+	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate test-slurm \
 	test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
@@ -109,6 +109,9 @@ test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this ma
 
 selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tools.selftest $(ARGS)
+
+simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
+	@$(PYTHON) -m tools.simulate $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import copy
+import json
+import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,8 +55,38 @@ def _fill(document: dict[str, Any], bandwidths: Sequence[float], processes: int)
         document["samples"].append(sample)
 
 
-def store(folder: Path, sessions: Sequence[Values]) -> Path:
-    """A store of these sessions, one a day."""
+def split(made: Recorded) -> Recorded:
+    """Make each repeat a job of its own, as ReFrame's --repeat does."""
+
+    def change(report: dict[str, Any]) -> None:
+        for run in report["runs"]:
+            run["testcases"] = [job for case in run["testcases"] for job in _jobs(made, case)]
+
+    made.edit(change)
+    return made
+
+
+def _jobs(made: Recorded, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if case["fixture"]:
+        yield case
+        return
+    folder = made.document(case["display_name"], case["environ"]).parent
+    document = json.loads((folder / "result.json").read_text())
+    for number, sample in enumerate(document["samples"]):
+        of = shutil.copytree(folder, folder.with_name(f"{folder.name}_{number}"))
+        only = {**document, "samples": [{**sample, "repeat": 0}]}
+        (of / "result.json").write_text(json.dumps(only))
+        yield {
+            **case,
+            "display_name": f"{case['display_name']} %.repeat_no={number}",
+            "unique_name": f"{case['unique_name']}_{number}",
+            "outputdir": f"{case['outputdir']}_{number}",
+        }
+
+
+def store(folder: Path, sessions: Sequence[Values], *, jobs: bool = False) -> Path:
+    """A store of these sessions, one a day. `jobs`: each value is a job, not a repeat of one."""
     for day, values in enumerate(sessions):
-        ingest.ingest(session(folder / f"s{day}", values, day=day).report, folder / "store")
+        one = session(folder / f"s{day}", values, day=day)
+        ingest.ingest((split(one) if jobs else one).report, folder / "store")
     return folder / "store"

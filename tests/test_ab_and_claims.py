@@ -87,8 +87,8 @@ def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
     assert stored(place) - before == {"mine-0", "mine-1"}
     assert len(set(rounds(place))) == 2
     assert done.returncode == 0, done.stderr
-    # Two rounds of three repeats each: the session before would make them nine.
-    assert "6, 6 repeats" in done.stdout and "9, 9" not in done.stdout
+    # A job of each round: the session before would make them three.
+    assert "2 pairs" in done.stdout and "3 pairs" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def published_text(test: dict[str, Any]) -> tuple[str, str]:
 
 
 def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) -> dict[str, Any]:
-    connection = store.connect(made.store(folder, sessions))
+    connection = store.connect(made.store(folder, sessions, jobs=True))
     return judged_row(connection, claim(*tests))
 
 
@@ -110,14 +110,14 @@ def test_what_a_document_says_of_most_cases_one_counterexample_leaves(tmp_path: 
         for number, (fs, stack) in enumerate(places):
             values[s3d("mpiio:collective", fs), stack] = [100] * 6
             values[s3d("posix", fs), stack] = [50 if number < against else 200] * 6
-        connection = store.connect(made.store(tmp_path / verdict, [values]))
+        connection = store.connect(made.store(tmp_path / verdict, [values], jobs=True))
         row = judged_row(connection, claim(test, needs={"processes": 2, "samples": 6}))
         assert (row["verdict"], row["cases"]) == (verdict, f"{3 - against} of 3")
 
 
 def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) -> None:
     values: made.Values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
-    connection = store.connect(made.store(tmp_path, [values]))
+    connection = store.connect(made.store(tmp_path, [values], jobs=True))
     test = {**RATIO, "expect": {"above": 1}}
     needs = {**NEEDS, "processes": 1024}
     assert judged_row(connection, claim(test, needs=needs))["measured"] == ""
@@ -140,7 +140,7 @@ def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) ->
         (
             {(MPIIO, "openmpi"): [100] * 3, (POSIX, "openmpi"): [100] * 3},
             {},
-            "6 samples of each in the same case",
+            "6 jobs of each in the same case, in turn",
         ),
         (
             {(s3d(call), "openmpi"): [100] * 6 for call in ("mpiio:collective", "posix")},
@@ -158,7 +158,7 @@ def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) ->
 def test_what_is_missing(
     tmp_path: Path, values: made.Values, needs: dict[str, Any], missing: str
 ) -> None:
-    connection = store.connect(made.store(tmp_path, [values]))
+    connection = store.connect(made.store(tmp_path, [values], jobs=True))
     test = {**RATIO, "expect": {"above": 1}}
     row = judged_row(connection, claim(test, needs={**NEEDS, **needs}))
     assert (row["verdict"], row["missing"]) == ("not testable here", missing)
@@ -174,7 +174,7 @@ def test_processes_that_share_cores_decide_nothing(
     session = made.session(tmp_path / "s", values)
     for name, stack in values:
         session.edit_document(name, stack, partial(_cores, cores=cores))
-    ingest.ingest(session.report, tmp_path / "store")
+    ingest.ingest(made.split(session).report, tmp_path / "store")
     test = {**RATIO, "expect": {"above": 1}}
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
     assert row["verdict"] == verdict
@@ -185,7 +185,7 @@ def test_processes_that_share_cores_decide_nothing(
 
 def test_a_test_may_need_less_than_its_claim(tmp_path: Path) -> None:
     values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
-    connection = store.connect(made.store(tmp_path, [values]))
+    connection = store.connect(made.store(tmp_path, [values], jobs=True))
     test = {**RATIO, "expect": {"above": 1}}
     most = {**NEEDS, "processes": 64}
     one = claim(test, {**test, "needs": {"processes": 2}}, needs=most)
@@ -204,7 +204,7 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
         values = {(MPIIO, "openmpi"): [100 * processes**2] * 6}
         session = made.session(tmp_path / str(day), values, day=day, processes=processes)
         session.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
-        ingest.ingest(session.report, tmp_path / "store")
+        ingest.ingest(made.split(session).report, tmp_path / "store")
     test = {"kind": "growth", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "along": "processes", "expect": expect}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
@@ -215,12 +215,12 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
 def test_io_processes_are_processes_too(tmp_path: Path) -> None:
     """Runs with one and two reserved processes have different numbers of processes in all."""
     for count in (1, 2):
-        values = {(MPIIO, "openmpi"): [100 * count] * 6}
+        values = {(MPIIO, "openmpi"): [100 * count] * 12}
         made_here = made.session(tmp_path / str(count), values, day=count, processes=2 + count)
         name = f"{MPIIO} %io_processes={count}"
         made_here.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
         made_here.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        ingest.ingest(made_here.report, tmp_path / "store")
+        ingest.ingest(made.split(made_here).report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "a": {"io_processes": 1}, "b": {"io_processes": 2}, "expect": {"above": 1}}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
@@ -233,11 +233,12 @@ def test_collective_metadata_is_a_mode_or_a_hint(tmp_path: Path, mode_on: str) -
     """Runs with it are of a mode of their own; older ones were of mode collective, with a hint."""
     cases = {"off": ("collective", 100), "on": (mode_on, 300)}
     for day, (metadata, (mode, bandwidth)) in enumerate(cases.items()):
-        session = made.session(tmp_path / metadata, {(MPIIO, "openmpi"): [bandwidth] * 6}, day=day)
+        values = {(MPIIO, "openmpi"): [bandwidth] * 12}
+        session = made.session(tmp_path / metadata, values, day=day)
         session.edit_document(MPIIO, "openmpi", partial(_set_mode, mode=mode))
         name = f"{MPIIO} %metadata={metadata}"
         session.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        ingest.ingest(session.report, tmp_path / "store")
+        ingest.ingest(made.split(session).report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d", "method": "mpiio"}, "quantity": "write_bw",
             "a": {"metadata": "off"}, "b": {"metadata": "on"}, "expect": {"above": 1}}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))

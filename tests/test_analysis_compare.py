@@ -44,17 +44,20 @@ def test_golden_csv(twice: Path) -> None:
     assert [{name: row[name] for name in golden[0]} for row in found] == golden
 
 
-def test_repeats_are_the_samples_where_runs_are_few(tmp_path: Path) -> None:
-    store = made.store(tmp_path, [{OPENMPI: [100] * 6, MPICH: [50] * 6}])
-    row = rows("openmpi", "mpich", "--by", "stack", "--store", store)[0]
-    assert (row["ratio"], row["low"], row["high"]) == (0.5, 0.5, 0.5)
-    assert (row["samples"], row["verdict"]) == ("6, 6 repeats", "slower")
-
-
-def test_three_repeats_are_too_few(tmp_path: Path) -> None:
-    store = made.store(tmp_path, [{OPENMPI: [100] * 3, MPICH: [50] * 3}])
+def test_a_job_is_one_sample_whatever_its_repeats(tmp_path: Path) -> None:
+    store = made.store(tmp_path, [{OPENMPI: [100] * 20, MPICH: [50] * 20}])
+    done = run_analysis("compare", "openmpi", "mpich", "--by", "stack", "--store", store)
+    assert "1 job and 1 job; 12 needed" in done.stdout and "6 pairs (make ab" in done.stdout
     row = rows("openmpi", "mpich", "--by", "stack", "--store", store)[0]
     assert (row["ratio"], row["low"], row["verdict"]) == (0.5, None, "too few samples")
+
+
+@pytest.mark.parametrize(("jobs", "verdict"), [(5, "too few samples"), (6, "slower")])
+def test_jobs_of_one_round_are_pairs(tmp_path: Path, jobs: int, verdict: str) -> None:
+    values = {OPENMPI: [100 + n for n in range(jobs)], MPICH: [50 + n for n in range(jobs)]}
+    row = rows("openmpi", "mpich", "--by", "stack", "--store",
+               made.store(tmp_path, [values], jobs=True))[0]  # fmt: skip
+    assert (row["samples"], row["verdict"]) == (f"{jobs} pairs", verdict)
 
 
 def test_a_time_that_grows_is_slower(twice: Path) -> None:
@@ -98,8 +101,8 @@ def test_efficiency_is_of_the_same_repeats_peak(tmp_path: Path) -> None:
 
 
 def test_golden_peak(tmp_path: Path) -> None:
-    """200 of a peak of 800 in each of six repeats."""
-    store = made.store(tmp_path, [{OPENMPI: [200] * 6}])
+    """200 of a peak of 800 in each of six jobs."""
+    store = made.store(tmp_path, [{OPENMPI: [200] * 6}], jobs=True)
     done = run_analysis("compare", "last", "peak", "--csv", "--store", store)
     found = list(csv.DictReader(io.StringIO(done.stdout)))
     golden = list(csv.DictReader((DATA / "golden_peak.csv").open()))

@@ -4,10 +4,10 @@ that the libraries read."""
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from iogauge.hints import variable, way
@@ -26,12 +26,19 @@ def candidates(
     rows = store.rows(
         connection,
         f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
-            mpi_io, list(value) AS found, arg_max(document, started) AS document
-        FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",
+            mpi_io, list(struct_pack(job := session || ' ' || repeat_no, speed := middle)
+                ORDER BY started, session, run) AS found,
+            arg_max(document, started) AS document
+        FROM (SELECT * EXCLUDE (value, repeat), median(value) AS middle
+            FROM (SELECT fs, scale, processes, fsync, method, mode, stack, variant, hints, mpi_io,
+                session, repeat_no, run, started, document, repeat, value
+                FROM records WHERE {where.sql}) GROUP BY ALL)
+        GROUP BY ALL ORDER BY ALL""",
         where.values,
     )
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
+        row["found"] = {entry["job"]: entry["speed"] for entry in row["found"]}
         groups[row["fs"], row["scale"], row["processes"], row["fsync"]].append(row)
     return groups
 
@@ -40,20 +47,20 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
     """The fastest first, each with what it gains over the default."""
     from . import interval
 
-    ordered = sorted(group, key=lambda row: -statistics.median(row["found"]))
+    ordered = sorted(group, key=lambda row: -median(row["found"].values()))
     ranked = []
     for number, row in enumerate(ordered, 1):
         base = next((other for other in group if _is_default(other, row, default)), None)
-        gain = interval.ratio(base["found"], row["found"]) if base else None
-        ends = interval.median_interval(row["found"]) or (None, None)
+        gain = interval.of_jobs(base["found"], row["found"]) if base else None
+        speed = interval.of_median(list(row["found"].values()))
         verdict = gain.verdict if gain else "no run of the default"
         ranked.append({
             **{name: row[name] for name in row if name != "found"},
-            "rank": number, "mib_s": statistics.median(row["found"]),
-            "low": ends[0], "high": ends[1],
+            "rank": number, "mib_s": speed.value, "low": speed.low, "high": speed.high,
             "over_default": gain.value if gain else None,
             "gain_low": gain.low if gain else None, "gain_high": gain.high if gain else None,
-            "verdict": "is the default" if base is row else verdict, "samples": len(row["found"]),
+            "verdict": "is the default" if base is row else verdict, "samples": speed.counted,
+            "lacks": gain.lacks if gain and base is not row else "",
         })  # fmt: skip
     return ranked
 

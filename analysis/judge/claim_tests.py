@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from .sides import Group, case_columns, groups, keys_condition
 Test = Mapping[str, Any]
 
 FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: how many sizes, from the smallest to the largest
-REDRAWS = 2000
 
 
 class Place(NamedTuple):
@@ -128,7 +127,7 @@ def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) 
             ).fetchone()
             if not count[0]:
                 return Lack(f"{wanted} {words} {' or '.join(needs[key])}")
-    return Lack(f"{needs['samples']} samples of each in the same case")
+    return Lack(f"{needs['samples']} jobs of each in the same case, in turn")
 
 
 def _place(some: Sequence[Group]) -> Place:
@@ -154,7 +153,7 @@ def judge_ratio(connection: Any, where: Where, test: Test, needs: Mapping[str, A
     """Speed of b over speed of a, in each case that has both."""
     findings = []
     for a, b in _sides(connection, _chosen(where, test, needs), test):
-        found, _ = measured(a, b)
+        found = measured(a, b)
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
             ends = (found.value, found.low, found.high)
@@ -167,28 +166,32 @@ def _name(side: Mapping[str, Any]) -> str:
 
 
 def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
-    """One quantity as a part of another in the same repeat."""
+    """One quantity as a part of another in the same repeat; a job is one sample."""
     chosen = _chosen(where, test, needs)
     found = store.rows(
         connection,
-        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
-        SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern, p.scale,
-            p.method, p.mode, p.variant, list(p.value / w.value) AS parts
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
+        jobs AS (SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern,
+            p.scale, p.method, p.mode, p.variant, p.started, p.session, p.run,
+            median(p.value / w.value) AS part
         FROM c p JOIN c w ON p.session = w.session AND p.run = w.run AND p.repeat = w.repeat
         WHERE p.quantity = ? AND w.quantity = ? AND w.value > 0 AND p.value > 0
-        GROUP BY ALL ORDER BY ALL""",
+        GROUP BY ALL)
+        SELECT * EXCLUDE (started, session, run, part),
+            list(part ORDER BY started, session, run) AS parts
+        FROM jobs GROUP BY ALL ORDER BY ALL""",
         [*chosen.values, test["part"], test["of"]],
     )
     findings = []
     for row in found:
-        ends = interval.median_interval(row["parts"])
-        if ends:
+        found_part = interval.of_median(row["parts"], in_turn=True)
+        if found_part.low is not None and found_part.high is not None:
             there = f"{row['system']} {row['fs']} ({row['fs_type']}) {row['stack']}"
             call = ":".join(filter(None, (row["method"], row["mode"])))
             about = ", ".join(filter(None, (row["pattern"], row["scale"], call, row["variant"])))
             text = f"{there}, {about}, {row['processes']} processes"
             what = f"{test['part']} of {test['of']}:"
-            three = (statistics.median(row["parts"]), *ends)
+            three = (found_part.value, found_part.low, found_part.high)
             place = Place(text, row["processes"], row["cores"])
             findings.append(_judged(test, three, place, what))
     return findings, [] if findings else [_lacks(connection, where, test, needs)]
@@ -205,7 +208,7 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     )
     columns = case_columns([along, *test.get("a", {})], ":" in str(test.get("a", {}).get("method")))
     sides = [keys_condition(test[name]) for name in ("a", "b") if name in test] or [("true", [])]
-    points: dict[tuple[Any, ...], dict[float, dict[int, tuple[Group, list[float]]]]] = {}
+    points: dict[tuple[Any, ...], dict[float, dict[int, Group]]] = {}
     sized = chosen.also(f"TRY_CAST({size} AS DOUBLE) > 0")
     for value in connection.execute(
         f"SELECT DISTINCT CAST({size} AS DOUBLE) FROM records WHERE {sized.sql} ORDER BY 1",
@@ -213,10 +216,8 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     ).fetchall():
         at = sized.also(f"CAST({size} AS DOUBLE) = ?", value[0])
         for group in groups(connection, at, [test["quantity"]], sides, columns):
-            samples = [v for values in group.runs.values() for v in values]
-            if len(samples) >= needs["samples"]:
-                of = points.setdefault(group.case, {}).setdefault(value[0], {})
-                of[group.side] = (group, samples)
+            if len(group.runs) >= needs["samples"]:
+                points.setdefault(group.case, {}).setdefault(value[0], {})[group.side] = group
     findings = []
     for by_size in points.values():
         full = {x: of for x, of in by_size.items() if len(of) == len(sides)}
@@ -224,11 +225,13 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
             continue
         if along == "processes" and max(full) < needs["processes"]:
             continue
-        slopes = _slopes([(x, [of[i][1] for i in range(len(sides))]) for x, of in full.items()])
-        low, high = np.quantile(slopes, [0.025, 0.975])
-        place = _place([group for of in full.values() for group, _ in of.values()])
+        slopes = _slopes([(x, [of[i] for i in range(len(sides))]) for x, of in full.items()])
+        exponent = interval.of_median(slopes, in_turn=True)
+        if exponent.low is None or exponent.high is None:
+            continue
+        place = _place([group for of in full.values() for group in of.values()])
         what = f"exponent of {test['quantity']} in {along}:"
-        ends = (float(np.median(slopes)), float(low), float(high))
+        ends = (exponent.value, exponent.low, exponent.high)
         findings.append(_judged(test, ends, place, what))
     if findings:
         return findings, []
@@ -237,20 +240,15 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     return [], [Lack(sizes), first] if first.has_runs else [first]
 
 
-def _slopes(points: Sequence[tuple[float, list[list[float]]]]) -> Any:
-    """Bootstrap slopes of log(y) over log(x), by least squares; with two samples at each x, y is
-    their ratio."""
-    generator = np.random.default_rng(interval.SEED)
+def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
+    """The slope of log(y) over log(x) by least squares, from the first job of each size, from the
+    second, and so on; with two groups at each x, y is their ratio."""
     x = np.log([size for size, _ in points])
-    draws = []
-    for _, samples in points:
-        logs = [
-            np.log(interval.medians(np.sort(s), REDRAWS, generator, interval.ONE_MEDIAN))
-            for s in samples
-        ]
-        draws.append(logs[0] - logs[1] if len(logs) == 2 else logs[0])
+    logs = [[np.log([median(v) for v in g.runs.values()]) for g in of] for _, of in points]
+    jobs = min(len(values) for of in logs for values in of)
+    y = np.array([of[0][:jobs] - of[1][:jobs] if len(of) == 2 else of[0][:jobs] for of in logs])
     centred = x - x.mean()
-    return centred @ np.array(draws) / (centred @ centred)
+    return [float(slope) for slope in centred @ y / (centred @ centred)]
 
 
 def published(test: Test) -> Stated | None:

@@ -4,7 +4,6 @@ published number (published.py)."""
 
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 from ..errors import NothingFoundError
@@ -12,7 +11,7 @@ from ..store import database as store
 from ..store.database import Where
 from . import published, references
 from .comparison import Question
-from .interval import median_interval, paired_ratio
+from .interval import of_median
 from .sides import CASE, condition
 
 Row = dict[str, Any]
@@ -38,40 +37,48 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
-    """What part of the practical peak, measured between its own repeats, each case reached."""
+    """What part of the practical peak, measured between its own repeats, each case reached. A job
+    is one sample: the median of its repeats."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
         connection,
-        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql})
-        SELECT {", ".join(f'v."{name}"' for name in CASE)}, v.quantity,
-            list(v.value) AS found, list(p.value) AS peaks, any_value(v.document) AS document
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
+        jobs AS (SELECT {", ".join(f'v."{name}"' for name in CASE)}, v.quantity, v.started,
+            v.session, v.run, median(v.value) AS value, median(p.value) AS peak,
+            median(v.value / p.value) AS part, any_value(v.document) AS document
         FROM c v JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat
             AND p.quantity = 'ceiling_fpp_' || replace(v.quantity, '_bw', '')
-        WHERE v.quantity IN ('write_bw', 'read_bw')
-        GROUP BY ALL ORDER BY {case}, quantity DESC""",
+        WHERE v.quantity IN ('write_bw', 'read_bw') AND p.value > 0
+        GROUP BY ALL)
+        SELECT {case}, quantity, median(value) AS value, median(peak) AS peak,
+            list(part ORDER BY started, session, run) AS parts,
+            any_value(document) AS document
+        FROM jobs GROUP BY ALL ORDER BY {case}, quantity DESC""",
         chosen.values,
     )
     rows = []
     for row in found:
-        values, peaks, document = row.pop("found"), row.pop("peaks"), row.pop("document")
-        part = paired_ratio(list(zip(peaks, values, strict=True)))
+        document = row.pop("document")
+        part = of_median(row.pop("parts"), in_turn=True)
         rows.append({
-            **row, "value": statistics.median(values), "peak": statistics.median(peaks),
-            "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
-            "samples": part.new_count, "document": document,
+            **row, "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
+            "samples": part.counted, "document": document,
         })  # fmt: skip
     return _or_raise(rows, question, "measured its ceilings")
 
 
 def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
-    """Each case with what references/sites/SYSTEM.yaml expects of it."""
+    """Each case with what references/sites/SYSTEM.yaml expects of a job of it."""
     chosen = _chosen(connection, where, question)
     found = store.rows(
         connection,
         f"""SELECT system, partition, stack, "case" AS test, processes, fsync, hints, quantity,
-            list(value) AS found, any_value(document) AS document
-        FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw')
+            list(middle ORDER BY started, session, run) AS found,
+            any_value(document) AS document
+        FROM (SELECT partition, system, stack, "case", processes, fsync, hints, quantity, started,
+                session, run, median(value) AS middle, any_value(document) AS document
+            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw') GROUP BY ALL)
         GROUP BY ALL ORDER BY ALL""",
         chosen.values,
     )
@@ -87,22 +94,20 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
 
 
 def _against_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
-    values = row["found"]
-    middle = statistics.median(values)
-    ends = median_interval(values)
-    verdict = "too few samples"
-    if ends:
-        verdict = "no difference seen"
-        if ends[1] < expected.low:
-            verdict = "slower"
-        elif ends[0] > expected.high:
-            verdict = "faster"
+    """The bounds are those of one job, with the spread of jobs in them: one is enough to decide."""
+    found = of_median(row["found"])
+    verdict = "no difference seen"
+    if found.value < expected.low:
+        verdict = "slower"
+    elif found.value > expected.high:
+        verdict = "faster"
     row = {name: value for name, value in row.items() if name != "found"} | {
-        "value": middle, "reference": expected.value, "bound_low": expected.low,
-        "bound_high": expected.high, "unit": expected.unit, "ratio": middle / expected.value,
-        "low": ends[0] / expected.value if ends else None,
-        "high": ends[1] / expected.value if ends else None,
-        "samples": len(values), "verdict": verdict,
+        "value": found.value, "reference": expected.value, "bound_low": expected.low,
+        "bound_high": expected.high, "unit": expected.unit,
+        "ratio": found.value / expected.value,
+        "low": None if found.low is None else found.low / expected.value,
+        "high": None if found.high is None else found.high / expected.value,
+        "samples": found.counted, "verdict": verdict,
     }  # fmt: skip
     if allowed is not None:
         row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed

@@ -15,7 +15,7 @@ from . import gate
 from .sides import CASE, Group, Side, case_columns, condition, failed_cases, groups
 
 if TYPE_CHECKING:
-    from .interval import Ratio
+    from .interval import Interval
 
 COLUMNS = (
     "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
@@ -29,7 +29,8 @@ Pair = tuple[Group, Group]
 @dataclass(frozen=True)
 class Question:
     """What to compare. `by` says what the names `a` and `b` are: sessions, stacks, ... `allowed`:
-    B may be slower than A by this part (0.05); without it there is no gate. `fitting`: the words
+    B may be slower than A by this part (0.05); without it there is no gate. `method`: what corrects
+    for many cases. `fitting`: the words
     that chose the runs, for the message that there are none."""
 
     a: str
@@ -37,6 +38,7 @@ class Question:
     by: str = "session"
     quantities: Sequence[str] = QUANTITIES
     allowed: float | None = None
+    method: gate.Method = "holm"
     fitting: Sequence[str] = ()
 
 
@@ -65,7 +67,8 @@ def compare(
     rows = [row(a, b) for a, b in each(both)]
     if question.allowed is None:
         return rows
-    decisions = gate.decide([evidence(a, b) for a, b in both], question.allowed)
+    of = [evidence(a, b) for a, b in both]
+    decisions = gate.decide(of, question.allowed, method=question.method)
     for line, decision in zip(rows, decisions, strict=True):
         line["gate"] = str(decision)
         line["fails"] = decision.outcome == "slower"
@@ -133,26 +136,16 @@ def evidence(a: Group, b: Group) -> gate.Evidence:
     return gate.Evidence(kind, base, new, middle)
 
 
-def measured(a: Group, b: Group) -> tuple[Ratio, str]:
-    """B over A as speeds, and what the samples are: pairs of runs, runs, or repeats."""
-    from . import interval
+def measured(a: Group, b: Group) -> Interval:
+    """B over A as speeds."""
+    from .interval import of_jobs  # numpy is slow to load
 
-    of_a, of_b = _speeds(a), _speeds(b)
-    shared = [run for run in of_a if run in of_b]
-    if len(shared) >= interval.MIN_SAMPLES:
-        return interval.paired_ratio([(of_a[r], of_b[r]) for r in shared]), "pairs"
-    if min(len(of_a), len(of_b)) >= interval.MIN_SAMPLES:
-        return interval.ratio(list(of_a.values()), list(of_b.values())), "runs"
-    all_a, all_b = (
-        [1 / v if a.unit == "s" else v for values in g.runs.values() for v in values]
-        for g in (a, b)
-    )
-    return interval.ratio(all_a, all_b), "repeats"
+    return of_jobs(_speeds(a), _speeds(b))
 
 
 def row(a: Group, b: Group) -> Row:
     """One line of the table."""
-    found, kind = measured(a, b)
+    found = measured(a, b)
     middle = [statistics.median(v for values in g.runs.values() for v in values) for g in (a, b)]
     return {
         **dict(zip(CASE, a.case, strict=True)),
@@ -163,8 +156,9 @@ def row(a: Group, b: Group) -> Row:
         "ratio": found.value,
         "low": found.low,
         "high": found.high,
-        "samples": f"{found.base_count}, {found.new_count} {kind}",
+        "samples": found.counted,
         "verdict": found.verdict,
+        "lacks": found.lacks,
         "a_document": a.about["document"],
         "b_document": b.about["document"],
     }

@@ -5,7 +5,7 @@ Exact tests, because a gate promises a rate of false alarms: of pairs of runs th
 that are no pairs the rank test of Mann and Whitney (one-sided both; Conover, Practical
 Nonparametric Statistics, 1999). Neither asks for a distribution of the noise. Over many cases
 Holm's correction holds the rate for all of them together (Scandinavian Journal of Statistics 6,
-1979).
+1979); on request that of Benjamini and Hochberg holds it among the alarms.
 
 A job is one sample, whatever its repeats say: the jobs of a night differ by more than the repeats
 of one job. And the gate fails closed: a case that failed, that is gone, or that has too few samples
@@ -14,14 +14,16 @@ to be decided is never "fine".
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from . import exact
+
 RATE = 0.05  # how often a gate over all cases may break although nothing got slower
 
+Method = Literal["holm", "bh"]
 Outcome = Literal["slower", "not slower", "undecided", "failed", "missing"]
 Kind = Literal["pairs", "runs", "repeats"]
 
@@ -41,7 +43,7 @@ class Evidence:
         """How often chance alone shows B at least as slow as this, if nothing got slower."""
         if self.kind == "pairs":
             below = sum(new < base for base, new in zip(self.base, self.new, strict=True))
-            return sign_test(below, len(self.base))
+            return exact.heads(below, len(self.base))
         return rank_test(self.base, self.new) if self.kind == "runs" else 1.0
 
     @property
@@ -63,32 +65,11 @@ class Decision:
         return f"{self.outcome}: {self.why}" if self.why else self.outcome
 
 
-def sign_test(below: int, n: int) -> float:
-    """The chance of `below` or more heads in `n` throws of a coin."""
-    return float(sum(math.comb(n, k) for k in range(below, n + 1)) / 2**n)
-
-
 def rank_test(base: Sequence[float], new: Sequence[float]) -> float:
     """The chance, over all ways to deal the values to both sides, that so few values of `new` stand
     above values of `base` as here, or fewer. Equal values count as above: never for an alarm."""
     above = sum(b >= a for a in base for b in new)
-    ways = _ways(len(base), len(new))
-    return sum(ways[: above + 1]) / math.comb(len(base) + len(new), len(new))
-
-
-@functools.cache
-def _ways(n: int, m: int) -> tuple[int, ...]:
-    """In how many orders of n and m values exactly u pairs have the second kind above: u = 0..nm.
-
-    The largest value is of the second kind, and above all n of the first, or of the first."""
-    if n == 0 or m == 0:
-        return (1,)
-    found = [0] * (n * m + 1)
-    for u, count in enumerate(_ways(n, m - 1)):
-        found[u + n] += count
-    for u, count in enumerate(_ways(n - 1, m)):
-        found[u] += count
-    return tuple(found)
+    return exact.above(above, len(base), len(new))
 
 
 def needed(cases: int, rate: float = RATE) -> int:
@@ -96,10 +77,14 @@ def needed(cases: int, rate: float = RATE) -> int:
     return math.ceil(math.log2(cases / rate))
 
 
-def decide(cases: Sequence[Evidence], allowed: float, rate: float = RATE) -> list[Decision]:
-    """A decision for each case. `allowed`: B may be slower by this part (0.05). Together they break
-    the gate without cause at most once in 1 / `rate` uses."""
-    slower = _rejected([case.p for case in cases], rate)
+def decide(
+    cases: Sequence[Evidence], allowed: float, rate: float = RATE, method: Method = "holm"
+) -> list[Decision]:
+    """A decision for each case. `allowed`: B may be slower by this part (0.05). With "holm" they
+    break the gate without cause, all together, at most once in 1 / `rate` uses. With "bh" of those
+    that are called slower at most the part `rate` is so without cause: more is found, and more is
+    wrong."""
+    slower = _REJECTED[method]([case.p for case in cases], rate)
     found = []
     for case, is_slower in zip(cases, slower, strict=True):
         if is_slower:
@@ -113,7 +98,7 @@ def decide(cases: Sequence[Evidence], allowed: float, rate: float = RATE) -> lis
     return found
 
 
-def _rejected(values: Sequence[float], rate: float) -> list[bool]:
+def _holm(values: Sequence[float], rate: float) -> list[bool]:
     """Holm: from the smallest p on, each against the rate over the cases that are left."""
     found = [False] * len(values)
     for place, i in enumerate(sorted(range(len(values)), key=lambda i: values[i])):
@@ -121,6 +106,18 @@ def _rejected(values: Sequence[float], rate: float) -> list[bool]:
             break
         found[i] = True
     return found
+
+
+def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
+    """All up to the largest p that is below its own share of the rate (Journal of the Royal
+    Statistical Society B 57, 1995)."""
+    count = len(values)
+    ordered = sorted(values)
+    below = [p for place, p in enumerate(ordered, 1) if p <= rate * place / count]
+    return [bool(below) and value <= below[-1] for value in values]
+
+
+_REJECTED = {"holm": _holm, "bh": _benjamini_hochberg}
 
 
 def _lacks(case: Evidence, cases: int, rate: float) -> str:

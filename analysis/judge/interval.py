@@ -1,114 +1,175 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ratios of medians with bootstrap intervals, and their verdict.
+"""The interval of everything that is printed: one type, one level.
 
-The percentile bootstrap (Efron and Tibshirani 1993), smoothed: resamples come from the line through
-the sorted values, not from the values alone, for the median of few repeats takes too few different
-values. The median of such a resample is drawn directly: the middle one of n sorted uniforms has a
-beta distribution, and says where on the line to look. So a draw costs the same for any n.
+What is between `low` and `high` covers the truth in at least 95 of 100 uses, whatever the noise is
+like: the ends are values of the data, chosen by exact tests (exact.py). It is conservative by
+design; `make simulate` writes how much into docs/analysis.md. Nothing in it is random.
+
+A sample is a job: jobs of a night differ by more than the repeats of one job, so a job counts
+once, with the median of its repeats. Jobs that follow each other may be alike, which makes them
+worth less than as many independent ones. That is measured (lag 1), and the interval is made for the
+number of samples that they are worth (Bayley and Hammersley, Journal of the Royal Statistical
+Society B 8, 1946). Pairs of jobs in turn meet the same drift, and it cancels in their ratio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from .exact import outside_one, outside_two
+
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["faster", "slower", "no difference seen", "too few samples"]
+Job = TypeVar("Job", bound=Hashable)
+Kind = Literal["pairs", "jobs"]
 
-CONFIDENCE = 0.95
-DRAWS = 4000
-# With fewer, the 95 % interval covers less than 93 % (tests/test_analysis_interval.py).
-MIN_SAMPLES = 6
-# By how much the line through the values is stretched, for the interval of one median and of the
-# ratio of two. With these values the 95 % interval covers the truth in 95 % of simulations.
-ONE_MEDIAN, TWO_MEDIANS = 1.0, -0.6
-SEED = 20111121  # the same data give the same interval
+LEVEL = 0.95
+PAIRS = 6  # 2^-5 of all sets of six pairs lie on one side of the truth: 3 %
+# Jobs that are no pairs: with fewer it cannot be told if they are alike because they follow each
+# other, and of jobs that are (0.7 or 0.9 at lag 1) more than 7 % of the intervals would be wrong.
+JOBS = 12
+_ROUNDING = 1e-9
+_THIN = 200  # of longer samples, so many quantiles stand for all when each is held against each
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """New over base, as speeds: 1.2 is 20 % faster.
-
-    `low` to `high` is the interval; None where there are too few samples for one. `paired`: the
-    median of each pair's ratio, else the ratio of the medians.
-    """
+class Interval:
+    """`value` with its ends; they are None where there are too few samples, and `needed` says how
+    many it takes. `samples`: of each side. `worth`: how many independent ones the fewer are."""
 
     value: float
     low: float | None
     high: float | None
-    base_count: int
-    new_count: int
-    paired: bool
+    kind: Kind
+    samples: tuple[int, ...]
+    worth: float
+    needed: int
 
     @property
     def verdict(self) -> Verdict:
+        """Of a ratio of speeds: what its interval says."""
         if self.low is None or self.high is None:
             return "too few samples"
         if self.low > 1:
             return "faster"
         return "slower" if self.high < 1 else "no difference seen"
 
+    @property
+    def counted(self) -> str:
+        """The samples, as a table shows them: `8 pairs`, `12, 14 jobs`."""
+        *first, last = self.samples
+        return ", ".join([*map(str, first), _counted(last, self.kind)])
 
-def ratio(base: Sequence[float], new: Sequence[float]) -> Ratio:
-    """The ratio of the medians of two independent samples, each of positive numbers."""
-    a, b = _array(base), _array(new)
-    low = high = None
-    if min(len(a), len(b)) >= MIN_SAMPLES:
-        generator = np.random.default_rng(SEED)
-        ratios = medians(b, DRAWS, generator, TWO_MEDIANS) / medians(
-            a, DRAWS, generator, TWO_MEDIANS
-        )
-        low, high = _ends(ratios)
-    return Ratio(float(np.median(b) / np.median(a)), low, high, len(a), len(b), False)
-
-
-def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
-    """The median of new over base, of pairs (base, new) that were measured side by side."""
-    ratios = _array([new / base for base, new in pairs])
-    low = high = None
-    if len(ratios) >= MIN_SAMPLES:
-        generator = np.random.default_rng(SEED)
-        low, high = _ends(medians(ratios, DRAWS, generator, ONE_MEDIAN))
-    return Ratio(float(np.median(ratios)), low, high, len(ratios), len(ratios), True)
+    @property
+    def lacks(self) -> str:
+        """What it takes, where there are too few samples; else nothing."""
+        if self.low is not None:
+            return ""
+        has = " and ".join(_counted(count, self.kind) for count in self.samples)
+        fewest = min(self.samples)
+        if fewest >= self.needed:
+            has += f" that follow each other, worth {self.worth:.0f}"
+        more = max(self.needed, math.ceil(fewest * self.needed / max(self.worth, 1)))
+        if self.kind == "pairs":
+            return f"{has}; {more} needed ({in_rounds(more)})"
+        pairs = f", or {PAIRS} pairs ({in_rounds(PAIRS)})" if len(self.samples) > 1 else ""
+        return f"{has}; {more} needed ({repeated(more)}){pairs}"
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of a median; None where there are too few values."""
-    data = _array(values)
-    if len(data) < MIN_SAMPLES:
-        return None
-    generator = np.random.default_rng(SEED)
-    return _ends(medians(data, DRAWS, generator, ONE_MEDIAN))
+def _counted(count: int, kind: Kind) -> str:
+    return f"{count} {kind if count != 1 else kind[:-1]}"
 
 
-def medians(values: Floats, draws: int, generator: np.random.Generator, stretch: float) -> Floats:
-    """Bootstrap medians of the sorted `values`: what stands at the middle of a resample.
+def in_rounds(rounds: int) -> str:
+    """The command that makes so many pairs of two stacks."""
+    return f"make ab ROUNDS={rounds}"
 
-    Position (n + stretch) U - (1 + stretch) / 2 among 0..n-1, interpolated, U the middle uniform.
-    """
+
+def repeated(jobs: int) -> str:
+    """The command that makes so many jobs of each case, not one after the other."""
+    return f"make run ARGS='--repeat={jobs} --exec-order=random'"
+
+
+def of_median(values: Sequence[float], *, in_turn: bool = False) -> Interval:
+    """The median of the law that `values`, oldest first, come from. `in_turn`: each is a difference
+    of two that were measured in turn, so a drift is in none of them."""
+    data = np.asarray(values, dtype=np.float64)
+    if len(data) == 0 or not np.isfinite(data).all():
+        raise ValueError(f"expected finite numbers, found {list(values)[:10]}")
+    fewest = PAIRS if in_turn else JOBS
+    worth = worth_of(data, in_turn=in_turn)
+    left = outside_one(int(worth + _ROUNDING), LEVEL) if len(data) >= fewest else None
+    low, high = (None, None) if left is None else _ends(np.sort(data), left, int(worth + _ROUNDING))
+    return Interval(float(np.median(data)), low, high, "jobs", (len(data),), worth, fewest)
+
+
+def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval:
+    """The median of new over base, of pairs (base, new) that were measured in turn."""
+    found = of_median([_speed(new) / _speed(base) for base, new in pairs], in_turn=True)
+    return replace(found, kind="pairs")
+
+
+def of_two(base: Sequence[float], new: Sequence[float]) -> Interval:
+    """The median of new over base, of all pairs that two samples have (Hodges and Lehmann, Annals
+    of Mathematical Statistics 34, 1963); each oldest first, a value for each job."""
+    a, b = (np.asarray([_speed(v) for v in values]) for values in (base, new))
+    if not len(a) or not len(b):
+        raise ValueError("expected values on both sides")
+    ratios = np.sort((_thin(b)[:, None] / _thin(a)[None, :]).ravel())
+    worths = worth_of(np.log(a)), worth_of(np.log(b))
+    n, m = (int(worth + _ROUNDING) for worth in worths)
+    left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= JOBS else None
+    low, high = (None, None) if left is None else _ends(ratios, left, n * m)
+    counts = (len(a), len(b))
+    return Interval(float(np.median(ratios)), low, high, "jobs", counts, min(worths), JOBS)
+
+
+def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:
+    """New over base, of speeds by job. The same key on both sides: they ran in turn, and are a
+    pair."""
+    shared = [job for job in base if job in new]
+    unpaired = min(len(base), len(new))
+    if len(shared) >= PAIRS or (len(shared) > 1 and unpaired < JOBS):
+        return of_pairs([(base[job], new[job]) for job in shared])
+    return of_two(list(base.values()), list(new.values()))
+
+
+def worth_of(values: Floats, *, in_turn: bool = False) -> float:
+    """How many independent values these are worth: n (1 - r) / (1 + r), with the correlation r of
+    neighbours. r is corrected for what a short series hides of it (Kendall, Biometrika 41, 1954:
+    the estimate is too low by (1 + 3 r) / n). Of values that were measured in turn it counts only
+    where chance alone would show it once in 20 times."""
     n = len(values)
-    middle = (n + 1) / 2
-    at = (n + stretch) * generator.beta(middle, middle, draws) - (1 + stretch) / 2
-    at = np.clip(at, 0, n - 1)
-    left = np.minimum(at.astype(np.int64), n - 2)
-    part = at - left
-    result: Floats = values[left] * (1 - part) + values[left + 1] * part
-    return result
+    rest = values - values.mean()
+    square = float(rest @ rest)
+    if n < PAIRS or square <= (_ROUNDING * float(np.abs(values).max())) ** 2 * n:
+        return n
+    r = float(rest[1:] @ rest[:-1]) / square
+    if in_turn and r + 1 / n <= 1.645 / math.sqrt(n):
+        return n
+    r = min(max((n * r + 1) / (n - 3), 0.0), 0.99)
+    return max(n * (1 - r) / (1 + r), 1.0)
 
 
-def _array(values: Sequence[float]) -> Floats:
-    """The values sorted. Raises ValueError for one that is not finite and above zero."""
-    data = np.sort(np.asarray(values, dtype=np.float64))
-    if len(data) == 0 or not (np.isfinite(data).all() and data[0] > 0):
-        raise ValueError(f"expected finite numbers above zero, found {list(values)[:10]}")
-    return data
+def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
+    """The values that stand as far from the ends as place `left` does among `worth` values."""
+    n = len(ordered)
+    place = math.floor((left + 1) / (worth + 1) * (n + 1) - 1 + _ROUNDING)
+    return float(ordered[place]), float(ordered[n - 1 - place])
 
 
-def _ends(draws: Any) -> tuple[float, float]:
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return float(low), float(high)
+def _thin(values: Floats) -> Floats:
+    places = (np.arange(_THIN) + 0.5) / _THIN
+    return np.quantile(values, places) if len(values) > _THIN else values
+
+
+def _speed(value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"expected finite numbers above zero, found {value}")
+    return value

@@ -13,6 +13,7 @@ from ..judge import claims, compare_with
 from ..judge import published as published_numbers
 from ..judge.comparison import Question
 from ..judge.expectations import MIN_RUNS, mark_regressions
+from ..judge.learned import MIN_NIGHTS
 from ..store import database as store
 from ..store.database import Where
 from . import claim_text
@@ -110,7 +111,7 @@ def efficiency(connection: Any, session: str) -> Section:
     return Section(
         "efficiency", "Efficiency", compare_with.PEAK, rows,
         "The part of what a file per process with large aligned POSIX transfers reached between "
-        "the repeats of the same job, with its 95 % interval where there are 6 repeats or more.",
+        "the repeats of the same job, with its 95 % interval where there are 6 jobs or more.",
         "needs runs with --ceilings",
         {"value": "document"}, _CALLS,
     )  # fmt: skip
@@ -198,7 +199,7 @@ def expected(connection: Any, session: str) -> Section:
     return Section(
         "expected", "Beside this system's references", compare_with.REFERENCE, rows, "",
         "needs references/sites/SYSTEM.yaml, which python -m analysis learn SYSTEM writes from "
-        f"{MIN_RUNS} runs or more",
+        f"{MIN_NIGHTS} sessions or more",
         {"value": "document"}, ("stack", "verdict"),
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ def arguments() -> argparse.ArgumentParser:
         description="iokernel beside upstream's ior, s3d_io.x and benchmark_hdf5"
         " (IOR=PATH, S3D_IO=PATH, CGNS_BENCH=PATH)",
     )
-    parser.add_argument("--pairs", type=positive, help="pairs of runs per case (7; quick: 5)")
+    parser.add_argument("--pairs", type=positive, help="pairs of runs per case (7; quick: 6)")
     parser.add_argument("--repeats", type=positive, default=3, help="-i of each run (3)")
     parser.add_argument(
         "--patience", type=float, default=10, help="seconds to wait for a quiet machine (10)"
@@ -141,7 +141,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     bench = Bench(
-        stacks, folders, places, options.pairs or (5 if options.quick else 7), common.cores(),
+        stacks, folders, places, options.pairs or (6 if options.quick else 7), common.cores(),
         options.patience, options.retries,
     )  # fmt: skip
     machine = bench_machine.machine(places, common.cores())

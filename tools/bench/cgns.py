@@ -117,10 +117,9 @@ def _conclude(
         return
     # Rates, so that more is better as everywhere else.
     result = bench_stats.ratio([1 / t for t in ours], [1 / t for t in upstream])
-    bench.cases.append({**row, "median": result.median, "others": others})
+    bench.cases.append({**row, "median": result.value, "others": others})
     noisy = sum(share >= DISTURBED for share in others)
-    print_row(*head, *middle, f"{result.median:.2f}", f"{result.low:.2f} .. {result.high:.2f}",
-              str(result.pairs),
+    print_row(*head, *middle, f"{result.value:.2f}", bench_stats.ends(result), str(len(ours)),
               result.verdict + (f" ({noisy} disturbed)" if noisy else ""))  # fmt: skip
 
 

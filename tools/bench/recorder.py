@@ -83,10 +83,13 @@ def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) 
     found = bench_stats.ratio(with_it, without)
     calls = case.block // case.transfer
     each = (median(with_it) - median(without)) / calls * 1e9
-    good = found.median - 1 < case.most
+    good = found.value - 1 < case.most
+    ends = "too few pairs"
+    if found.low is not None and found.high is not None:
+        ends = f"{100 * (found.low - 1):+.1f} .. {100 * (found.high - 1):+.1f}"
     print(
-        f"  {stack.name:8} {case.transfer:8} bytes: {100 * (found.median - 1):+.1f} % of the write "
-        f"time ({100 * (found.low - 1):+.1f} .. {100 * (found.high - 1):+.1f}, {pairs} pairs; "
+        f"  {stack.name:8} {case.transfer:8} bytes: {100 * (found.value - 1):+.1f} % of the write "
+        f"time ({ends}, {pairs} pairs; "
         f"{each:+.0f} ns a call); aim: below {100 * case.most:.0f} %"
         f"{'' if good else '   ABOVE THE AIM'}",
         flush=True,

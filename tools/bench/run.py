@@ -143,9 +143,9 @@ class Bench:
             direction,
             f"{statistics.median(both['ours']):.0f}",
             f"{statistics.median(both['upstream']):.0f}",
-            f"{result.median:.2f}",
-            f"{result.low:.2f} .. {result.high:.2f}",
-            str(result.pairs),
+            f"{result.value:.2f}",
+            bench_stats.ends(result),
+            str(len(both["ours"])),
             result.verdict + (f" ({noisy} disturbed)" if noisy else ""),
         )
 

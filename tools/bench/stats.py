@@ -4,55 +4,22 @@ clock that changed) cancels in its ratio."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from statistics import median
-
-COVERAGE = 0.90
-
-SLOWER, FASTER, EQUAL, UNSURE = "slower", "faster", "equal", "too few pairs"
+from analysis.judge.interval import Interval, of_pairs
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Ours over upstream's: the median of the pairs' ratios, and an interval for that median."""
-
-    median: float
-    low: float
-    high: float
-    pairs: int
-
-    @property
-    def verdict(self) -> str:
-        """Where the interval lies; `equal` is "no difference seen in the noise"."""
-        if enough(self.pairs) is None:
-            return UNSURE
-        if self.high < 1:
-            return SLOWER
-        return FASTER if self.low > 1 else EQUAL
-
-
-def enough(pairs: int) -> int | None:
-    """How many of the sorted ratios to leave out at each end, so that the rest still covers the
-    true median with probability `COVERAGE`, whatever the distribution; None: too few for any."""
-    outside, skip = 0.0, None
-    for k in range(pairs // 2 + 1):
-        outside += 2 * math.comb(pairs, k) / 2**pairs
-        if outside > 1 - COVERAGE:
-            break
-        skip = k
-    return skip
-
-
-def ratio(ours: list[float], upstream: list[float]) -> Ratio:
-    """Raises ValueError when the lists do not pair up or hold what is no bandwidth."""
+def ratio(ours: list[float], upstream: list[float]) -> Interval:
+    """Ours over upstream's. Raises ValueError when the lists do not pair up or hold what is no
+    bandwidth."""
     if len(ours) != len(upstream) or not ours:
         raise ValueError(f"{len(ours)} and {len(upstream)} measurements do not pair up")
-    if not all(math.isfinite(value) and value > 0 for value in ours + upstream):
-        raise ValueError(f"bandwidths must be positive: {ours}, {upstream}")
-    ratios = sorted(a / b for a, b in zip(ours, upstream, strict=True))
-    skip = enough(len(ratios)) or 0
-    return Ratio(median(ratios), ratios[skip], ratios[-1 - skip], len(ratios))
+    return of_pairs(list(zip(upstream, ours, strict=True)))
+
+
+def ends(found: Interval) -> str:
+    """The interval as a cell of a table."""
+    if found.low is None or found.high is None:
+        return "too few pairs"
+    return f"{found.low:.2f} .. {found.high:.2f}"
 
 
 def first_of_pair(pair: int) -> str:

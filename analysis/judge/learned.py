@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a system's own history lets one expect of the next night: a frozen baseline.
+
+The bounds of a case are a prediction interval of one job of a new night, of logarithms: mean and
+standard deviation s of n nights, k = t(n - 1) * sqrt(1 + 1/n) (Hahn and Meeker, Statistical
+Intervals, 1991, section 4.7). One job of each night is looked at, so that the spread is that of
+nights. Nights that are alike because they follow each other are worth less than n (interval.py).
+
+How often a run fails although nothing changed is thereby known where noise is lognormal; for other
+kinds docs/analysis.md has what simulation says.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from ..store import database as store
+from .interval import worth_of
+
+MIN_NIGHTS = 12
+MIN_WORTH = 8.0  # of nights that are alike
+FALSE_FAILURES = 0.05  # nights in which any reference fails without cause, as a part of all nights
+MOST = 0.001  # of one reference, however few there are
+LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ say nothing
+QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
+CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What was learned. `sessions`: from which, the oldest first; `rate`: how often each reference
+    fails without cause."""
+
+    name: str
+    learned: list[Row]
+    refused: list[Row]
+    sessions: list[tuple[str, date]]
+    rate: float
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        first, last = self.sessions[0][1], self.sessions[-1][1]
+        count = len(self.learned)
+        return (
+            f"baseline {self.name}: {count} references, from {len(self.sessions)} sessions of "
+            f"{first} to {last}; one fails without cause once in {1 / self.rate:.0f} nights, any "
+            f"of all once in {1 / min(count * self.rate, 1):.0f}"
+        )
+
+
+def learn(connection: Any, where: store.Where, name: str, false_failures: float) -> Baseline:
+    """A baseline of all sessions that `where` lets pass. `false_failures`: in which part of nights
+    any of its references may fail without cause."""
+    marks = ", ".join("?" for _ in QUANTITIES)
+    found = store.rows(
+        connection,
+        f"""SELECT partition, stack, "case" AS test, processes, fsync, hints, quantity,
+            list(middle ORDER BY started, session) AS nights,
+            list(DISTINCT struct_pack(session, day := CAST(started AS DATE))) AS sessions
+        FROM (SELECT partition, stack, "case", processes, fsync, hints, quantity, session, started,
+                arg_min(middle, run) AS middle
+              FROM (SELECT partition, stack, "case", processes, fsync, hints, quantity, session,
+                    started, run, median(value) AS middle
+                  FROM records
+                  WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})
+                  GROUP BY ALL)
+              GROUP BY ALL)
+        GROUP BY ALL ORDER BY ALL""",
+        [*where.values, *QUANTITIES],
+    )
+    learned: list[Row] = []
+    refused: list[Row] = []
+    sessions: set[tuple[date, str]] = set()
+    for row in found:
+        nights, of = row.pop("nights"), row.pop("sessions")
+        row["samples"] = len(nights)
+        row["worth"] = worth_of(np.log(nights))
+        if not is_enough(nights):
+            refused.append(row)
+            continue
+        learned.append({**row, "nights": nights, "unit": QUANTITIES[row["quantity"]]})
+        sessions |= {(one["day"], one["session"]) for one in of}
+    rate = min(MOST, false_failures / max(len(learned), 1))
+    for row in learned:
+        row |= bounds(row.pop("nights"), rate)
+    return Baseline(name, learned, refused, [(uuid, day) for day, uuid in sorted(sessions)], rate)
+
+
+def is_enough(nights: Sequence[float]) -> bool:
+    """Whether so many nights say what the next one may be like."""
+    return len(nights) >= MIN_NIGHTS and worth_of(np.log(nights)) >= MIN_WORTH
+
+
+def why_refused(row: Row) -> str:
+    """What a case lacks."""
+    if row["samples"] < MIN_NIGHTS:
+        return f"has {row['samples']} of {MIN_NIGHTS} sessions"
+    return f"has {row['samples']} sessions, but alike as they follow: worth {row['worth']:.0f}"
+
+
+def bounds(nights: Sequence[float], rate: float) -> dict[str, float]:
+    """The median of the nights, and the bounds that a job of a new one leaves to each side with
+    chance `rate`."""
+    logs = np.log(nights)
+    n, worth = len(nights), worth_of(logs)
+    # The spread around their own mean, of values that are alike, is too small by this factor.
+    seen = (n - n / worth) / (n - 1)
+    spread = max(float(logs.std(ddof=1)) / math.sqrt(seen), LEAST_SPREAD)
+    beyond = t_quantile(rate, int(worth) - 1) * math.sqrt(1 + 1 / worth) * spread
+    middle = statistics.median(nights)
+    low, high = (math.exp(float(logs.mean()) + sign * beyond) for sign in (-1, 1))
+    return {"value": middle, "low": min(low, middle), "high": max(high, middle)}
+
+
+@functools.cache
+def t_quantile(tail: float, freedom: int) -> float:
+    """What Student's t with so many degrees of freedom is above with chance `tail`."""
+    low, high = 0.0, 1.0
+    while t_tail(high, freedom) > tail:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_tail(middle, freedom) > tail else (low, middle)
+    return high
+
+
+def t_tail(t: float, freedom: int) -> float:
+    """The chance that Student's t is above `t` >= 0 (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    angle = math.atan2(t, math.sqrt(freedom))
+    square = math.cos(angle) ** 2
+    odd = freedom % 2
+    term = math.cos(angle) if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for k in range(2 + odd, freedom - 1, 2):
+        term *= square * (k - 1) / k
+        total += term
+    inside = math.sin(angle) * total
+    if odd:
+        inside = (angle + inside) * 2 / math.pi
+    return (1 - inside) / 2
+
+
+def site_data(system: str, baseline: Baseline, today: date) -> Row:
+    """What was learned, in the form of a site file (references/site.schema.json)."""
+    by_case: dict[tuple[Any, ...], Row] = {}
+    for row in baseline.learned:
+        case = {name: row[name] for name in CASE}
+        entry = by_case.setdefault(tuple(case.values()), {"case": case, "values": {}})
+        entry["values"][row["quantity"]] = _rounded(row)
+    return {
+        "schema": "iogauge.site/1",
+        "system": system,
+        "learned": f"{today:%Y-%m-%d}",
+        "baseline": {
+            "name": baseline.name,
+            "false_failures": float(f"{baseline.rate:.3g}"),
+            "sessions": [uuid for uuid, _ in baseline.sessions],
+        },
+        "references": list(by_case.values()),
+    }
+
+
+def _rounded(row: Mapping[str, Any]) -> Row:
+    """The numbers of a site file, with four digits."""
+    numbers = {name: float(f"{row[name]:.4g}") for name in ("low", "value", "high")}
+    numbers["low"] = min(numbers["low"], numbers["value"])
+    numbers["high"] = max(numbers["high"], numbers["value"])
+    return {**numbers, "unit": row["unit"], "samples": row["samples"]}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
+
+    python -m tools.simulate [--uses 4000] [--file FILE] [--print]
+
+The same numbers come out each time: every table has a seed of its own. The tests hold a short form
+against the promises (tests/test_simulate.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from iogauge import paths
+from iogauge.files import write_whole
+
+from . import rates
+from .noise import KINDS
+
+USAGE = "python -m tools.simulate [--uses 4000] [--file FILE] [--print]"
+BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
+CASES, LOSSES, PAIRS, NIGHTS = (1, 10, 100, 200), (0.05, 0.10, 0.20), (8, 12, 20), (12, 20, 30)
+
+Rows = Iterator[Sequence[str]]
+
+
+def percent(part: float) -> str:
+    return f"{100 * part:.1f} %"
+
+
+def gates(uses: int) -> Rows:
+    yield "noise", *(f"{n} case{'s' if n > 1 else ''}" for n in CASES)
+    for noise in KINDS:
+        found = [rates.false_alarms(noise, n, max(uses // n, uses // 10, 1)) for n in CASES]
+        yield noise, *map(percent, found)
+
+
+def power(uses: int) -> Rows:
+    yield "loss", *(f"{pairs} pairs" for pairs in PAIRS)
+    for loss in LOSSES:
+        found = [rates.power(loss, 10, pairs, max(uses // 10, 1)) for pairs in PAIRS]
+        yield f"-{loss:.0%}".replace("%", " %"), *map(percent, found)
+
+
+def coverage(uses: int) -> Rows:
+    yield "interval", "samples", *KINDS
+    for which, (_, sizes) in rates.INTERVALS.items():
+        for n in sizes:
+            found = [rates.coverage(which, noise, n, uses) for noise in KINDS]
+            cells = [
+                f"{percent(1 - c.wrong)} ({c.printed:.0%})".replace("%)", " %)") for c in found
+            ]
+            yield which, str(n), *cells
+
+
+def bounds(uses: int) -> Rows:
+    yield "noise", *(f"{n} nights" for n in NIGHTS)
+    for noise in KINDS:
+        found = [rates.false_failures(noise, n, max(uses // 100, 2)) for n in NIGHTS]
+        cells = [f"{f.one:.3%} / {f.any:.0%} ({f.learned:.0%})".replace("%", " %") for f in found]
+        yield noise, *cells
+
+
+TABLES = {
+    "**False alarms of a gate** without any change (pairs, one more than it takes; at most 5 %):":
+        gates,
+    "**Power of a gate**: it finds the one of 10 cases that lost so much, at 10 % noise:": power,
+    "**Intervals**: uses in which none that is wrong was printed (95 %), and in which there was "
+    "one:": coverage,
+    "**False failures of `learn`**, 200 references: of one / nights with any (of cases learned):":
+        bounds,
+}  # fmt: skip
+
+
+def table(rows: Rows) -> str:
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text(uses: int) -> str:
+    return "\n\n".join(f"{title}\n\n{table(rows(uses))}" for title, rows in TABLES.items())
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.simulate", usage=USAGE)
+    parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
+    parser.add_argument("--file", type=Path, default=paths.data("docs/analysis.md"))
+    parser.add_argument("--print", action="store_true", help="write no file")
+    args = parser.parse_args(words)
+    made = text(args.uses)
+    if args.print:
+        print(made)
+        return 0
+    before, _, rest = args.file.read_text(encoding="utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        parser.error(f"{args.file}: expected the lines {BEGIN} and {END}")
+    write_whole(args.file, f"{before}{BEGIN}\n\n{made}\n\n{END}{after}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
