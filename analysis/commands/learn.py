@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the site file. Raises TooFewSamplesError where no case has samples enough."""
     connection = options.connect(args)
-    where = options.where(args).key("system", [args.system])
+    where = options.where(args, connection).key("system", [args.system])
     learned, refused = learn(connection, where, args.margin)
     for row in refused[:NAMED]:
         options.say(f"refused: {_name(row)} has {row['samples']} of {MIN_RUNS} runs")

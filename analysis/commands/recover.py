@@ -52,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sessions", nargs="*", metavar="SESSION",
         help="folders below the output folder whose sessions are over (default: all that are)",
     )  # fmt: skip
-    options.add_output(parser)
     options.add_store(parser)
     formats.add_format(parser, "what was recovered")
 
@@ -78,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
-    reports = known(args.output)
-    wanted = [one.path for one in reports if one.is_ours and not files.has(args.store, one.uuid)]
+    reports, place = known(args.output), options.store_of(args)
+    wanted = [one.path for one in reports if one.is_ours and not files.has(place, one.uuid)]
     for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):
@@ -93,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             })  # fmt: skip
     for report in wanted:
         try:
-            ingest(report, args.store, strict=False)
+            ingest(report, place, strict=False)
         except AnalysisError as error:
             problems += 1
             say(f"not stored: {error}")

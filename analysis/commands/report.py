@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import EXIT_OK
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
-from ..session.loader import REPORTS, load_session
+from ..session.loader import load_session
 from ..session.rows import Table, make_table
 from . import formats, options, progress
 from .ingest import ingest
@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    options.add_output(parser)
     parser.add_argument("--html", type=Path, metavar="FILE",
                         help="the page, and write no other (default: report.html in the "
                         "output folder)")  # fmt: skip
@@ -52,9 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Store the session, and write its page."""
     report = args.report or last_report(args.output)
-    ingest(report, args.store)  # idempotent: most often it is there
+    place = options.store_of(args)
+    ingest(report, place)  # idempotent: most often it is there
     table = make_table(load_session(report))
-    root = args.store.resolve().parent
+    root = place.resolve().parent
     connection = options.connect(args)
     sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(spack_stacks.section(table, root))
@@ -76,17 +76,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. It also goes to the session's own folder, unless that is gone, or not in
-    an output folder: the report says where it was, and may say anything."""
+    """Where the page goes. It also goes to the session's own folder, where that is in the output
+    folder: the report says where it was, and may say anything."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
     session = table.session
-    outputs = [args.output.resolve()]
-    if session.report.resolve().parent.name == REPORTS:
-        outputs.append(session.report.resolve().parents[1])
-    own = any(output in session.output.resolve().parents for output in outputs)
+    own = args.output.resolve() in session.output.resolve().parents
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 

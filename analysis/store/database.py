@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
-from . import files
+from . import files, versions
 from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
@@ -199,6 +199,8 @@ class Where:
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
+        if key in versions.names():
+            return self.also(*versions.condition(key, wanted))
         one = "|".join(re.escape(value) for value in wanted)
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
 
