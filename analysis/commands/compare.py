@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quantity", action="append", metavar="NAME",
         help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
-    parser.add_argument("--fail-slower", type=_percent, metavar="PERCENT",
+    parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
                         help="exit 1 where B is slower than A by this much, failed or is missing; "
                         "3 where it cannot be decided")  # fmt: skip
     parser.add_argument(
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser)
 
 
-def _percent(text: str) -> float:
+def percent(text: str) -> float:
     """`5%` or `5` as 0.05."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
     if not match or float(match[1]) >= 100:

@@ -38,7 +38,7 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool) -> None:
     narrow = sys.stdout.isatty() and not wide
     left_out: list[str] = []
     if narrow:
-        same = [name for name in columns if len(rows) > 1 and _is_the_same(rows, name)]
+        same = [name for name in columns[:-1] if len(rows) > 1 and _is_the_same(rows, name)]
         columns = [name for name in columns if name not in same]
         if same:
             said = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
@@ -56,7 +56,7 @@ def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], 
     """The columns that there is room for, and the others."""
     kept, left_out = list(columns), []
     while len(kept) > 3 and sum(_widths(rows, kept, wraps=True)) - BETWEEN > width:
-        first = [name for name in FIRST_OUT if name in kept[1:-1]]
+        first = [name for name in FIRST_OUT if name in kept[1:]]
         left_out.append(first[0] if first else kept[-3])
         kept.remove(left_out[-1])
     return kept, left_out
