@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if not done and not problems:
         raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
     if done:
+        store.compact(place)
         columns = [name for name in COLUMNS if name != "file"]
         formats.show(args, done, columns, note=f"store: {place}")
     return EXIT_DATA if problems else EXIT_OK
@@ -217,6 +218,12 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
                 held = polars.scan_parquet(io.BytesIO(stored), hive_partitioning=False)
                 if held.select(polars.len()).collect().item() > frame.height:
                     return path, "kept"
+        elif not there and (rows := store.in_month(folder, place, session.uuid)):
+            if len(rows) > frame.height:
+                return path, "kept"
+            if sorted(map(repr, rows)) == sorted(map(repr, frame.rows())):
+                return path, "unchanged"
+            there = True
         elif there:
             _set_aside(folder, files.Bad(path, why))
         files.save(folder, path, data)

@@ -27,7 +27,7 @@ from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
 from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
-from ..store import files
+from ..store import database as store
 from . import formats, options
 from .ingest import ingest
 
@@ -78,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
     done: list[Row] = []
     problems = 0
     reports, place = known(args.output), options.store_of(args)
-    wanted = [one.path for one in reports if one.is_ours and not files.has(place, one.uuid)]
+    ours = [one for one in reports if one.is_ours]
+    missing = store.missing(place, [one.uuid for one in ours])
+    wanted = [one.path for one in ours if one.uuid in missing]
     for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):

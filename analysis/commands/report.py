@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import EXIT_OK
+from ..judge import history
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
+from ..pages.report_tables import history as history_section
 from ..session.loader import load_session
 from ..session.rows import Table, make_table
+from ..store import baselines
+from ..store import database as store
 from . import formats, options, progress
 from .ingest import ingest
 from .latest import last_report
@@ -53,10 +57,13 @@ def run(args: argparse.Namespace) -> int:
     report = args.report or last_report(args.output)
     place = options.store_of(args)
     ingest(report, place)  # idempotent: most often it is there
+    store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent
     connection = options.connect(args)
     sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
+    histories = history.of_session(connection, table.session.uuid, baselines.load(place))
+    sections.append(history_section(histories, connection, table.session.uuid))
     sections.append(spack_stacks.section(table, root))
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
@@ -67,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         from ..pages import report_page  # here: the chart library is slow to load
 
         each = functools.partial(progress.steps, what="charts")
-        written += report_page.write(table, sections, root, pages, each)
+        written += report_page.write(table, sections, histories, root, pages, each)
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
     for path in written:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,13 +82,32 @@ def _cuts(data: Floats, offset: int, widen: float) -> list[int]:
 
 def best_cuts(wanted: Floats, gain: float) -> list[int]:
     """Where cutting `wanted` gains so much, in squares of its standard deviation."""
-    from changeforest import Control, changeforest
+    return [int(cut) for cut in binary_segmentation(wanted, gain).split_points()]
 
-    control = Control(
+
+def binary_segmentation(wanted: Floats, gain: float) -> Any:
+    """The library's answer: a tree of cuts, each with its `max_gain`."""
+    library = _library()
+    control = library.Control(
         minimal_gain_to_split=gain, minimal_relative_segment_length=LEAST / len(wanted)
     )
-    found = changeforest(wanted.reshape(-1, 1), "change_in_mean", "sbs", control)
-    return [int(cut) for cut in found.split_points()]
+    return library.changeforest(wanted.reshape(-1, 1), "change_in_mean", "sbs", control)
+
+
+@functools.cache
+def _library() -> Any:
+    """`changeforest` without its pictures: where matplotlib is installed, it would load that, which
+    takes longer than all else together."""
+    absent = object()
+    before: Any = sys.modules.get("matplotlib", absent)
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]
+    try:
+        import changeforest
+    finally:
+        del sys.modules["matplotlib"]
+        if before is not absent:
+            sys.modules["matplotlib"] = before
+    return changeforest
 
 
 def needed(count: int) -> float:

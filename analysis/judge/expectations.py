@@ -52,17 +52,6 @@ def bounds(runs: list[float], margin: float) -> dict[str, float]:
     return {"value": middle, "low": max(low, middle / 1000), "high": high}
 
 
-def mark_regressions(runs: Sequence[Row], value: str) -> None:
-    """Say of each run, the oldest first, what part of the median its `value` is (`of_median`), and
-    whether it is below the bound that the runs before it give (`verdict`)."""
-    middle = statistics.median(row[value] for row in runs)
-    for index, row in enumerate(runs):
-        before = [earlier[value] for earlier in runs[:index]]
-        row["of_median"] = row[value] / middle
-        low = bounds(before, MARGIN)["low"] if len(before) >= MIN_RUNS else 0
-        row["verdict"] = "regression" if row[value] < low else ""
-
-
 def site_data(system: str, learned: Sequence[Row], today: date) -> Row:
     """What was learned, in the form of a site file (references/site.schema.json)."""
     by_case: dict[tuple[Any, ...], Row] = {}

@@ -32,10 +32,14 @@ CIRCUMSTANCES = {
 }  # fmt: skip
 NEAR = 2  # runs on each side of a change that are looked at for what changed
 MOST = 60  # runs on each side that its interval is made of
+FEWEST = 8  # runs of a level that a single run is held against
+FALLEN = 0.75  # of the lowest of them: a run below it is low
 QUANTITIES = ("write_bw", "read_bw")
 
 State = Literal["regressed", "recovered", "faster", "acknowledged"]
-Status = Literal["regressed", "steady", "faster", "acknowledged", "too few runs"]
+Status = Literal[
+    "regressed", "last run low", "steady", "faster", "acknowledged", "too few runs"
+]  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -55,7 +59,7 @@ class Change:
 
 @dataclass
 class History:
-    """The runs of a case, the oldest first. `speeds`: the values, or of times their inverses."""
+    """The runs of a case, the oldest first."""
 
     case: Mapping[str, Any]
     at: list[datetime]
@@ -69,14 +73,33 @@ class History:
 
     @property
     def status(self) -> Status:
-        if len(self.values) < changes.MIN_RUNS:
-            return "too few runs"
         if self.regressed:
             return "regressed"
+        if self.last_is_low:
+            return "last run low"
+        if len(self.values) < changes.MIN_RUNS:
+            return "too few runs"
         states = [change.state for change in self.changes]
         if states and states[-1] == "acknowledged":
             return "acknowledged"
         return "faster" if states and states[-1] == "faster" else "steady"
+
+    @property
+    def last_is_low(self) -> bool:
+        """Whether the last run is far below all others of its level: too short for a change."""
+        first, end, _ = self.levels[-1]
+        *before, last = self.speeds[first:end]
+        return len(before) >= FEWEST and last < FALLEN * min(before[-MOST:])
+
+    @property
+    def bad(self) -> bool:
+        return self.status in ("regressed", "last run low")
+
+    @property
+    def speeds(self) -> list[float]:
+        """The values, or of times their inverses."""
+        values = self.values
+        return [1 / value for value in values] if self.case["unit"] == "s" else values
 
     @property
     def since(self) -> datetime | None:
@@ -112,6 +135,20 @@ def find(
         _judge(one, smallest)
     _circumstances(connection, where, found)
     return found
+
+
+def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list[History]:
+    """The histories of a session's cases, up to that session."""
+    where = store.Where().also(
+        'system IN (SELECT system FROM records WHERE session = ?) AND "case" IN '
+        '(SELECT "case" FROM records WHERE session = ?) AND started <= '
+        "(SELECT max(started) FROM records WHERE session = ?)",
+        *[session] * 3,
+    )
+    when = connection.execute(
+        "SELECT max(started) FROM records WHERE session = ?", [session]
+    ).fetchone()[0]
+    return [one for one in find(connection, where, given) if one.at[-1] == when]
 
 
 def _load(
@@ -164,8 +201,7 @@ def _moment(microseconds: int) -> datetime:
 
 def _judge(one: History, smallest: float) -> None:
     """Find the changes of a history, and what has become of each."""
-    speeds = np.asarray(one.values)
-    speeds = 1 / speeds if one.case["unit"] == "s" else speeds
+    speeds = np.asarray(one.speeds)
     cuts = changes.find(speeds, smallest)
     levels = changes.levels(speeds, cuts)
     ends = [0, *cuts, len(speeds)]

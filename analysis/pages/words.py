@@ -8,7 +8,6 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from ..judge.history import Change
 from ..session.rows import Row, Share
 from ..session.stats import Spread
 
@@ -60,14 +59,6 @@ def over_time(values: Sequence[float], most: int = 20) -> str:
     parts = [statistics.median(values[a:b]) for a, b in itertools.pairwise(ends)]
     top = max(parts)
     return "".join(BLOCKS[min(7, int(8 * part / top))] if top > 0 else BLOCKS[0] for part in parts)
-
-
-def change_text(change: Change) -> str:
-    """`-24 % (-27 to -21)`: the change of speed with its interval."""
-    text = f"{100 * (change.ratio - 1):+.0f} %"
-    if change.low is None or change.high is None:
-        return text
-    return f"{text} ({100 * (change.low - 1):+.0f} to {100 * (change.high - 1):+.0f})"
 
 
 def value_text(value: object) -> str:
