@@ -7,11 +7,12 @@ A drop stays regressed until the level is back, or until somebody acknowledges i
 
 from __future__ import annotations
 
+import functools
 import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from . import changes, interval
 
 # What a history belongs to. Hints are not among it: that they changed is something to be found.
 KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
-# What else is said of a case; of its last run, where it changed.
+# What else is said of a case.
 ABOUT = ("pattern", "scale", "method", "mode", "variant", "unit")
 # What may have changed with the level, and how it is called.
 CIRCUMSTANCES = {
@@ -59,7 +60,8 @@ class Change:
 
 @dataclass
 class History:
-    """The runs of a case, the oldest first."""
+    """The runs of a case, the oldest first. What follows from the changes is asked for when all of
+    them are there."""
 
     case: Mapping[str, Any]
     at: list[datetime]
@@ -71,7 +73,7 @@ class History:
     def regressed(self) -> list[Change]:
         return [change for change in self.changes if change.state == "regressed"]
 
-    @property
+    @functools.cached_property
     def status(self) -> Status:
         if self.regressed:
             return "regressed"
@@ -84,7 +86,7 @@ class History:
             return "acknowledged"
         return "faster" if states and states[-1] == "faster" else "steady"
 
-    @property
+    @functools.cached_property
     def last_is_low(self) -> bool:
         """Whether the last run is far below all others of its level: too short for a change."""
         first, end, _ = self.levels[-1]
@@ -95,7 +97,7 @@ class History:
     def bad(self) -> bool:
         return self.status in ("regressed", "last run low")
 
-    @property
+    @functools.cached_property
     def speeds(self) -> list[float]:
         """The values, or of times their inverses."""
         values = self.values
@@ -106,7 +108,7 @@ class History:
         """When what is regressed began."""
         return self.regressed[0].date if self.regressed else None
 
-    @property
+    @functools.cached_property
     def levels(self) -> list[tuple[int, int, float]]:
         """The first run of each level, the one behind its last, and the median of its values."""
         ends = [0, *(change.index for change in self.changes), len(self.values)]
@@ -132,7 +134,7 @@ def find(
     """The histories of all cases that `where` lets pass, with their changes."""
     found = _load(connection, where, given, quantities)
     for one in found:
-        _judge(one, smallest)
+        judge(one, smallest)
     _circumstances(connection, where, found)
     return found
 
@@ -160,7 +162,7 @@ def _load(
     values = [*where.values, *quantities]
     conditions = [one.condition() for one in given]
     own = "".join(f", bool_or({sql}) AS b{i}" for i, (sql, _) in enumerate(conditions))
-    about = ", ".join(f"arg_max({name}, started) AS {name}" for name in ABOUT)
+    about = ", ".join(f"any_value({name}) AS {name}" for name in ABOUT)
     cases = store.rows(
         connection,
         f"""SELECT hash({columns}) AS id, {columns}, {about}{own}
@@ -175,6 +177,8 @@ def _load(
         ORDER BY id, moment, run""",
         values,
     ).fetchnumpy()
+    moments = runs["moment"].astype("datetime64[us]").tolist()
+    middles = runs["middle"].tolist()
     ids, first = np.unique(runs["id"], return_index=True)
     ends = np.append(first, len(runs["id"]))
     place = {int(one): (ends[i], ends[i + 1]) for i, one in enumerate(ids)}
@@ -184,22 +188,15 @@ def _load(
         mine = [one for i, one in enumerate(given) if row.pop(f"b{i}")]
         found.append(
             History(
-                row, [_moment(at) for at in runs["moment"][start:end].tolist()],
-                runs["middle"][start:end].tolist(),
+                row, moments[start:end],
+                middles[start:end],
                 baseline=max(mine, key=lambda one: one.moment, default=None),
             )
         )  # fmt: skip
     return found
 
 
-_EPOCH = datetime(1970, 1, 1)
-
-
-def _moment(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def _judge(one: History, smallest: float) -> None:
+def judge(one: History, smallest: float) -> None:
     """Find the changes of a history, and what has become of each."""
     speeds = np.asarray(one.speeds)
     cuts = changes.find(speeds, smallest)

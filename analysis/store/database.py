@@ -174,7 +174,7 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
 
 def compact(store: Path) -> list[Path]:
     """Make months' files of the sessions that are due; returns those made."""
-    with months.alone(store) as alone:
+    with months.locked(store / months.ALONE) as alone:
         due = months.due(store) if alone else []
         made = [months.compact(store, month, _columns, MEMORY) for month in due]
     return [path for path in made if path]

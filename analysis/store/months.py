@@ -9,7 +9,8 @@ session's rows from then on; the next compaction takes it in. The file with the 
 stands for the sessions that two of them hold: so whoever is killed between writing a month's file
 and removing what it replaces leaves nothing that counts twice.
 
-One compaction at a time (a lock in the store). It removes only files that are still what it read.
+One compaction at a time, by a lock. It removes what it replaced only while nobody reads (another
+lock; else the next one does), and only files that are still what it read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 from . import files
 from .files import MONTHS, RECORDS
 
-LOCK = "compaction.lock"
+ALONE, READERS = "compaction.lock", "readers.lock"
 OPEN = 32  # sessions of the newest month that stay files of their own; of older ones: 1
 ORDER = 'quantity, stack, fs, "case", processes, started, session, run, repeat'
 ROWS = 30_720  # of a group, which is read or left out as a whole
@@ -42,11 +43,11 @@ def place(store: Path, of: Path) -> Path:
 
 
 @contextmanager
-def alone(store: Path) -> Iterator[bool]:
-    """Whether no other compaction runs, and none will until the end. False also on a file system
-    that has no locks: without them none is done."""
+def locked(path: Path) -> Iterator[bool]:
+    """Whether nobody else has the lock, and will until the end. False also on a file system that
+    has no locks: without them no session's file is touched."""
     try:
-        handle = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:
         yield False
         return
@@ -62,10 +63,10 @@ def alone(store: Path) -> Iterator[bool]:
 
 
 def hold(store: Path) -> int | None:
-    """Keep compactions away while the returned file is open: what a reader has seen stays. None
-    where that cannot be: in a store without a month's file, or on a file system without locks."""
+    """What a reader sees stays while the returned file is open. None where that cannot be: in a
+    store without a month's file, or on a file system without locks."""
     try:
-        handle = os.open(store / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(store / READERS, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -120,8 +121,9 @@ def compact(
         with suppress(OSError):
             part.unlink()
     files.save(store, target, data)
-    for path, was in sums.items():
-        _remove(path, was)
+    with locked(store / READERS) as unread:
+        for path, was in sums.items() if unread else ():
+            _remove(path, was)
     return target
 
 
