@@ -36,7 +36,7 @@ from iogauge.run_folder import (
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
 from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
-from ..store import files
+from ..store import database as store
 from . import formats, options
 from .ingest import ingest
 
@@ -61,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sessions", nargs="*", metavar="SESSION",
         help="folders below the output folder whose sessions are over (default: all that are)",
     )  # fmt: skip
-    options.add_output(parser)
     options.add_store(parser)
     formats.add_format(parser, "what was recovered")
 
@@ -87,8 +86,10 @@ def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
-    reports = known(args.output)
-    wanted = [one.path for one in reports if one.is_ours and not files.has(args.store, one.uuid)]
+    reports, place = known(args.output), options.store_of(args)
+    ours = [one for one in reports if one.is_ours]
+    missing = store.missing(place, [one.uuid for one in ours])
+    wanted = [one.path for one in ours if one.uuid in missing]
     for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             })  # fmt: skip
     for report in wanted:
         try:
-            ingest(report, args.store, strict=False)
+            ingest(report, place, strict=False)
         except AnalysisError as error:
             problems += 1
             say(f"not stored: {error}")
