@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
-	test-kernels-mpich documents-smoke test-sanitizers test-python test-python-counted coverage soak selftest simulate test-slurm \
+	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate test-slurm \
 	test-fs test-fs-local site lock-check docs clean
 
 PYTHON := .venv/bin/python
@@ -19,6 +19,7 @@ ARGS ?=
 CASES := 100000
 SEED := $(shell date +%s)
 DOCS := .local/venv-docs
+COUNTS := .local/coverage/python
 JOBS := $(shell nproc)
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
@@ -81,13 +82,10 @@ test-sanitizers: setup-test
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
+# The counts of entered lines that it leaves are read by `make coverage`.
 test-python: setup-test
-	$(PYTHON) -m pytest -q
-
-# Twice as long; what it leaves is read by `make coverage`.
-test-python-counted: setup-test
-	@$(PYTHON) -m coverage erase
-	$(PYTHON) -m coverage run -m pytest -q
+	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
+	PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS) $(PYTHON) -m pytest -q
 
 soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tools.soak $(ARGS)

@@ -24,11 +24,14 @@ COMMANDS = {
     "ingest": "put sessions into the store, where all other commands find them",
     "recover": "sessions that were killed, from what their finished cases left",
     "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
+    "history": "how fast each case was over time, when that changed, and what changed with it",
+    "baseline": "acknowledges changes of histories, with who, when and why: set, list, remove",
     "learn": "what to expect of a system, from its history, as a file of references",
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
     "found": "what a session found, in words: what is fastest where, and what is undecided",
+    "why": "what held a run up: phase, process, layer, calls, and what to try",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",
 }
 

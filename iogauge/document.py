@@ -81,7 +81,9 @@ def load(path: Path) -> dict[str, Any]:
     error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
     if error is not None:
         place = "/".join(map(str, error.absolute_path)) or "the document"
-        raise BadDocument(f" is not as docs/result.schema.json says: {place}: {_why(error)}")
+        raise BadDocument(
+            f" is not as docs/result.schema.json says: {one_line(place)}: {_why(error)}"
+        )
     return document
 
 
@@ -101,17 +103,19 @@ def _check_values(document: dict[str, Any]) -> None:
         if isinstance(value, dict):
             for key, inner in value.items():
                 if CONTROL.search(key):
-                    raise BadDocument(f": {place}: a key with control characters, {key!a:.60}")
+                    raise BadDocument(
+                        f": {one_line(place)}: a key with control characters, {key!a:.60}"
+                    )
                 todo.append((f"{place}/{key}".lstrip("/"), inner))
         elif isinstance(value, list):
             todo += [(f"{place}/{i}", inner) for i, inner in enumerate(value)]
         elif isinstance(value, str) and place != "error" and CONTROL.search(value):
-            raise BadDocument(f": {place} has control characters: {value!a:.60}")
+            raise BadDocument(f": {one_line(place)} has control characters: {value!a:.60}")
         elif place.startswith("verification/first/"):
             continue  # an element that was found may be anything
         elif isinstance(value, int | float) and not abs(value) < MOST:
             what = f"{reprlib.repr(value)}: nothing that is measured is so large"
-            raise BadDocument(f": {place} is {what}")
+            raise BadDocument(f": {one_line(place)} is {what}")
 
 
 def _why(error: ValidationError) -> str:

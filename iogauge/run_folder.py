@@ -2,7 +2,9 @@
 """What a run leaves in its folder, by name (docs/architecture.md)."""
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
@@ -16,6 +18,23 @@ JOB = "job_id"  # scheduler and number of a job that was submitted
 # was.
 SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
 BEGAN = "%Y%m%dT%H%M%S"
+
+
+def places(output: Path) -> tuple[Path, Path]:
+    """Where the folders of sessions are: of tests that ended well, and of all others."""
+    return output, output / "stage"
+
+
+def sessions(output: Path) -> list[str]:
+    """Names of the sessions that have a folder, the oldest first."""
+    there = (path.name for place in places(output) for path in place.glob("2*"))
+    return sorted({name for name in there if is_session(name)})
+
+
+def case_files(output: Path, session: str) -> Iterator[Path]:
+    """Of each of its cases that has begun."""
+    for place in places(output):
+        yield from (place / session).glob(f"*/*/*/*/{CASE}")
 
 
 def is_session(name: str) -> bool:

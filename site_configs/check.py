@@ -8,7 +8,6 @@ depends on several keys stands here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from iogauge import json_file
 from iogauge.paths import KERNELS
 from iogauge.spelling import unknown
 from iogauge.text import one_line
@@ -31,7 +31,7 @@ STOCK_LAUNCHERS = (
 )
 LONGEST = 1000  # characters of a problem
 NEEDED = ("name", "scheduler", "launcher", "environs")
-SCHEMA = json.loads((Path(__file__).parent / "site.schema.json").read_text())
+SCHEMA = json_file.read(Path(__file__).parent / "site.schema.json")
 # What ReFrame calls no modules system.
 NO_MODULES = ("", "nomod")
 PATTERNS = KERNELS / "patterns" / "patterns.def"

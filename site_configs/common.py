@@ -164,6 +164,23 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
     return {"path": str(path), "type": found, "note": note, **more}
 
 
+def batch(
+    scheduler: str, file_systems: dict[str, Any], num_cpus: int | None = None, **extras: Any
+) -> dict[str, Any]:
+    """The one partition of a machine of which its document says next to nothing: what a script
+    cannot do without is the user's (IOGAUGE_SCHEDULER, IOGAUGE_LAUNCHER, IOGAUGE_CORES), or a
+    guess: `scheduler`, mpiexec, and `num_cpus` (1: each process then has a node of its own).
+    `extras`: more of the partition's."""
+    return {
+        "name": "batch",
+        "scheduler": setting("SCHEDULER", scheduler),
+        "launcher": setting("LAUNCHER", "mpiexec"),
+        "environs": ["mpi"],
+        "processor": {"num_cpus": num_cpus or number("CORES", 1)},
+        "extras": {**extras, "filesystems": file_systems},
+    }
+
+
 def system(
     name: str, hostnames: list[str], partitions: list[dict[str, Any]], descr: str
 ) -> dict[str, Any]:

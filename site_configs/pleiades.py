@@ -17,22 +17,16 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from site_configs import common
 
-batch = {
-    "name": "batch",
-    "scheduler": common.setting("SCHEDULER", "pbs.j2"),
-    "launcher": common.setting("LAUNCHER", "mpiexec"),
-    "environs": ["mpi"],
-    "processor": {"num_cpus": common.number("CORES", 1)},
-    "extras": {
-        "filesystems": {
-            "lustre": common.file_system(
-                common.setting("SCRATCH", "/scratch"),
-                kind="lustre",
-                note="the document names the file system, and no number of it",
-            ),
-        },
+batch = common.batch(
+    "pbs.j2",
+    {
+        "lustre": common.file_system(
+            common.setting("SCRATCH", "/scratch"),
+            kind="lustre",
+            note="the document names the file system, and no number of it",
+        ),
     },
-}
+)
 
 site_configuration = common.site(
     [common.system("pleiades", [r"pfe\d+"], [batch], "NASA Ames")],

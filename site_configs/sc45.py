@@ -18,22 +18,16 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from site_configs import common
 
-batch = {
-    "name": "batch",
-    "scheduler": common.setting("SCHEDULER", "torque.j2"),
-    "launcher": common.setting("LAUNCHER", "mpiexec"),
-    "environs": ["mpi"],
-    "processor": {"num_cpus": common.number("CORES", 1)},
-    "extras": {
-        "filesystems": {
-            "disk": common.file_system(
-                common.setting("SCRATCH", "/scratch"),
-                kind="not stated",
-                note='PAIO\'s poster: "a disk of an HP AlphaServer SC45"',
-            ),
-        },
+batch = common.batch(
+    "torque.j2",
+    {
+        "disk": common.file_system(
+            common.setting("SCRATCH", "/scratch"),
+            kind="not stated",
+            note='PAIO\'s poster: "a disk of an HP AlphaServer SC45"',
+        ),
     },
-}
+)
 
 site_configuration = common.site(
     [common.system("sc45", [r"sc45\d*"], [batch], "HP AlphaServer SC45, NASA Goddard")],

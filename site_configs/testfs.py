@@ -7,7 +7,6 @@ IOGAUGE_TESTFS names a JSON file, {"filesystems": {NAME: ENTRY}}, each ENTRY as
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from iogauge import json_file
 from site_configs import common, local
 
 VARIABLE = "IOGAUGE_TESTFS"
@@ -26,11 +26,9 @@ def mounted(path: str | None) -> dict[str, dict[str, Any]]:
     if not path:
         return {}
     try:
-        found = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise ValueError(f"{VARIABLE}: {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{VARIABLE}: {path} is not JSON: {error}") from None
+        found = json_file.read(Path(path))
+    except json_file.Unreadable as error:
+        raise ValueError(f"{VARIABLE}: {path}: {error}") from None
     entries = found.get("filesystems") if isinstance(found, dict) else None
     if not isinstance(entries, dict):
         raise ValueError(f"{VARIABLE}: {path} has no object `filesystems`")

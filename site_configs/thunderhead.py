@@ -16,24 +16,19 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from site_configs import common
 
-batch = {
-    "name": "batch",
-    "scheduler": common.setting("SCHEDULER", "torque.j2"),
-    "launcher": common.setting("LAUNCHER", "mpiexec"),
-    "environs": ["mpi"],
-    "processor": {"num_cpus": 1},  # the experiment has one process
-    "extras": {
-        "memory": 1024,
-        "filesystems": {
-            "pvfs": common.file_system(
-                common.setting("PVFS", "/pvfs"),
-                kind="pvfs",
-                note="PVFS-1 with one storage node, which has 2 GB of memory",
-                expected_bandwidth=55,
-            ),
-        },
+batch = common.batch(
+    "torque.j2",
+    {
+        "pvfs": common.file_system(
+            common.setting("PVFS", "/pvfs"),
+            kind="pvfs",
+            note="PVFS-1 with one storage node, which has 2 GB of memory",
+            expected_bandwidth=55,
+        ),
     },
-}
+    num_cpus=1,  # the experiment has one process
+    memory=1024,
+)
 
 site_configuration = common.site(
     [common.system("thunderhead", [r"thunderhead\d*"], [batch], "cluster, NASA Goddard")],

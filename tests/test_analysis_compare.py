@@ -179,7 +179,7 @@ def test_a_wrong_percentage_is_named(word: str) -> None:
     [
         (("2026-13-45", "2026-11-20", "--by", "date"), "2026-13-45: expected a date"),
         (("yesterday", "today", "--by", "date"), "expected a date as 2026-11-20"),
-        (("a", "b", "--by", "x' OR 1"), "--by x' OR 1: expected session"),
+        (("a", "b", "--by", "x' OR 1"), "--by x' OR 1: no such key; known are session"),
         (("last~99", "last"), "last~99: the store has not so many sessions"),
     ],
 )

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.coverage import Entered, NothingToRead, by_folder, error_paths, of_c
+from iogauge.paths import ROOT
+from tools.coverage import Entered, NothingToRead, by_folder, error_paths, of_c, of_python
 
 C = """\
 int f(void) {
@@ -44,3 +49,39 @@ def test_error_paths_are_those_lines_that_say_one(tmp_path: Path) -> None:
 def test_without_counts_it_says_what_leaves_them(tmp_path: Path) -> None:
     with pytest.raises(NothingToRead, match="make test-kernels-openmpi"):
         of_c(tmp_path)
+    with pytest.raises(NothingToRead, match="make test-python"):
+        of_python(tmp_path)
+
+
+COUNTED = """\
+def f(x):
+    if x:
+        return 1
+    raise ValueError
+
+
+f(1)
+"""
+
+
+def test_what_programs_of_python_enter_is_counted(tmp_path: Path) -> None:
+    """Of our packages alone; also of files that are loaded by their path, as ReFrame does it."""
+    root, counts = tmp_path / "checkout", tmp_path / "counts"
+    hook = root / "tools" / "counted"
+    hook.mkdir(parents=True)
+    counts.mkdir()
+    shutil.copy(ROOT / "tools" / "counted" / "sitecustomize.py", hook)
+    for place in ("iogauge", "other"):
+        (root / place).mkdir()
+        (root / place / "file.py").write_text(COUNTED)
+    environment = {**os.environ, "PYTHONPATH": str(hook), "IOGAUGE_COUNTS": str(counts)}
+    load = (
+        "import importlib.util as u; s = u.spec_from_file_location('any', 'iogauge/file.py'); "
+        "s.loader.exec_module(u.module_from_spec(s))"
+    )
+    for words in (["-c", load], ["-m", "other.file"]):
+        subprocess.run([sys.executable, *words], cwd=root, env=environment, check=True)
+    (counts / "killed.json").write_text('{"iogauge/fi')
+    (file,) = of_python(counts, root)
+    assert (file.path, file.lines, file.missed) == ("iogauge/file.py", 5, (4,))
+    assert list(error_paths([file], root)) == ["iogauge/file.py:4: raise ValueError"]

@@ -199,7 +199,7 @@ def test_without_namespaces_nothing_is_mounted_and_each_row_says_why(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "is not JSON"),
+        ("{", "not JSON"),
         ("[]", "has no object `filesystems`"),
         ('{"filesystems": {"xfs": {"path": "/x"}}}', "xfs has no text `mounted_as`"),
     ],

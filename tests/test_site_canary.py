@@ -63,12 +63,13 @@ PLACES = [
 ]
 
 
-def poisoned(given: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
+def poisoned(given: dict[str, Any], path: tuple[Any, ...], word: str = EVIL) -> dict[str, Any]:
+    """A copy in which one value is `word`."""
     found = copy.deepcopy(given)
     inner: Any = found
     for key in path[:-1]:
         inner = inner[key]
-    inner[path[-1]] = EVIL
+    inner[path[-1]] = word
     return found
 
 

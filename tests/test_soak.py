@@ -62,7 +62,7 @@ def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.M
     stack = soak.Stack("openmpi", "iokernel", ["mpiexec"], listing, combinations)
     drawn: list[str] = []
 
-    def one(options: Any, case: Any, way: Any, processes: int) -> None:
+    def one(options: Any, case: Any, way: Any, processes: int, run: Any) -> None:
         drawn.append(f"{options.pattern} {processes} {case.options}")
         if len(drawn) % 10 == 7:
             raise soak.run_case.Wrong("verification.bytes is 7; right is 8")

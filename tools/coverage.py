@@ -4,10 +4,10 @@
     python -m tools.coverage
 
 It reads what `make test-kernels-openmpi` and `make test-python` left: the counts of the stack's
-test build, with which CTest and pytest run the kernels; and what `make test-python-counted` left of
-Python, also of programs that tests start. Processes that are killed leave no counts.
+test build, with which CTest and pytest run the kernels; and those of Python, also of programs that
+tests start. Processes that are killed leave no counts.
 
-Exit status: 0, or 1 where there is nothing to read of C.
+Exit status: 0, or 1 where there is nothing to read.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from slipcover.slipcover import Slipcover
+
 from iogauge.paths import KERNELS, ROOT
 from tools import kernels
+from tools.counted.sitecustomize import PACKAGES
+
+COUNTS = ROOT / ".local" / "coverage" / "python"
 
 # Where an error is said, in each language.
 SAYS = {
@@ -64,23 +69,24 @@ def of_c(build: Path) -> list[Entered]:
     return found
 
 
-def of_python() -> list[Entered]:
-    """From what `coverage run` left."""
-    command = [sys.executable, "-m", "coverage"]
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        subprocess.run([*command, "combine", "--quiet", "--append"], cwd=ROOT, check=False)
-        done = subprocess.run(
-            [*command, "json", "--quiet", "--ignore-errors", "-o", str(report)],
-            cwd=ROOT, check=False, capture_output=True, text=True,
-        )  # fmt: skip
-        if done.returncode or not report.is_file():
-            raise NothingToRead("no counts: make test-python-counted leaves them")
-        files = json.loads(report.read_text())["files"]
-    return [
-        Entered(path, file["summary"]["num_statements"], tuple(file["missing_lines"]))
-        for path, file in files.items()
-    ]
+def of_python(folder: Path = COUNTS, root: Path = ROOT) -> list[Entered]:
+    """From what the tests' processes left (tools/counted/sitecustomize.py)."""
+    entered: dict[str, set[int]] = defaultdict(set)
+    for path in folder.glob("*.json"):
+        with suppress(ValueError):  # of a process that was killed
+            for name, lines in json.loads(path.read_text(encoding="utf-8")).items():
+                entered[name].update(lines)
+    if not entered:
+        raise NothingToRead(f"{folder} has no counts: make test-python leaves them")
+    found = []
+    for path in sorted(path for name in PACKAGES for path in (root / name).rglob("*.py")):
+        if path.name == "sitecustomize.py":  # what counts cannot count itself
+            continue
+        name = str(path.relative_to(root))
+        code = compile(path.read_text(encoding="utf-8"), name, "exec")
+        lines = set(Slipcover.lines_from_code(code))
+        found.append(Entered(name, len(lines), tuple(sorted(lines - entered[name]))))
+    return found
 
 
 def by_folder(files: Iterable[Entered]) -> Iterator[tuple[str, int, int]]:
@@ -119,13 +125,10 @@ def show(language: str, files: list[Entered]) -> None:
 def main() -> int:
     try:
         show("C", of_c(kernels.test_folder(kernels.COVERED)))
+        show("Python", of_python())
     except NothingToRead as nothing:
         print(f"tools.coverage: {nothing}", file=sys.stderr)
         return 1
-    try:
-        show("Python", of_python())
-    except NothingToRead as nothing:
-        print(f"\nPython: {nothing}")
     return 0
 
 

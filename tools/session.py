@@ -9,7 +9,6 @@ is kept. A guard (iogauge/guard.py) does the same where this process itself is k
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import select
 import signal
@@ -23,10 +22,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from iogauge import lock, paths, processes
+from iogauge import json_file, lock, paths, processes
 from iogauge.files import write_whole
 from iogauge.guard import HOLD, Guard
-from iogauge.run_folder import CASE, is_session
+from iogauge.run_folder import case_files, sessions
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -138,17 +137,15 @@ def count(data: Any) -> tuple[int, int]:
 
 def newest(output: Path) -> list[str]:
     """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
-    names = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
-    return sorted(filter(is_session, names))[-NEWEST:]
+    return sessions(output)[-NEWEST:]
 
 
 def tidy(output: Path, name: str) -> None:
     """Remove what killed jobs left in the file systems of a session's cases, and say it."""
     found = set()
-    for place in (output / name, output / "stage" / name):
-        for path in place.glob(f"*/*/*/*/{CASE}"):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                found.add(str(json.loads(path.read_bytes())["case"]["fs_path"]))
+    for path in case_files(output, name):
+        with suppress(json_file.Unreadable, KeyError, TypeError):
+            found.add(str(json_file.read(path)["case"]["fs_path"]))
     for folder in sorted(found):
         for line in leftovers.remove(Path(folder)):
             say(line)
@@ -169,8 +166,8 @@ def measure(child: Child, words: Sequence[str], output: Path, *, part: bool = Fa
     tidy(output, name)
     try:
         whole = report.stat().st_mtime_ns != before
-        data = json.loads(report.read_bytes()) if whole else None
-    except (OSError, ValueError):
+        data = json_file.read(report) if whole else None
+    except (OSError, json_file.Unreadable):
         data = None
     if data is None:
         if status == 0:

@@ -138,7 +138,7 @@ def places(group: int) -> str:
 
 
 def run(command: list[str], document: Path) -> dict[str, Any]:
-    """In the place of run_case.run: one that does not end says where it stands."""
+    """As run_case.run, but one that does not end says where it stands."""
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             [*command, "--patience", PATIENCE],
@@ -190,7 +190,7 @@ def soak(stacks: list[Stack], runs: int, seed: int, keep: Path) -> Found:
             found.methods[stack.name, one[0].method] += 1
             kind = RIGHT
             try:
-                run_case.one(*one)
+                run_case.one(*one, run)
             except run_case.Wrong as wrong:
                 kind = kind_of(str(wrong))
                 found.kept.append(keep / f"seed-{seed}-run-{done}.txt")
@@ -233,7 +233,6 @@ def main(words: list[str]) -> int:
         stacks = [prepared(name) for name in options.stacks.split(",")]
     except kernels.UnknownStackError as error:
         parser.error(str(error))
-    run_case.run = run
     with busy(options.load):
         found = soak(stacks, options.runs, options.seed, options.keep)
     print(table(found))

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the fastest of each file system, scale and number of processes."""
     connection = options.connect(args)
-    where = options.where(args)
+    where = options.where(args, connection)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     found = candidates(connection, where, f"{args.direction}_bw")
     if not found:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
     connection = options.connect(args)
-    where = options.where(args)
+    where = options.where(args, connection)
     judged = [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
     if formats.for_programs(args):
         formats.show(args, [claim_text.row(one) for one in judged], COLUMNS)

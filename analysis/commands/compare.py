@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from ..judge.sides import WAYS, interrupted
+from ..store import keys
 from . import formats, options, progress
 
 EXAMPLES = """\
@@ -20,6 +21,7 @@ examples:
   python -m analysis compare openmpi mpich --by stack --where pattern=s3d
   python -m analysis compare mpiio:independent mpiio:collective --by method --where pattern=s3d
   python -m analysis compare cb-disable cb-enable --by hint_set     a parameter of a test
+  python -m analysis compare 4.1 5.0 --by mpi              across an upgrade: mpi, hdf5, ...
   python -m analysis compare 2026-10-01..2026-10-31 2026-11-01..2026-11-30 --by date
   python -m analysis compare last~1 last --fail-slower 5%  exit 1 where B is slower: a gate
   python -m analysis compare last peak                     with the practical peak of the same job
@@ -48,14 +50,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help=f"as A, or one of {', '.join(SPECIAL)}")
     parser.add_argument(
         "--by", default="session", metavar="WHAT",
-        help=f"what A and B are: {', '.join(WAYS)}, or a test's parameter (default: session)",
+        help=f"what A and B are: {', '.join(WAYS)}, a library whose versions they are (mpi, "
+        "hdf5, ...), or a test's parameter (default: session)",
     )  # fmt: skip
     options.add_where(parser)
     parser.add_argument(
         "--quantity", action="append", metavar="NAME",
         help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
-    parser.add_argument("--fail-slower", type=_percent, metavar="PERCENT",
+    parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
                         help="exit 1 where B is slower than A by this much, failed or is missing; "
                         "3 where it cannot be decided")  # fmt: skip
     parser.add_argument(
@@ -71,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser)
 
 
-def _percent(text: str) -> float:
+def percent(text: str) -> float:
     """`5%` or `5` as 0.05."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
     if not match or float(match[1]) >= 100:
@@ -86,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_slower is not None and args.b == "published":
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
     connection = options.connect(args)
-    where = options.where(args).also("verdict <> 'nothing moved'")
+    where = options.where(args, connection).also("verdict <> 'nothing moved'")
+    keys.check(connection, "--by", [args.by], WAYS)
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(connection, where, args.by, words):
         options.say(f"session {session} was interrupted: cases are missing in it")

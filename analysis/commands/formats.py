@@ -15,8 +15,6 @@ from typing import Any
 
 from iogauge.text import csv_table, plain_lines
 
-from ..pages.words import value_text
-
 # A tuple is a text of several lines. It is joined only where it is printed.
 Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
@@ -27,6 +25,10 @@ def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help=f"print {what} as JSON")
     form.add_argument("--csv", action="store_true", help=f"print {what} as CSV")
+    parser.add_argument(
+        "--wide", action="store_true",
+        help="all columns, however wide the terminal is (a pipe has them anyway)",
+    )  # fmt: skip
 
 
 def for_programs(args: argparse.Namespace) -> bool:
@@ -44,7 +46,7 @@ def show(
     elif args.csv:
         write_csv(rows, columns)
     else:
-        show_table(rows, columns)
+        show_table(rows, columns, wide=args.wide)
         if note:
             print(plain_lines(note))
 
@@ -71,26 +73,8 @@ def joined(row: Record) -> dict[str, Any]:
 _BETWEEN = {"published": " | ", "command": "\n"}
 
 
-def show_table(rows: Sequence[Record], columns: Sequence[str]) -> None:
-    """A table on stdout: numbers to the right; columns that say nothing are left out."""
-    # Imported here, so that a command that prints CSV need not wait for it.
-    from rich.table import Table as Grid
+def show_table(rows: Sequence[Record], columns: Sequence[str], *, wide: bool = False) -> None:
+    """A table on stdout, as wide as the terminal; a pipe and `wide` get all of it."""
+    from ..pages import grid  # here, so that a command that prints CSV need not wait for it
 
-    from ..pages import screen
-
-    rows = [joined(row) for row in rows]
-    columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
-    grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for name in columns:
-        number = any(isinstance(row[name], int | float) for row in rows)
-        grid.add_column(screen.shown(name.replace("_", " ")), justify="right" if number else "left")
-    for row in rows:
-        grid.add_row(*(screen.shown(value_text(row[name]), _STYLES.get(str(row[name]), ""))
-                       for name in columns))  # fmt: skip
-    screen.console().print(grid)
-
-
-_STYLES = {
-    "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
-    "too few samples": "yellow",
-}  # fmt: skip
+    grid.show([joined(row) for row in rows], columns, wide=wide)

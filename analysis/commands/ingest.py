@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "reports", nargs="*", type=Path, metavar="REPORT",
         help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
-    options.add_output(parser)
     parser.add_argument("--last", action="store_true", help="only the last session below it")
     options.add_store(parser)
     formats.add_format(parser, "what was ingested")
@@ -56,11 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ingest the reports one after the other; one that cannot be used does not stop the others."""
-    reports = args.reports
+    reports, place = args.reports, options.store_of(args)
     if not reports:
         reports = [last_report(args.output)] if args.last else all_reports(args.output)
     done, problems = [], 0
-    clean(args.store)
+    clean(place)
     for report in progress.steps(reports, "ingest"):
         try:
             if results_db.is_database(report):
@@ -69,15 +68,16 @@ def run(args: argparse.Namespace) -> int:
                 data = read_report(report)
                 found = [data] if args.reports or measured(data) else []
             for data in found:
-                done.append(ingest(report, args.store, data))
+                done.append(ingest(report, place, data))
         except AnalysisError as error:
             problems += 1
             options.say(f"analysis: not stored: {one_line(str(error), LONGEST)}")
     if not done and not problems:
         raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
     if done:
+        store.compact(place)
         columns = [name for name in COLUMNS if name != "file"]
-        formats.show(args, done, columns, note=f"store: {args.store}")
+        formats.show(args, done, columns, note=f"store: {place}")
     return EXIT_DATA if problems else EXIT_OK
 
 
@@ -218,6 +218,12 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
                 held = polars.scan_parquet(io.BytesIO(stored), hive_partitioning=False)
                 if held.select(polars.len()).collect().item() > frame.height:
                     return path, "kept"
+        elif not there and (rows := store.in_month(folder, place, session.uuid)):
+            if len(rows) > frame.height:
+                return path, "kept"
+            if sorted(map(repr, rows)) == sorted(map(repr, frame.rows())):
+                return path, "unchanged"
+            there = True
         elif there:
             _set_aside(folder, files.Bad(path, why))
         files.save(folder, path, data)

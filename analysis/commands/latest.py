@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from iogauge.run_folder import CASE, is_session
+from iogauge.run_folder import case_files, is_session, sessions
 
 from ..session import loader
 from . import options
@@ -20,9 +20,8 @@ def last_report(output: Path) -> Path:
     mine = loader.folders(info)
     own = max(mine)
     if is_session(own):
-        found = {path.name for place in (output, output / "stage") for path in place.glob("2*")}
-        newer = [name for name in found if is_session(name) and name > own]
-        if begun := [name for name in sorted(newer) if _has_begun(output, name)]:
+        newer = [name for name in sessions(output) if name > own]
+        if begun := [name for name in newer if _has_begun(output, name)]:
             options.say(
                 f"session {begun[-1]} is newer, and has no report: it runs, or was killed and "
                 "python -m analysis recover makes one; this is the session before"
@@ -34,5 +33,4 @@ def _has_begun(output: Path, name: str) -> bool:
     """And has no report: a dry run leaves no such files."""
     if (output / loader.REPORTS / f"run-report-{name}.json").exists():
         return False
-    places = (output / name, output / "stage" / name)
-    return any(True for place in places for _ in place.glob(f"*/*/*/*/{CASE}"))
+    return any(True for _ in case_files(output, name))

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if path.exists() and not args.replace and not formats.for_programs(args):
         raise OutputError(f"{path}: holds a baseline, which is frozen; --replace learns anew")
     connection = options.connect(args)
-    where = options.where(args).key("system", [args.system])
+    where = options.where(args, connection).key("system", [args.system])
     today = datetime.now(timezone.utc).date()
     name = args.name or f"{args.system}-{today}"
     found = learn(connection, where, name, args.false_failures)

@@ -13,6 +13,7 @@ from iogauge import paths
 from iogauge.text import plain_lines
 
 from ..store import database as store
+from ..store import keys
 from ..store.database import Where
 
 if TYPE_CHECKING:
@@ -28,17 +29,23 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option --store."""
+    """The options --output and --store, of a command that uses the store."""
+    add_output(parser)
     parser.add_argument(
         "--store", type=Path, metavar="DIR",
-        default=Path(os.environ.get("IOGAUGE_STORE") or paths.output() / "store"),
         help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
     )  # fmt: skip
 
 
+def store_of(args: argparse.Namespace) -> Path:
+    """Where the store is: --store, else IOGAUGE_STORE, else in the output folder."""
+    given = args.store or os.environ.get("IOGAUGE_STORE")
+    return Path(given) if given else Path(args.output) / "store"
+
+
 def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
-    """To the store of --store; files of it that cannot be used are named on stderr."""
-    return store.connect(args.store, say)
+    """To the store; files of it that cannot be used are named on stderr."""
+    return store.connect(store_of(args), say)
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +53,17 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
         help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
-        "system, session, ...) or a test's parameter (layout, hint_set, ...); may be repeated",
+        "system, session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, "
+        "hint_set, ...); may be repeated",
     )  # fmt: skip
 
 
-def where(args: argparse.Namespace) -> Where:
-    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE."""
-    return Where.parse(args.where)
+def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
+    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE, and for a key that
+    there is not."""
+    found = Where.parse(args.where)
+    keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
+    return found
 
 
 def where_session(uuid: str) -> Where:

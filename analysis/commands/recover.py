@@ -22,12 +22,21 @@ from typing import Any
 
 from iogauge import processes
 from iogauge.files import write_whole
-from iogauge.run_folder import BEGAN, CASE, DOCUMENT, JOB, is_session
+from iogauge.run_folder import (
+    BEGAN,
+    CASE,
+    DOCUMENT,
+    JOB,
+    case_files,
+    is_session,
+    places,
+    sessions,
+)
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
 from ..session.loader import INTERRUPTED, REPORTS, all_reports, folders, measured, read_report
-from ..store import files
+from ..store import database as store
 from . import formats, options
 from .ingest import ingest
 
@@ -52,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sessions", nargs="*", metavar="SESSION",
         help="folders below the output folder whose sessions are over (default: all that are)",
     )  # fmt: skip
-    options.add_output(parser)
     options.add_store(parser)
     formats.add_format(parser, "what was recovered")
 
@@ -78,8 +86,10 @@ def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
-    reports = known(args.output)
-    wanted = [one.path for one in reports if one.is_ours and not files.has(args.store, one.uuid)]
+    reports, place = known(args.output), options.store_of(args)
+    ours = [one for one in reports if one.is_ours]
+    missing = store.missing(place, [one.uuid for one in ours])
+    wanted = [one.path for one in ours if one.uuid in missing]
     for name in lost(args.output, args.sessions, reports):
         cases, running = read_cases(args.output, name)
         for line in _may_run(running):
@@ -93,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             })  # fmt: skip
     for report in wanted:
         try:
-            ingest(report, args.store, strict=False)
+            ingest(report, place, strict=False)
         except AnalysisError as error:
             problems += 1
             say(f"not stored: {error}")
@@ -126,27 +136,21 @@ def lost(
     which are known not to be."""
     known_ones = known(output) if reports is None else reports
     reported = {name for one in known_ones for name in one.folders}
-    found = {path.name for place in _places(output) if place.is_dir() for path in place.iterdir()}
-    names = sorted(name for name in found - reported if is_session(name))
+    names = [name for name in sessions(output) if name not in reported]
     if over:
         return [name for name in names if name in over]
     return [name for name in names if _is_over(output, name)]
 
 
-def _places(output: Path) -> tuple[Path, Path]:
-    return output, output / "stage"
-
-
 def _is_over(output: Path, name: str) -> bool:
     """Whether the process that wrote a session's files is gone; that nobody can know is said."""
-    for place in _places(output):
-        for path in (place / name).glob(f"*/*/*/*/{CASE}"):
-            data = case_file.read(path.parent)
-            if data is not None:
-                gone = processes.is_gone(str(data["session"].get("process")))
-                if gone is None:
-                    say(f"session {name} was begun elsewhere: if it is over, give its name")
-                return bool(gone)
+    for path in case_files(output, name):
+        data = case_file.read(path.parent)
+        if data is not None:
+            gone = processes.is_gone(str(data["session"].get("process")))
+            if gone is None:
+                say(f"session {name} was begun elsewhere: if it is over, give its name")
+            return bool(gone)
     return False
 
 
@@ -156,7 +160,7 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
     Files that cannot be read are no cases."""
     found: dict[Path, Row] = {}
     running = []
-    for place in reversed(_places(output)):
+    for place in reversed(places(output)):
         for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
             folder = path.parent
             data = case_file.read(folder)

@@ -11,10 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import EXIT_OK
+from ..judge import history
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
-from ..session.loader import REPORTS, load_session
+from ..pages.report_tables import history as history_section
+from ..session.loader import load_session
 from ..session.rows import Table, make_table
+from ..store import baselines
+from ..store import database as store
 from . import formats, options, progress
 from .ingest import ingest
 from .latest import last_report
@@ -39,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    options.add_output(parser)
     parser.add_argument("--html", type=Path, metavar="FILE",
                         help="the page, and write no other (default: report.html in the "
                         "output folder)")  # fmt: skip
@@ -52,11 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Store the session, and write its page."""
     report = args.report or last_report(args.output)
-    ingest(report, args.store)  # idempotent: most often it is there
+    place = options.store_of(args)
+    ingest(report, place)  # idempotent: most often it is there
+    store.compact(place)
     table = make_table(load_session(report))
-    root = args.store.resolve().parent
+    root = place.resolve().parent
     connection = options.connect(args)
     sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
+    histories = history.of_session(connection, table.session.uuid, baselines.load(place))
+    sections.append(history_section(histories, connection, table.session.uuid))
     sections.append(spack_stacks.section(table, root))
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
@@ -67,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         from ..pages import report_page  # here: the chart library is slow to load
 
         each = functools.partial(progress.steps, what="charts")
-        written += report_page.write(table, sections, root, pages, each)
+        written += report_page.write(table, sections, histories, root, pages, each)
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
     for path in written:
@@ -76,17 +83,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. It also goes to the session's own folder, unless that is gone, or not in
-    an output folder: the report says where it was, and may say anything."""
+    """Where the page goes. It also goes to the session's own folder, where that is in the output
+    folder: the report says where it was, and may say anything."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):
         return []
     session = table.session
-    outputs = [args.output.resolve()]
-    if session.report.resolve().parent.name == REPORTS:
-        outputs.append(session.report.resolve().parents[1])
-    own = any(output in session.output.resolve().parents for output in outputs)
+    own = args.output.resolve() in session.output.resolve().parents
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 

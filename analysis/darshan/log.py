@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from iogauge import json_file
 
 from ..errors import AnalysisError
 
@@ -142,8 +143,8 @@ def read_log(
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
         raise UnreadableLogError(f"{log}: {said[-1] if said else end}")
     try:
-        return _log(log, json.loads(done.stdout))
-    except (ValueError, KeyError, TypeError) as error:
+        return _log(log, json_file.parse(done.stdout))
+    except (json_file.Unreadable, ValueError, KeyError, TypeError) as error:
         raise UnreadableLogError(f"{log}: the reader gave no usable answer: {error!r}") from None
 
 

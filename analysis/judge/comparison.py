@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NothingFoundError
 from ..store import database as store
+from ..store import versions
 from ..store.database import Where
 from . import gate
-from .sides import CASE, Group, Side, case_columns, condition, failed_cases, groups
+from .sides import (
+    CASE,
+    Group,
+    Side,
+    case_columns,
+    condition,
+    failed_cases,
+    groups,
+    share_a_stack,
+)
 
 if TYPE_CHECKING:
     from .interval import Interval
@@ -55,7 +65,10 @@ def compare(
     """
     sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
-    columns = case_columns([question.by], with_mode)
+    by = [question.by]
+    if question.by in versions.names() and not share_a_stack(connection, where, sides):
+        by.append("stack")  # each version has a stack of its own
+    columns = case_columns(by, with_mode)
     found = groups(connection, where, question.quantities, sides, columns)
     both = pairs(found)
     if not both:

@@ -115,19 +115,20 @@ def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval:
     return replace(found, kind="pairs")
 
 
-def of_two(base: Sequence[float], new: Sequence[float]) -> Interval:
+def of_two(base: Sequence[float], new: Sequence[float], fewest: int = JOBS) -> Interval:
     """The median of new over base, of all pairs that two samples have (Hodges and Lehmann, Annals
-    of Mathematical Statistics 34, 1963); each oldest first, a value for each job."""
+    of Mathematical Statistics 34, 1963); each oldest first, a value for each job. `fewest` on each
+    side: less than JOBS where it is known otherwise that they are not alike."""
     a, b = (np.asarray([_speed(v) for v in values]) for values in (base, new))
     if not len(a) or not len(b):
         raise ValueError("expected values on both sides")
     ratios = np.sort((_thin(b)[:, None] / _thin(a)[None, :]).ravel())
     worths = worth_of(np.log(a)), worth_of(np.log(b))
     n, m = (int(worth + _ROUNDING) for worth in worths)
-    left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= JOBS else None
+    left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= fewest else None
     low, high = (None, None) if left is None else _ends(ratios, left, n * m)
     counts = (len(a), len(b))
-    return Interval(float(np.median(ratios)), low, high, "jobs", counts, min(worths), JOBS)
+    return Interval(float(np.median(ratios)), low, high, "jobs", counts, min(worths), fewest)
 
 
 def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..store import database as store
+from ..store import versions
 from ..store.database import SCHEMA, Where
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side
         return _CONDITIONS[by](connection, word)
     if by in SCHEMA:
         return _column(by)(connection, word)
-    if not re.fullmatch(r"\w+", by):
-        raise UsageError(f"--by {by}: expected {', '.join(WAYS)}, or the name of a parameter")
     return keys_condition({by: word})
 
 
@@ -140,7 +139,8 @@ _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
     too."""
-    parameters = [key for key in by if key not in SCHEMA and key not in WAYS]
+    fixed = (*SCHEMA, *WAYS, *versions.names())
+    parameters = [key for key in by if key not in fixed]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
     left_out |= {column for key in by for column in _IMPLIED.get(key, ())}
     variant = "variant"
@@ -200,6 +200,18 @@ def groups(
         run = (session, repeat)
         group.runs[run] = (*group.runs.get(run, ()), *found)
     return list(made.values())
+
+
+def share_a_stack(
+    connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side]
+) -> bool:
+    """Whether both sides have runs of a stack of the same name."""
+    names = []
+    for sql, values in sides:
+        chosen = where.also(sql, *values)
+        found = f"SELECT DISTINCT stack FROM records WHERE {chosen.sql}"
+        names.append(set(connection.execute(found, chosen.values).fetchall()))
+    return bool(set.intersection(*names))
 
 
 def failed_cases(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import jsonschema
 import yaml
 
+from iogauge import json_file
 from iogauge.text import CONTROL, one_line
 
 from ..errors import ReferenceFileError
@@ -49,7 +49,7 @@ class YamlFile:
                 yaml.YAMLError) as error:  # fmt: skip
             raise ReferenceFileError(f"{path}: expected YAML: {one_line(str(error))}") from None
         self._check_numbers(self.data, [])
-        self._hold_against(json.loads(schema.read_text(encoding="utf-8")))
+        self._hold_against(json_file.read(schema))
 
     def error(self, where: Sequence[str | int], what: str) -> ReferenceFileError:
         return ReferenceFileError(f"{self.path}:{self.line(where)}: {one_line(what)}")

@@ -87,7 +87,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         rates=footer.rate_lines(table),
         versions=footer.version_lines(table),
         command=table.session.command,
-        **more,
+        **{"regressed": (), **more},
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from .chart import GREYS, INK, LETTER, MUTED, PALETTE, PAPER, PEAK, themed
+from . import history_chart
+from .chart import GREYS, INK, LETTER, MUTED, PALETTE, PEAK, themed
 from .report_tables import Section
 
 Plot = dict[str, Any]
@@ -139,48 +140,16 @@ def published(section: Section) -> Plot | None:
 
 
 def history(section: Section) -> Plot | None:
-    """Each case over time as a part of its own median; regressions have a ring."""
-    if not section.rows:
-        return None
-    colour = _colour([_call(row) for row in section.rows])
-    panels = []
-    for (pattern, scale, fs, direction), rows in _panels(section.rows).items():
-        data = alt.InlineData(
-            values=[
-                {
-                    "call": _call(row),
-                    "stack": row["stack"],
-                    "case": f"{_call(row)} {row['stack']} {row['processes']}",
-                    "started": row["started"].isoformat() + "Z",
-                    "part": row["of_median"],
-                    "bad": row["verdict"] == "regression",
-                }
-                for row in rows
-            ]
-        )
-        x = alt.X("started:T", axis=alt.Axis(title=None, tickCount=5),
-                  scale=alt.Scale(type="utc"))  # fmt: skip
-        y = alt.Y("part:Q", axis=alt.Axis(title="of its median", format="%", tickCount=5),
-                  scale=alt.Scale(zero=False))  # fmt: skip
-        base = alt.Chart(data).encode(x=x, y=y, detail="case:N")
-        layers = [
-            base.mark_line(opacity=0.6).encode(
-                color=colour,
-                strokeDash=_dash(),
-            ),
-            base.mark_point(filled=True, size=22).encode(color=colour),
-            base.transform_filter("datum.bad").mark_point(
-                size=160, color=BAD, strokeWidth=2.5, fill=PAPER, fillOpacity=0
-            ),
-        ]
-        heading = _title(f"{pattern} {scale}, {fs}, {direction}")
-        panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading))
-    return _lines(panels)
+    """Those that fell most."""
+    return history_chart.chart(section.source) if section.source else None
 
 
 # The chart of a section, by its name, and its caption.
 CHARTS: dict[str, tuple[Callable[[Section], Plot | None], str]] = {
     "scaling": (scaling, "Points: medians. Thin lines: slowest to fastest repeat."),
     "published": (published, "Each as a part of its own fastest: the shape, not the speed."),
-    "history": (history, "Each case as a part of its own median. A ring marks a regression."),
+    "history": (
+        history,
+        "Points: runs. Thick lines: levels. Dashed: where one ends; red: regressed since then.",
+    ),
 }

@@ -10,22 +10,24 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
+from ..judge.history import KEY, History
 from ..session.model import DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced
-from . import chart, page
+from . import chart, history_table, page
 from .page import link
 from .report_charts import CHARTS
 from .report_tables import Section
-from .words import bandwidth_text, outcome_text, percent_text, range_text, value_text
+from .words import bandwidth_text, outcome_text, over_time, percent_text, range_text, value_text
 
 TEMPLATE = "report.html.j2"
 # Columns of the overview and what they are called.
 OVERVIEW = {
     "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
     "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "procs",
-    "write_mib_s": "write MiB/s", "write_range": "min-max", "write_fraction_fpp": "% peak",
-    "write_fraction_shared": "% shared", "read_mib_s": "read MiB/s", "read_range": "min-max",
+    "write_mib_s": "write MiB/s", "write_over_time": "over time", "write_range": "min-max",
+    "write_fraction_fpp": "% peak", "write_fraction_shared": "% shared",
+    "read_mib_s": "read MiB/s", "read_over_time": "over time", "read_range": "min-max",
     "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
     "files": "files",
 }  # fmt: skip
@@ -33,18 +35,26 @@ _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
 NARROW = ("variant", "hints", "parameters")  # may be folded
-STYLES = {"regression": "bad", "contradicted": "bad", "slower": "bad", "mismatch": "bad",
-          "reproduced": "good", "faster": "good", "verified": "good"}  # fmt: skip
+STYLES = {
+    **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
+    **dict.fromkeys(("recovered", "reproduced", "faster", "verified"), "good"),
+}  # fmt: skip
 
 Cell = dict[str, Any]
 Each = Callable[[Sequence[Section]], Iterable[Section]]
 
 
 def write(
-    table: Table, sections: Sequence[Section], root: Path, pages: Iterable[Path], each: Each = iter
+    table: Table,
+    sections: Sequence[Section],
+    histories: Sequence[History],
+    root: Path,
+    pages: Iterable[Path],
+    each: Each = iter,
 ) -> list[Path]:
-    """Write the page to each of `pages`; returns them. `root`: what the store's paths are relative
-    to. `each` wraps the sections, to show progress. Raises OutputError."""
+    """Write the page to each of `pages`; returns them. `histories`: of the session's cases. `root`:
+    what the store's paths are relative to. `each` wraps the sections, to show progress. Raises
+    OutputError."""
     plot = chart.to_svg(table)
     charts = [_chart(section) for section in each(sections)]
     written = list(dict.fromkeys(path.absolute() for path in pages))
@@ -55,8 +65,9 @@ def write(
             for section, drawn in zip(sections, charts, strict=True)
         ]
         text = page.render(
-            table, plot, folder, TEMPLATE, overview=_overview(table, folder), more_sections=shown
-        )
+            table, plot, folder, TEMPLATE, overview=_overview(table, histories, folder),
+            more_sections=shown, regressed=history_table.bad_lines(histories),
+        )  # fmt: skip
         page.save(path, text.encode())
     return written
 
@@ -130,17 +141,24 @@ def _cell(name: str, value: Any) -> Cell:
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
 
 
-def _overview(table: Table, folder: Path) -> dict[str, Any]:
+def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[str, Any]:
     """All rows that ran, with links to document, job script and trace."""
-    rows = [_overview_row(row, folder) for row in table.ran]
+    lines = {
+        tuple(one.case[name] for name in KEY): over_time(one.values)
+        for one in histories
+        if len(one.values) > 1
+    }
+    rows = [_overview_row(row, lines, folder) for row in table.ran]
     filters = ("pattern", "method", "mode", "stack", "file_system", "verdict")
     return _shown("overview", "Overview", list(OVERVIEW), rows, filters, OVERVIEW)
 
 
-def _overview_row(row: Row, folder: Path) -> list[Cell]:
+def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) -> list[Cell]:
     values: Mapping[str, Any] = row.cells()
-    cells = {name: _cell(name, values.get(name)) for name in OVERVIEW}
     run = row.run
+    case = (run.system, run.partition, run.fs, run.stack, run.case, run.processes)
+    over = {f"{way}_over_time": lines.get((*case, f"{way}_bw"), "") for way in DIRECTIONS}
+    cells = {name: _cell(name, {**values, **over}.get(name)) for name in OVERVIEW}
     for direction in DIRECTIONS:
         spread = row.bandwidth(direction)
         cells[f"{direction}_range"].update(text=range_text(spread), style="range")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +11,13 @@ from ..errors import NothingFoundError
 from ..judge import claims, compare_with
 from ..judge import published as published_numbers
 from ..judge.comparison import Question
-from ..judge.expectations import MIN_RUNS, mark_regressions
+from ..judge.history import FALLEN, KEY, History
 from ..judge.learned import MIN_NIGHTS
 from ..store import database as store
 from ..store.database import Where
-from . import claim_text
+from . import claim_text, history_table
 
 Row = dict[str, Any]
-
-MOST_SESSIONS = 30  # of the history
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Section:
     note: str = ""
     links: dict[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
+    source: Sequence[Any] = ()  # what its chart is drawn from, where that is not the rows
 
 
 CASE = '"system", "fs", "pattern", "scale", "method", "mode", "variant", "hints", "stack"'
@@ -204,46 +202,31 @@ def expected(connection: Any, session: str) -> Section:
     )  # fmt: skip
 
 
-def history(connection: Any, session: str) -> Section:
-    """The run medians of each case, session by session; what fell below its own past is marked."""
-    rows = store.rows(
+def history(found: Sequence[History], connection: Any, session: str) -> Section:
+    """When each case of the session got slower or faster, and what changed with it."""
+    current = _current(session)
+    documents = store.rows(
         connection,
-        f"""WITH here AS (
-            SELECT DISTINCT system, "case", stack, processes, hints FROM records
-            WHERE {_current(session).sql}),
-        recent AS (
-            SELECT session FROM records WHERE started <=
-                (SELECT max(started) FROM records WHERE session = ?)
-            GROUP BY session ORDER BY max(started) DESC LIMIT {MOST_SESSIONS})
-        SELECT r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
-            r.variant, r.stack, r.processes, r.quantity, r."case" AS test,
-            median(r.value) AS mib_s, any_value(r.document) AS document
-        FROM records r JOIN here USING (system, "case", stack, processes, hints)
-        WHERE {store.GOOD} AND r.verdict = 'verified'
-            AND r.quantity IN ('write_bw', 'read_bw') AND r.session IN (FROM recent)
-        GROUP BY r.session, r.started, r.system, r.fs, r.pattern, r.scale, r.method, r.mode,
-            r.variant, r.stack, r.processes, r.quantity, r."case", r.run
-        ORDER BY r.started""",
-        [session, session],
+        f"""SELECT DISTINCT {", ".join(f'"{name}"' for name in KEY)}, document
+        FROM records WHERE {current.sql} AND quantity IN ('write_bw', 'read_bw')""",
+        current.values,
     )
-    cases: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in rows:
-        cases[row["test"], row["stack"], row["processes"], row["quantity"]].append(row)
-    kept = [of for of in cases.values() if len({row["session"] for row in of}) > 1]
-    for of in kept:
-        mark_regressions(of, "mib_s")
+    by_case = {tuple(row[name] for name in KEY): row["document"] for row in documents}
+    several = [one for one in found if len(one.values) > 1]
+    rows = [
+        {**row, "document": by_case.get(tuple(row[name] for name in KEY))}
+        for row in history_table.rows(several, everything=True)
+    ]
     return Section(
-        "history", "History",
-        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "quantity",
-         "started", "mib_s", "of_median", "verdict"),
-        [row for of in kept for row in of],
-        f"A run is marked as a regression where it is below the bound that {MIN_RUNS} or more runs "
-        "before it give (docs/analysis.md).",
-        "needs the same case in two or more sessions", {"mib_s": "document"},
-        (*_CALLS, "verdict"),
+        "history", "History", (*history_table.COLUMNS[:-4], "now", *history_table.COLUMNS[-4:]),
+        rows,
+        f"A drop stays regressed until the level is back, or somebody acknowledges it. The last "
+        f"run is low where it is below {FALLEN:.0%} of the lowest before it (docs/analysis.md).",
+        "needs the same case in two or more sessions", {"now": "document"},
+        (*_CALLS, "state"), source=several,
     )  # fmt: skip
 
 
 TABLES: tuple[Callable[[Any, str], Section], ...] = (
-    scaling, published, efficiency, score_card, ledger, claim_table, expected, history,
+    scaling, published, efficiency, score_card, ledger, claim_table, expected,
 )  # fmt: skip

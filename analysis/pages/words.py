@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
+from collections.abc import Sequence
 
 from ..session.rows import Row, Share
 from ..session.stats import Spread
@@ -42,6 +45,20 @@ def outcome_text(row: Row) -> str:
     return {"verified": "yes", "failed": "MISMATCH" if mismatch else "FAILED"}.get(
         row.outcome, row.outcome
     )
+
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def over_time(values: Sequence[float], most: int = 20) -> str:
+    """A line of blocks from nothing to the largest: the medians of `most` stretches of time."""
+    if len(values) < 2:
+        return ""
+    count = min(most, len(values))
+    ends = [round(i * len(values) / count) for i in range(count + 1)]
+    parts = [statistics.median(values[a:b]) for a, b in itertools.pairwise(ends)]
+    top = max(parts)
+    return "".join(BLOCKS[min(7, int(8 * part / top))] if top > 0 else BLOCKS[0] for part in parts)
 
 
 def value_text(value: object) -> str:

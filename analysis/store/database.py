@@ -13,16 +13,20 @@ any, because it failed or was skipped, has one row whose `quantity` is null.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iogauge import json_file
 from iogauge.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
-from . import files
+from . import files, months, versions
 from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
@@ -82,12 +86,12 @@ def create(store: Path) -> None:
 def check(store: Path) -> None:
     """Raises StoreError unless `store` is a store of the version that this code knows."""
     mark = store / MARK
-    try:
-        found = json.loads(mark.read_text()).get("schema")
-    except FileNotFoundError:
+    if not mark.exists():
         how = "make one with: python -m analysis ingest"
-        raise StoreError(f"{store}: expected a store, found no {MARK}; {how}") from None
-    except (OSError, ValueError, AttributeError) as error:
+        raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
+    try:
+        found = json_file.read(mark).get("schema")
+    except (json_file.Unreadable, AttributeError) as error:
         raise StoreError(f"{mark}: expected the store's version: {error}") from None
     if found != VERSION:
         raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
@@ -103,23 +107,78 @@ def connect(
     import duckdb
 
     check(store)
-    good, bad = usable(store)
-    if bad:
-        say(files.in_words(store, bad))
-    if not good:
-        raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
-    connection = duckdb.connect(config={"memory_limit": MEMORY})
-    paths = ", ".join("'" + str(path).replace("'", "''") + "'" for path in good)
-    source = f"read_parquet([{paths}], hive_partitioning = false, union_by_name = true)"
-    try:
-        there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
-        columns = ", ".join(
-            f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
-        )
-        connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}")
-    except duckdb.Error as error:
-        raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
+    with contextlib.ExitStack() as held:
+        handle = months.hold(store)
+        if handle is not None:
+            held.callback(os.close, handle)
+        good, bad = usable(store)
+        if bad:
+            say(files.in_words(store, bad))
+        if not good:
+            raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
+        connection = duckdb.connect(config={"memory_limit": MEMORY})
+        try:
+            source = _source(store, good)
+            columns = _columns(connection, source)
+            connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}")
+        except duckdb.Error as error:
+            raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
+        weakref.finalize(connection, held.pop_all().close)
     return connection
+
+
+def _source(store: Path, good: Sequence[Path]) -> str:
+    """SQL of all rows of these files."""
+    own = [path for path in good if path.is_relative_to(store / RECORDS)]
+    return months.select(own, [path for path in good if path not in set(own)])
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, source: str) -> str:
+    """The columns of a store as SQL, from files that may lack some."""
+    there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+    return ", ".join(
+        f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
+    )
+
+
+def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
+    """The rows of a session that a month's file holds. `month`: the folder of the sessions' own
+    files."""
+    import duckdb
+
+    old = [
+        path for path in months.place(store, month).glob("*.parquet") if not problem(store, path)
+    ]
+    if not old:
+        return []
+    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+        source = _source(store, old)
+        sql = f"SELECT {_columns(connection, source)} FROM {source} WHERE session = ?"
+        return connection.execute(sql, [session]).fetchall()
+
+
+def missing(store: Path, sessions: Iterable[str]) -> set[str]:
+    """Those that no file of the store holds."""
+    import duckdb
+
+    lacking = {one for one in sessions if not files.has(store, one)}
+    old = [
+        path for path in (store / files.MONTHS).glob("*/*/*.parquet") if not problem(store, path)
+    ]
+    if lacking and old:
+        sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
+        with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+            found = connection.execute(sql, [sorted(lacking)]).fetchall()
+        lacking -= {str(row[0]) for row in found}
+    return lacking
+
+
+def compact(store: Path) -> list[Path]:
+    """Make months' files of the sessions that are due; returns those made."""
+    with months.locked(store / months.ALONE) as alone:
+        due = months.due(store) if alone else []
+        made = [months.compact(store, month, _columns, MEMORY) for month in due]
+    return [path for path in made if path]
 
 
 def usable(store: Path) -> tuple[list[Path], list[Bad]]:
@@ -199,6 +258,8 @@ class Where:
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
+        if key in versions.names():
+            return self.also(*versions.condition(key, wanted))
         one = "|".join(re.escape(value) for value in wanted)
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
 

@@ -22,7 +22,7 @@ from iogauge.files import write_whole
 
 from ..errors import StoreError
 
-RECORDS, SUMS, ASIDE = "records", "sums", "set-aside"
+RECORDS, MONTHS, SUMS, ASIDE = "records", "months", "sums", "set-aside"
 MAGIC = b"PAR1"
 LEAST = 12  # bytes of a Parquet file: the magic word twice and a length
 # How old the remains of a killed ingest must be, in seconds: no other takes that long.
@@ -38,12 +38,13 @@ class Bad:
 
 
 def places(store: Path) -> Iterator[Path]:
-    """Of the sessions' files, and of what else has such a name."""
-    yield from sorted((store / RECORDS).glob("*/*/*.parquet"))
+    """Of the sessions' and months' files, and of what else has such a name."""
+    for folder in (RECORDS, MONTHS):
+        yield from sorted((store / folder).glob("*/*/*.parquet"))
 
 
 def has(store: Path, uuid: str) -> bool:
-    """Whether a session is stored, in a file that is whole."""
+    """Whether a session is stored, in a file of its own that is whole."""
     found = (store / RECORDS).glob(f"*/*/{glob.escape(uuid)}.parquet")
     return any(not damage(store, path) for path in found)
 
@@ -84,7 +85,8 @@ def set_aside(store: Path, bad: Bad) -> Path:
 
 def remove_remains(store: Path) -> None:
     """What killed ingests were writing."""
-    for folder in (store, store / SUMS, *(store / RECORDS).glob("*/*")):
+    folders = [path for name in (RECORDS, MONTHS) for path in (store / name).glob("*/*")]
+    for folder in (store, store / SUMS, *folders):
         for path in folder.glob(".*.part"):
             try:
                 if time.time() - path.lstat().st_mtime > STALE:

@@ -30,6 +30,17 @@ static const char *advice_for(int code, int class) {
     return "check the directory, its free space and its permissions";
 }
 
+void io_plain(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        bool second_set = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        if (second_set) *c++ = '?';
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+        else if (*c < ' ' || *c == 0x7f || second_set)
+            *c = '?';
+    }
+}
+
 static void set_text(io_error *error, bool located, const char *format, va_list args) {
     if (error->set) return;
     error->set = true;
@@ -45,8 +56,7 @@ static void set_text(io_error *error, bool located, const char *format, va_list 
         used = (size_t)snprintf(error->text, sizeof error->text, "process %d on %s: ", rank, host);
     }
     vsnprintf(error->text + used, sizeof error->text - used, format, args);
-    for (char *c = error->text; *c; c++)
-        if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' '; /* one line, whatever a library says */
+    io_plain(error->text);
 }
 
 int io_fail(io_error *error, const char *format, ...) {

@@ -13,6 +13,9 @@ typedef struct {
     char text[2048];
 } io_error;
 
+/* Control characters of a text become `?` or a blank: a terminal would obey them. */
+void io_plain(char *text);
+
 /* All of them return -1 and keep the first message. */
 int io_fail(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int io_fail_usage(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -101,17 +101,22 @@ int io_agree(io_world *w) {
     return -1;
 }
 
-void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
+/* Which process says the line of a crash: "process 1 on n2". */
+static void begin_line(io_world *w, const char *what) {
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
-    snprintf(w->doing, sizeof w->doing,
-             "iokernel: error: process %d on %s: the library crashed in phase %s of method %s", w->rank, host,
-             phase, method);
+    w->doing_over = false;
+    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
+    snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
+}
+
+void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
+    char what[96];
+    snprintf(what, sizeof what, "the library crashed in phase %s of method %s", phase, method);
+    begin_line(w, what);
     snprintf(w->doing_more, sizeof w->doing_more,
              ": %s; report it to the library, with its version (iokernel --version) and this command\n",
              path);
-    w->doing_over = false;
-    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
     if (!w->pulse) return;
     snprintf(w->pulse->phase, sizeof w->pulse->phase, "%s", phase);
@@ -122,12 +127,7 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
 
 void io_world_ending(io_world *w) {
     if (!w->doing[0]) return;
-    char host[IO_HOST_NAME] = "?";
-    gethostname(host, sizeof host - 1);
-    w->doing_remove = false;
-    w->doing_over = false;
-    snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: MPI crashed in MPI_Finalize",
-             w->rank, host);
+    begin_line(w, "MPI crashed in MPI_Finalize");
     snprintf(w->doing_more, sizeof w->doing_more,
              ": the run was over before, and has said what came of it; report it to the library\n");
 }

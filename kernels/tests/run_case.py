@@ -14,6 +14,7 @@ import math
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,9 @@ def environment() -> dict[str, str]:
     return values
 
 
+Run = Callable[[list[str], Path], dict[str, Any]]  # a command, and where its document will be
+
+
 def run(command: list[str], document: Path) -> dict[str, Any]:
     try:
         done = subprocess.run(
@@ -238,7 +242,9 @@ def check_answers(
                 raise Wrong(f"samples[{sample['repeat']}].{direction} was not measured")
 
 
-def one(options: argparse.Namespace, case: Case, way: Through, processes: int) -> None:
+def one(
+    options: argparse.Namespace, case: Case, way: Through, processes: int, run: Run = run
+) -> None:
     with tempfile.TemporaryDirectory(prefix="iokernel-", dir=options.dir) as temporary:
         place, document = Path(temporary) / "data", Path(temporary) / "result.json"
         place.mkdir()

@@ -14,7 +14,7 @@ from reframe.core.builtins import parameter
 
 from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.documented import processes_of
+from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls, scales
 
@@ -147,7 +147,7 @@ class CgnsBlock(CgnsStructured):
 
 
 @rfm.simple_test
-class CgnsZoneProcesses(CgnsStructured):
+class CgnsZoneProcesses(OverProcesses, CgnsStructured):
     """2005: a zone of each process, so that the file grows with their number."""
 
     descr = "CGNS, zones over processes"
@@ -156,17 +156,13 @@ class CgnsZoneProcesses(CgnsStructured):
         ["smoke", "laptop", "paper-50", "paper-150", "paper"], type=str, loggable=True
     )
     processes = parameter(processes_of("CgnsZoneProcesses"), type=int, loggable=True)
-    only_documented = True
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     def is_quick(self) -> bool:
         return False
 
 
 @rfm.simple_test
-class CgnsReadProcesses(CgnsBlock):
+class CgnsReadProcesses(OverProcesses, CgnsBlock):
     """2005: a block read by growing numbers of processes; one alone reads by serial CGNS."""
 
     descr = "CGNS, a block over processes"
@@ -175,10 +171,6 @@ class CgnsReadProcesses(CgnsBlock):
         ["smoke", "laptop", "paper-64", "paper-128", "paper"], type=str, loggable=True
     )
     processes = parameter(processes_of("CgnsReadProcesses"), type=int, loggable=True)
-    only_documented = True
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     def fits_together(self) -> bool:
         return bool((self.the_call.processes == 1) == (self.processes == 1))
@@ -242,7 +234,7 @@ COLLECTIVE_METADATA = {
 
 
 @rfm.simple_test
-class CgnsMetadata(CgnsStructured):
+class CgnsMetadata(OverProcesses, CgnsStructured):
     """Opening and closing with and without collective metadata, at growing numbers of processes
     (The HDF Group: opening 100 to 1000 times faster with it): small zones, so that metadata is most
     of the file. `call` is a method alone: `metadata` says the mode."""
@@ -255,7 +247,6 @@ class CgnsMetadata(CgnsStructured):
     processes = parameter(
         sorted({*METADATA_PROCESSES, *processes_of("CgnsMetadata")}), type=int, loggable=True
     )
-    only_documented = True
 
     def is_smoke_point(self) -> bool:
         return self.processes in METADATA_PROCESSES
@@ -263,9 +254,6 @@ class CgnsMetadata(CgnsStructured):
     @property
     def the_call(self) -> calls.Call:
         return calls.BY_NAME[f"{self.call}:{COLLECTIVE_METADATA[self.metadata].mode}"]
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     has_label = True
 

@@ -18,7 +18,7 @@ from reframe.core.builtins import parameter, run_after, run_before, variable
 from iogauge.mounts import mount_of
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
-from reframe_tests.framework.documented import processes_of
+from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.ior_document import Asked, convert_files
 from reframe_tests.framework.verdict import Wrong, load
 from reframe_tests.machine import calls, scales, stacks
@@ -206,7 +206,7 @@ class Ior(IoBenchmark):
 
 
 @rfm.simple_test
-class IorProcesses(Ior):
+class IorProcesses(OverProcesses, Ior):
     """The same data in all, over processes (IDRIS 2011: its four ways, independently)."""
 
     descr = "IOR over processes"
@@ -217,10 +217,6 @@ class IorProcesses(Ior):
     )
     scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
     processes = parameter(processes_of("IorProcesses"), type=int, loggable=True)
-    only_documented = True
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     def is_quick(self) -> bool:
         return False

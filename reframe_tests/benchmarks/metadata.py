@@ -11,7 +11,7 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
-from reframe_tests.framework.documented import processes_of
+from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.machine import scales
 
 # Of each file's payload: three int64 that name it.
@@ -113,7 +113,7 @@ class Metadata(SmallFiles):
 
 
 @rfm.simple_test
-class FilePerProcess(SmallFiles):
+class FilePerProcess(OverProcesses, SmallFiles):
     """Each process makes one file (IDRIS 2011: the slowest one's time, against the number of files,
     which is that of processes)."""
 
@@ -121,13 +121,9 @@ class FilePerProcess(SmallFiles):
     call = parameter(["posix"], type=str, loggable=True)
     scale = parameter(["smoke", "paper"], type=str, loggable=True)
     processes = parameter(processes_of("FilePerProcess"), type=int, loggable=True)
-    only_documented = True
 
     def is_smoke_point(self) -> bool:
         return True  # a file is a file
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     def files_per_process(self) -> int:
         return 1

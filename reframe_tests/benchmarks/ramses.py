@@ -10,7 +10,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.documented import processes_of
+from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import calls, scales
 
@@ -200,7 +200,7 @@ class RamsesShared(RamsesBenchmark):
 
 
 @rfm.simple_test
-class RamsesSizes(RamsesBenchmark):
+class RamsesSizes(OverProcesses, RamsesBenchmark):
     """The 2011 tables and charts of methods: sizes and numbers of processes, each of the four."""
 
     descr = "RAMSES, sizes and processes of 2011"
@@ -208,10 +208,6 @@ class RamsesSizes(RamsesBenchmark):
     size = parameter(map(str, [SMOKE_SIZE, *PAPER_SIZES]), type=str, loggable=True)
     call = parameter(PAPER_CALLS, type=str, loggable=True)
     processes = parameter(processes_of("RamsesSizes"), type=int, loggable=True)
-    only_documented = True
-
-    def scale_processes(self) -> int | None:
-        return int(self.processes)
 
     def is_smoke_point(self) -> bool:
         return self.cells() == SMOKE_SIZE and super().is_smoke_point()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -16,6 +15,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
+from iogauge import json_file
 from iogauge.libraries import libraries
 from iogauge.paths import KERNELS, builds
 from reframe_tests.jobs import collected
@@ -213,7 +213,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
         problem = mpi_problem((stage / "ldd.txt").read_text(), right, own)
         if problem:
             raise SanityError(f"{self.program}: {problem}; {self.how_to_build_again()}")
-        listing = json.loads((stage / "list.json").read_text())
+        listing = json_file.read(stage / "list.json")
         lacking = missing_methods(listing, stacks.promised(environ))
         lacking += missing_modes(listing, stacks.promised_modes(environ))
         if lacking:

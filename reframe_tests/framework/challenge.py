@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,27 +102,25 @@ class NoticesAWrongByte(rfm.RunOnlyRegressionTest):
     time_limit = "10m"
     sourcesdir = None
 
-    @property
-    def stamp(self) -> Path | None:
-        """There where this very program has noticed its wrong bytes; None where it cannot be seen
-        from here."""
-        try:
-            told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
-        except OSError:
-            return None
-        return builds() / "noticed" / told
-
-    @property
-    def needless(self) -> bool:
-        """Where the stack is missing nothing is run, as nothing is built: each test says why."""
-        known = self.stamp is not None and self.stamp.is_file()
-        return bool(self.missing or (known and not self.seed and not self.is_dry_run()))
+    # There where this very program has noticed its wrong bytes; None where it cannot be seen from
+    # here, or is not built.
+    stamp = variable(Path, type(None), value=None)
+    needless = variable(bool, value=False)
 
     @property
     def missing(self) -> str | None:
         return stacks.missing(self.current_environ, self.kernels.needs) or stacks.too_many(
             self.current_environ, self.num_tasks
         )
+
+    @run_after("setup")
+    def look_if_it_is_known(self) -> None:
+        """Where the stack is missing nothing is run, as nothing is built: each test says why."""
+        with suppress(OSError):
+            told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
+            self.stamp = builds() / "noticed" / told
+        known = self.stamp is not None and self.stamp.is_file()
+        self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))
 
     @run_after("setup")
     def wait_in_no_queue_for_nothing(self) -> None:

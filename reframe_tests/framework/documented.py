@@ -24,6 +24,16 @@ def processes_of(test: str) -> list[int]:
     return experiments.process_axis(test, system.name, most)
 
 
+class OverProcesses:
+    """A sweep over the numbers of processes of its experiments: it has a parameter `processes`."""
+
+    processes: int
+    only_documented = True
+
+    def scale_processes(self) -> int | None:
+        return int(self.processes)
+
+
 class Documented(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets: the names of its experiments as tags."""
 

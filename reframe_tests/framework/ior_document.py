@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from iogauge import json_file
 from iogauge.document import SCHEMA
 from iogauge.hints import sort_hints
 from iogauge.mounts import IN_MEMORY
@@ -59,8 +60,8 @@ def convert(summary: str, stdout: str, asked: Asked) -> dict[str, Any]:
     message. `Wrong`: the summary is complete JSON but not what IOR 4 writes.
     """
     try:
-        ior = json.loads(summary)
-    except ValueError:
+        ior = json_file.parse(summary)
+    except json_file.Unreadable:
         return _error_document(stdout, asked)
     try:
         return _document(ior, stdout, asked)

@@ -8,7 +8,6 @@ compute node needs neither Spack nor its Python.
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file
 from iogauge.files import write_whole
 from iogauge.libraries import libraries
 from iogauge.paths import ENVIRONMENTS, ROOT, SPACK_STATE
@@ -216,17 +216,17 @@ def _open(variant: str) -> Environment:
 
 def _roots(variant: str, folder: Path) -> dict[str, str]:
     """Hash of each spec that was asked for, from the lock file."""
-    try:
-        lock = json.loads((folder / "spack.lock").read_text())
-        return {root["spec"]: root["hash"] for root in lock["roots"]}
-    except FileNotFoundError:
+    path = folder / "spack.lock"
+    if not path.exists():
         raise CannotUse(
             f"Spack environment {variant} is not installed; run: {command(folder)} install"
-        ) from None
-    except (ValueError, KeyError, TypeError) as error:
+        )
+    try:
+        lock = json_file.read(path)
+        return {root["spec"]: root["hash"] for root in lock["roots"]}
+    except (json_file.Unreadable, KeyError, TypeError) as error:
         raise CannotUse(
-            f"{folder / 'spack.lock'} cannot be read ({error}); "
-            f"run: {command(folder)} concretize --force"
+            f"{path} cannot be read ({error}); run: {command(folder)} concretize --force"
         ) from None
 
 

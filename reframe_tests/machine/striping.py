@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from iogauge import json_file
 from iogauge.run_folder import DOCUMENT
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -64,10 +65,10 @@ def record(stage: Path, asked: dict[str, Any] | None) -> None:
     if asked is None or not document.is_file() or not answer.is_file():
         return
     try:
-        data = json.loads(document.read_text())
-    except ValueError:
+        data = json_file.read(document)
+    except json_file.Unreadable:
         return  # the sanity check says what is wrong with it
-    if not isinstance(data.get("used"), dict):
+    if not isinstance(data, dict) or not isinstance(data.get("used"), dict):
         return
     data["used"]["striping"] = {
         "kind": asked["kind"],

@@ -10,12 +10,12 @@ holds the result against its own parameters.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from iogauge import json_file
 from iogauge.paths import ROOT
 from reframe_tests.jobs import collected
 from reframe_tests.offline.render_scripts import parse, reframe_words
@@ -26,8 +26,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(words).folder.absolute()
     try:
-        asked = parse(json.loads((folder / collected.ASKED).read_text()))
-    except (OSError, ValueError) as error:
+        asked = parse(json_file.read(folder / collected.ASKED))
+    except (json_file.Unreadable, ValueError) as error:
         print(f"collect: {folder} is no folder of `render`: {error}", file=sys.stderr)
         return 2
     command = [*reframe_words(asked), "-r", "--exec-policy=serial"]

@@ -4,7 +4,6 @@ run none of its words. Hints and settings that come as text, too."""
 
 from __future__ import annotations
 
-import copy
 import os
 import subprocess
 import tempfile
@@ -22,7 +21,15 @@ from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES
 from site_configs import check, common
 from tests.fuzz.cases import WORDS, changed, fuzz, texts
-from tests.test_site_canary import PLACES, STANDINS, TEMPLATES, full_site, ran, script_values
+from tests.test_site_canary import (
+    PLACES,
+    STANDINS,
+    TEMPLATES,
+    full_site,
+    poisoned,
+    ran,
+    script_values,
+)
 
 # What a site's Python can hold, and no lone surrogate: a script is a file in UTF-8.
 COMMANDS = st.lists(
@@ -82,15 +89,6 @@ def test_site_files(scheduler: str, data: st.DataObject) -> None:
     for problem in check.problems(site):
         assert not CONTROL.search(problem), repr(problem)
         assert len(problem) < 2000, problem
-
-
-def poisoned(given: dict[str, Any], path: tuple[Any, ...], word: str) -> dict[str, Any]:
-    found = copy.deepcopy(given)
-    inner: Any = found
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = word
-    return found
 
 
 FORMS = st.sampled_from((("options", "lustre"), ("ior", "pvfs2"), ("romio", "lustre")))

@@ -24,6 +24,8 @@ POSIX = ["--method", "posix"]
 USAGE: dict[str, tuple[list[str], list[str]]] = {
     "no-pattern": ([], ["no pattern", "s3d, ior"]),
     "pattern": (["bogus", *POSIX, "--dir", "{dir}"], ["'bogus'", "s3d, ior"]),
+    # What a terminal would obey is not printed: ESC, a control character of the second set.
+    "control": (["a\x1b[2Jb\x9bc\td\x1e", *POSIX, "--dir", "{dir}"], ["'a?[2Jb??c d?'"]),
     "method": (
         [*S3D, "--method", "bogus", "--dir", "{dir}"],
         ["'bogus'", "null, posix, posix-shared, master, mpiio, hdf5, pnetcdf, cgns, ioserver"],

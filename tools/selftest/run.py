@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reframe_tests.framework.recorders import RECORDER
 from tools import kernels
 from tools.selftest.cases import Case, Subject
 from tools.selftest.injector import DATA, Fired, preload, read_fired
@@ -128,7 +129,7 @@ class Place:
 
 def traced_by(subject: Subject, place: Place) -> dict[str, str]:
     """The recorder stands before the injector: it sees what the library asked of the storage."""
-    recorder = subject.program.with_name("libiogauge-recorder.so")
+    recorder = subject.program.with_name(RECORDER)
     return {
         "LD_PRELOAD": f"{recorder}:{place.library}",
         "IOGAUGE_TRACE_DIR": str(place.traces),

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What held a run up: its phases, its slowest process, the layers of its trace, its calls.
+
+Each cause has a part of the time that it explains at most, and the evidence. Parts overlap: a
+straggler's calls may be small too. Without a trace, only what the result document says is asked.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..ledger.ledger import Side, own_files
+from ..ledger.traced import Traced
+from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
+from ..session.model import DIRECTIONS, Direction
+
+Kind = Literal[
+    "sieving", "holes", "small calls", "shared file", "exchange", "straggler", "metadata", "flush",
+    "cold reads", "library", "storage",
+]  # fmt: skip
+DATA: dict[Direction, str] = {"write": "write", "read": "read"}
+METADATA = ("create", "define", "open", "close")
+# A cause that explains less of the time is none.
+LEAST = 0.15
+SMALL = 64 * 1024  # bytes of an average call: file systems move MiB at a time
+SLOWER = 1.5  # times the mean of all processes: a straggler
+FULL = 0.8  # of the ceiling: there is no more to be had
+SHARED = 0.67  # of a file per process: what one shared file costs on this file system
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`share`: of the direction's time, the part that it explains at most. `process`: the slowest,
+    where the trace says which; the other fields as text, empty where they say nothing."""
+
+    kind: Kind
+    direction: Direction
+    share: float
+    phase: str
+    layer: str
+    calls: str
+    says: str
+    process: int | None = None
+
+
+@dataclass
+class Facts:
+    """What is known of one direction: seconds are of all repeats together. `phases`: the slowest
+    process and the mean of all, by phase. `slowest`: seconds in data calls of the slowest process,
+    by layer, with that process's rank."""
+
+    direction: Direction
+    document: dict[str, Any]
+    seconds: float
+    phases: dict[str, tuple[float, float]]
+    bandwidth: float
+    ceilings: dict[str, float]
+    side: Side | None = None
+    slowest: dict[str, tuple[float, int]] = field(default_factory=dict)
+    mean: dict[str, float] = field(default_factory=dict)
+    several: bool = False  # processes wrote one file by POSIX calls
+
+    def part(self, *names: str) -> float:
+        """Of the time: what the slowest process spent in these phases."""
+        return sum(self.phases.get(name, (0, 0))[0] for name in names) / self.seconds
+
+    def layer(self, name: str) -> float:
+        """Of the time: what the slowest process spent in a layer's data calls; 0 if unknown."""
+        return min(self.slowest.get(name, (0.0, 0))[0] / self.seconds, 1.0)
+
+    def rank(self, name: str) -> int | None:
+        return self.slowest[name][1] if name in self.slowest else None
+
+    @property
+    def data(self) -> str:
+        return DATA[self.direction]
+
+    @property
+    def of_ceiling(self) -> float | None:
+        return self.bandwidth / self.ceilings["fpp"] if self.ceilings.get("fpp") else None
+
+
+def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
+    """Of each direction that the run measured."""
+    found = []
+    for direction in DIRECTIONS:
+        samples = [s for s in document["samples"] if s.get(direction)]
+        if not samples:
+            continue
+        phases: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+        for sample in samples:
+            for name, times in (sample[direction].get("phases") or {}).items():
+                phases[name][0] += times["max"]
+                phases[name][1] += times["mean"]
+        ceilings: dict[str, float] = {}
+        for name in ("fpp", "shared"):
+            given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
+            if known := [value for value in given if value]:
+                ceilings[name] = statistics.median(known)
+        one = Facts(
+            direction, document, sum(s[direction]["seconds"] for s in samples),
+            {name: (both[0], both[1]) for name, both in phases.items()},
+            statistics.median(s[direction]["bandwidth"] for s in samples), ceilings,
+        )  # fmt: skip
+        if traced:
+            _add_trace(one, traced)
+        found.append(one)
+    return found
+
+
+def _add_trace(one: Facts, traced: Traced) -> None:
+    one.side = traced.ledger.side(one.direction)
+    own = own_files(traced.document)
+    spent: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for file in traced.log.files:
+        if file.module in ("POSIX", "MPI-IO") and own(file.path):
+            movers = 0
+            for work in file.ranks:
+                writes = one.direction == "write"
+                spent[file.module][work.rank] += work.writing if writes else work.reading
+                movers += bool(work.written if writes else work.read)
+            one.several |= file.module == "POSIX" and movers > 1
+    for name, by_rank in spent.items():
+        rank = max(by_rank, key=by_rank.__getitem__)
+        one.slowest[name] = (by_rank[rank], rank)
+        one.mean[name] = sum(by_rank.values()) / traced.log.processes
+
+
+def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
+    """What held this direction up, what explains most first. `reasons`: of the ledger's verdict."""
+    found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
+    found = [cause for cause in found if cause.share >= LEAST]
+    return sorted(found, key=lambda cause: -round(cause.share, 2))
+
+
+def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
+    """Reading what lies between the bytes to write, and writing it back."""
+    kinds: dict[str, Kind] = (
+        {SIEVING: "sieving", HOLES: "holes"}
+        if one.direction == "write"
+        else {READ_SIEVING: "sieving"}
+    )
+    for reason in reasons:
+        kind = next((kind for start, kind in kinds.items() if reason.startswith(start)), None)
+        if kind and one.side:
+            locked = kind == "sieving" and one.direction == "write"
+            yield Cause(
+                kind, one.direction, one.layer("POSIX"), one.data, "MPI-IO", _calls(one, "POSIX"),
+                f"{one.side.amplification or 0:.2f} bytes were moved for each byte of data "
+                f"({reason}){'; each piece is locked for it' if locked else ''}",
+                one.rank("POSIX"),
+            )  # fmt: skip
+
+
+def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    layer = one.side.layer("POSIX") if one.side else None
+    if layer and layer.calls and layer.bytes / layer.calls < SMALL:
+        size = layer.bytes / layer.calls
+        yield Cause(
+            "small calls", one.direction, one.layer("POSIX"), one.data, "POSIX",
+            _calls(one, "POSIX"),
+            f"{layer.calls:,} calls moved {size:,.0f} bytes each; a file system is fast from "
+            f"{SMALL // 1024} KiB on",
+            one.rank("POSIX"),
+        )  # fmt: skip
+
+
+def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    """Locks and the like, which one file for all processes costs on this file system."""
+    ratio = one.ceilings.get("shared", 0) / one.ceilings.get("fpp", 1)
+    if one.several and 0 < ratio < SHARED:
+        yield Cause(
+            "shared file", one.direction, one.layer("POSIX") * (1 - ratio), one.data, "POSIX",
+            _calls(one, "POSIX"),
+            f"several processes share a file, and a shared file is {ratio:.0%} as fast here as a "
+            "file for each process (the ceilings of this job): locks of the file system",
+            one.rank("POSIX"),
+        )  # fmt: skip
+
+
+def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    layer = one.side.layer("MPI-IO") if one.side else None
+    if layer and layer.collective:
+        share = one.layer("MPI-IO") - one.layer("POSIX")
+        yield Cause(
+            "exchange", one.direction, share, one.data, "MPI-IO", _calls(one, "MPI-IO"),
+            f"collective calls took {one.layer('MPI-IO'):.0%} of the time, and the POSIX calls "
+            f"below them {one.layer('POSIX'):.0%}: processes exchange data, and wait for each "
+            "other",
+            one.rank("MPI-IO"),
+        )  # fmt: skip
+
+
+def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    """By the document's phases; who it is, by the trace."""
+    for name, (most, mean) in one.phases.items():
+        if most > SLOWER * mean > 0:
+            by_trace = max(
+                (layer for layer in one.slowest if one.mean[layer] > 0),
+                key=lambda layer: one.slowest[layer][0] / one.mean[layer],
+                default="",
+            )
+            yield Cause(
+                "straggler", one.direction, (most - mean) / one.seconds, name, by_trace, "",
+                f"the slowest process was {most / mean:.1f} times as long in `{name}` as the mean "
+                f"of all ({most:.3g} s to {mean:.3g} s); the others wait",
+                one.rank(by_trace),
+            )  # fmt: skip
+
+
+def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    count = one.document.get("file_count") or 0
+    named = ", ".join(f"{name} {one.part(name):.0%}" for name in METADATA if one.part(name) > 0.01)
+    yield Cause(
+        "metadata", one.direction, one.part(*METADATA), named, "",
+        f"{count} file{'s' * (count != 1)}",
+        f"opening, defining and closing took {one.part(*METADATA):.0%} of the time, moving data "
+        f"{one.part(one.data):.0%}",
+    )  # fmt: skip
+
+
+def _flush(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    yield Cause(
+        "flush", one.direction, one.part("flush"), "flush", "", "",
+        f"waiting for the storage (fsync) took {one.part('flush'):.0%} of the time",
+    )  # fmt: skip
+
+
+def _cold(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    if one.direction == "read" and one.document["used"].get("caches") == "dropped":
+        share = one.layer("POSIX") if one.slowest else one.part("read")
+        yield Cause(
+            "cold reads", "read", share, "read", "POSIX" if one.slowest else "",
+            _calls(one, "POSIX"),
+            "the data was not in memory (caches were dropped before reading): it came from the "
+            "storage",
+            one.rank("POSIX"),
+        )  # fmt: skip
+
+
+def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    """What no call below the library took."""
+    top = "MPI-IO" if one.side and one.side.mpiio is not None else "POSIX"
+    method = one.document["asked"]["method"]
+    if top in one.slowest and method != "posix":
+        yield Cause(
+            "library", one.direction, one.part(one.data) - one.layer(top), one.data, method, "",
+            f"moving data took {one.part(one.data):.0%} of the time, and the {top} calls in it "
+            f"{one.layer(top):.0%}: the rest is work of {method} and of the kernel itself",
+        )  # fmt: skip
+
+
+def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    if one.of_ceiling is not None and one.of_ceiling >= FULL:
+        yield Cause(
+            "storage", one.direction, min(one.of_ceiling, 1.0), one.data, "", "",
+            f"it reached {one.of_ceiling:.0%} of what a file for each process gave in the same "
+            "job: the file system is the limit",
+        )  # fmt: skip
+
+
+# In the order that decides between equal shares: what has evidence of its own comes first.
+_QUESTIONS: tuple[Callable[[Facts, Sequence[str]], Iterator[Cause]], ...] = (
+    _storage, _more_than_asked, _small, _shared, _exchange, _straggler, _metadata, _flush, _cold,
+    _library,
+)  # fmt: skip
+
+
+def _calls(one: Facts, name: str) -> str:
+    """`24 calls of 4,096 bytes, 2 processes`."""
+    layer = one.side.layer(name) if one.side else None
+    if not layer or not layer.calls:
+        return ""
+    collective = f", {layer.collective:,} collective" if layer.collective else ""
+    by = f", by {layer.processes} processes" if layer.processes is not None else ""
+    return f"{layer.calls:,} calls of {layer.bytes / layer.calls:,.0f} bytes{collective}{by}"

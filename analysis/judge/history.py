@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Histories: each case's runs over time, its changes of level, and what changed with them.
+
+A drop stays regressed until the level is back, or until somebody acknowledges it with a baseline
+(store/baselines.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+
+from ..store import database as store
+from ..store.baselines import Baseline
+from . import changes, interval
+
+# What a history belongs to. Hints are not among it: that they changed is something to be found.
+KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
+# What else is said of a case.
+ABOUT = ("pattern", "scale", "method", "mode", "variant", "unit")
+# What may have changed with the level, and how it is called.
+CIRCUMSTANCES = {
+    "program": "kernels", "harness": "harness", "libraries": "libraries", "mpi_io": "MPI-IO",
+    "hints": "hints", "kernel": "operating system", "host": "host", "cores": "cores",
+    "nodes": "nodes", "fs_type": "file system", "caches": "caches", "buffer": "buffer",
+}  # fmt: skip
+NEAR = 2  # runs on each side of a change that are looked at for what changed
+MOST = 60  # runs on each side that its interval is made of
+FEWEST = 8  # runs of a level that a single run is held against
+FALLEN = 0.75  # of the lowest of them: a run below it is low
+QUANTITIES = ("write_bw", "read_bw")
+
+State = Literal["regressed", "recovered", "faster", "acknowledged"]
+Status = Literal[
+    "regressed", "last run low", "steady", "faster", "acknowledged", "too few runs"
+]  # fmt: skip
+Row = dict[str, Any]
+
+
+@dataclass
+class Change:
+    """A new level. `ratio` is new over old, as speeds; `low` to `high` its 95 % interval, as if the
+    date were known before; None where a level has too few runs."""
+
+    index: int
+    date: datetime
+    ratio: float
+    low: float | None
+    high: float | None
+    state: State
+    what: tuple[str, ...] = ()
+
+
+@dataclass
+class History:
+    """The runs of a case, the oldest first. What follows from the changes is asked for when all of
+    them are there."""
+
+    case: Mapping[str, Any]
+    at: list[datetime]
+    values: list[float]
+    changes: list[Change] = field(default_factory=list)
+    baseline: Baseline | None = None
+
+    @property
+    def regressed(self) -> list[Change]:
+        return [change for change in self.changes if change.state == "regressed"]
+
+    @functools.cached_property
+    def status(self) -> Status:
+        if self.regressed:
+            return "regressed"
+        if self.last_is_low:
+            return "last run low"
+        if len(self.values) < changes.MIN_RUNS:
+            return "too few runs"
+        states = [change.state for change in self.changes]
+        if states and states[-1] == "acknowledged":
+            return "acknowledged"
+        return "faster" if states and states[-1] == "faster" else "steady"
+
+    @functools.cached_property
+    def last_is_low(self) -> bool:
+        """Whether the last run is far below all others of its level: too short for a change."""
+        first, end, _ = self.levels[-1]
+        *before, last = self.speeds[first:end]
+        return len(before) >= FEWEST and last < FALLEN * min(before[-MOST:])
+
+    @property
+    def bad(self) -> bool:
+        return self.status in ("regressed", "last run low")
+
+    @functools.cached_property
+    def speeds(self) -> list[float]:
+        """The values, or of times their inverses."""
+        values = self.values
+        return [1 / value for value in values] if self.case["unit"] == "s" else values
+
+    @property
+    def since(self) -> datetime | None:
+        """When what is regressed began."""
+        return self.regressed[0].date if self.regressed else None
+
+    @functools.cached_property
+    def levels(self) -> list[tuple[int, int, float]]:
+        """The first run of each level, the one behind its last, and the median of its values."""
+        ends = [0, *(change.index for change in self.changes), len(self.values)]
+        return [(a, b, statistics.median(self.values[a:b])) for a, b in itertools.pairwise(ends)]
+
+    @property
+    def of_best(self) -> float:
+        """The speed now as a part of that before what is regressed began; 1 where nothing is."""
+        if not self.regressed:
+            return 1.0
+        before = next(level for _, end, level in self.levels if end == self.regressed[0].index)
+        now = self.levels[-1][2]
+        return before / now if self.case["unit"] == "s" else now / before
+
+
+def find(
+    connection: Any,
+    where: store.Where,
+    given: Sequence[Baseline] = (),
+    quantities: Sequence[str] = QUANTITIES,
+    smallest: float = changes.SMALLEST,
+) -> list[History]:
+    """The histories of all cases that `where` lets pass, with their changes."""
+    found = _load(connection, where, given, quantities)
+    for one in found:
+        judge(one, smallest)
+    _circumstances(connection, where, found)
+    return found
+
+
+def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list[History]:
+    """The histories of a session's cases, up to that session."""
+    where = store.Where().also(
+        'system IN (SELECT system FROM records WHERE session = ?) AND "case" IN '
+        '(SELECT "case" FROM records WHERE session = ?) AND started <= '
+        "(SELECT max(started) FROM records WHERE session = ?)",
+        *[session] * 3,
+    )
+    when = connection.execute(
+        "SELECT max(started) FROM records WHERE session = ?", [session]
+    ).fetchone()[0]
+    return [one for one in find(connection, where, given) if one.at[-1] == when]
+
+
+def _load(
+    connection: Any, where: store.Where, given: Sequence[Baseline], quantities: Sequence[str]
+) -> list[History]:
+    marks = ", ".join("?" for _ in quantities)
+    columns = ", ".join(f'"{name}"' for name in KEY)
+    sql = f"{where.sql} AND verdict <> 'nothing moved' AND NOT is_peak AND quantity IN ({marks})"
+    values = [*where.values, *quantities]
+    conditions = [one.condition() for one in given]
+    own = "".join(f", bool_or({sql}) AS b{i}" for i, (sql, _) in enumerate(conditions))
+    about = ", ".join(f"any_value({name}) AS {name}" for name in ABOUT)
+    cases = store.rows(
+        connection,
+        f"""SELECT hash({columns}) AS id, {columns}, {about}{own}
+        FROM records WHERE {sql} GROUP BY {columns} ORDER BY {columns}""",
+        [*(value for _, of in conditions for value in of), *values],
+    )
+    runs = connection.execute(
+        f"""SELECT id, moment, middle FROM (
+            SELECT hash({columns}) AS id, epoch_us(started) AS moment, session, run,
+                median(value) AS middle
+            FROM records WHERE {sql} GROUP BY ALL)
+        ORDER BY id, moment, run""",
+        values,
+    ).fetchnumpy()
+    moments = runs["moment"].astype("datetime64[us]").tolist()
+    middles = runs["middle"].tolist()
+    ids, first = np.unique(runs["id"], return_index=True)
+    ends = np.append(first, len(runs["id"]))
+    place = {int(one): (ends[i], ends[i + 1]) for i, one in enumerate(ids)}
+    found = []
+    for row in cases:
+        start, end = place[row.pop("id")]
+        mine = [one for i, one in enumerate(given) if row.pop(f"b{i}")]
+        found.append(
+            History(
+                row, moments[start:end],
+                middles[start:end],
+                baseline=max(mine, key=lambda one: one.moment, default=None),
+            )
+        )  # fmt: skip
+    return found
+
+
+def judge(one: History, smallest: float) -> None:
+    """Find the changes of a history, and what has become of each."""
+    speeds = np.asarray(one.speeds)
+    cuts = changes.find(speeds, smallest)
+    levels = changes.levels(speeds, cuts)
+    ends = [0, *cuts, len(speeds)]
+    for i, cut in enumerate(cuts):
+        before, after = speeds[ends[i] : cut][-MOST:], speeds[cut : ends[i + 2]][:MOST]
+        ratio = interval.of_two(before.tolist(), after.tolist(), changes.LEAST)
+        known = one.baseline is not None and one.at[cut] <= one.baseline.moment
+        state: State
+        if known:
+            state = "acknowledged"
+        elif levels[i + 1] > levels[i]:
+            state = "faster"
+        else:
+            state = "regressed" if levels[-1] < (1 - smallest) * levels[i] else "recovered"
+        one.changes.append(
+            Change(cut, one.at[cut], levels[i + 1] / levels[i], ratio.low, ratio.high, state)
+        )
+
+
+def _circumstances(connection: Any, where: store.Where, found: Sequence[History]) -> None:
+    """Say of each change what else was different after it."""
+    times = {
+        at for one in found for change in one.changes for at in one.at[_near(change.index)]
+    }  # fmt: skip
+    if not times:
+        return
+    columns = ", ".join(f'"{name}"' for name in KEY[:-1])
+    wanted = ", ".join(f"any_value({name}) AS {name}" for name in CIRCUMSTANCES)
+    rows = store.rows(
+        connection,
+        f"""SELECT {columns}, started, {wanted} FROM records
+        WHERE {where.sql} AND list_contains(?, started) GROUP BY {columns}, started""",
+        [*where.values, sorted(times)],
+    )
+    said = {(tuple(row[name] for name in KEY[:-1]), row["started"]): row for row in rows}
+    for one in found:
+        case = tuple(one.case[name] for name in KEY[:-1])
+        for change in one.changes:
+            keys = [(case, at) for at in one.at[_near(change.index)]]
+            near = [said[key] for key in keys if key in said]
+            change.what = tuple(differences(near[0], near[-1])) if near else ()
+
+
+def _near(index: int) -> slice:
+    return slice(max(index - NEAR, 0), index + NEAR)
+
+
+def differences(before: Row, after: Row) -> list[str]:
+    """What is not the same, in words: `libraries: mpi Open MPI v4.1.4 -> v5.0.1`."""
+    found = []
+    for name, title in CIRCUMSTANCES.items():
+        old, new = (str(row[name] if row[name] is not None else "") for row in (before, after))
+        if old != new:
+            parts = [set(text.split(", ")) for text in (old, new)]
+            gone, come = (", ".join(sorted(a - b)) for a, b in (parts, parts[::-1]))
+            found.append(f"{title}: {gone or 'none'} -> {come or 'none'}")
+    return found

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What to try against a cause, and the pair of runs that would prove it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..session import case_file
+from .bottleneck import Cause, Kind
+
+ROUNDS = 8  # runs of each kind: enough for an interval
+COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "mpiio")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What chooses the same case again. `test`: the class; `fs`, `scale`, `stack`: empty where the
+    run's folder does not say."""
+
+    test: str
+    fs: str
+    scale: str
+    stack: str
+    pattern: str
+    method: str
+    mode: str
+
+    @property
+    def call(self) -> str:
+        return ":".join(filter(None, (self.method, self.mode)))
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`commands` run both kinds, and compare them."""
+
+    text: str
+    commands: tuple[str, ...]
+
+
+def run_of(folder: Path, document: dict[str, Any]) -> Run:
+    """From the run's case.json, its folder's name and its document."""
+    asked = document["asked"]
+    case = (case_file.read(folder) or {}).get("case", {})
+    parts = folder.resolve().parts
+    return Run(
+        test=re.sub(r"_[0-9a-f]{8}$", "", str(case.get("unique_name") or parts[-1])),
+        fs=str(case.get("fs") or ""),
+        scale=str(case.get("scale") or ""),
+        stack=str(case.get("environ") or (parts[-2] if len(parts) > 1 else "")),
+        pattern=str(asked["pattern"]),
+        method=str(asked["method"]),
+        mode=str(asked.get("mode") or ""),
+    )
+
+
+def advice(run: Run, cause: Cause) -> Advice:
+    return _ADVICE[cause.kind](run, cause)
+
+
+def _calls(run: Run, other: str, text: str) -> Advice:
+    """The same case with another method and mode, in the same session."""
+    measure = _measure(run, (run.call, other))
+    return Advice(text, (measure, _compare(run, run.call, other, "method")))
+
+
+def _hints(run: Run, hint: str, text: str) -> Advice:
+    return _two(run, f"-S hints={shlex.quote(hint)}", text, ("none", hint, "hints"))
+
+
+def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Advice:
+    """The same case twice, the second time with more `options` of ReFrame."""
+    return Advice(
+        text,
+        (_measure(run, (run.call,)), _measure(run, (run.call,), options), _compare(run, *pair)),
+    )
+
+
+def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = "") -> str:
+    """`scales`: of several, as a regular expression. \\Z is the end: make would take a dollar."""
+    known = {"fs": re.escape(run.fs), "scale": scales or re.escape(run.scale)}
+    chosen = "".join(f"(?=.*%{key}=({v})(%|\\Z))" for key, v in known.items() if v)
+    either = "|".join(dict.fromkeys(calls))
+    words = [f"-n '{run.test}{chosen}.*%call=({either})(%|\\Z)'", f"--repeat {ROUNDS}"]
+    words += [f"-p {run.stack}"] if run.stack else []
+    words += [options] if options else []
+    return f'make run ARGS="{" ".join(words)}"'
+
+
+def _compare(run: Run, a: str, b: str, by: str) -> str:
+    keys = {"pattern": run.pattern, "stack": run.stack, "fs": run.fs, "scale": run.scale}
+    where = " ".join(f"--where {key}={v}" for key, v in keys.items() if v and key != by)
+    names = f"{shlex.quote(a)} {shlex.quote(b)}"
+    return f"python -m analysis compare {names} --by {by} {where}"
+
+
+def _sieving(run: Run, cause: Cause) -> Advice:
+    hint = f"romio_ds_{cause.direction}=disable"
+    return _hints(run, hint, f"switch data sieving off (ROMIO: {hint}), or use collective calls")
+
+
+def _holes(run: Run, cause: Cause) -> Advice:
+    hint = "romio_cb_write=disable"
+    return _hints(run, hint, "write without collective buffering, which reads to fill holes")
+
+
+def _small(run: Run, cause: Cause) -> Advice:
+    if run.mode in ("collective", "collective-metadata"):
+        hint = "cb_buffer_size=16777216"
+        return _hints(run, hint, "larger buffers for collective calls")
+    other = f"{run.method}:collective" if run.method in COLLECTIVE else "mpiio:collective"
+    return _calls(run, other, "let the processes put their pieces together: collective calls")
+
+
+def _exchange(run: Run, cause: Cause) -> Advice:
+    return _calls(
+        run, f"{run.method}:independent",
+        "independent calls, if each process's data is in large pieces; or fewer and larger "
+        "exchanges (hints cb_nodes, cb_buffer_size)",
+    )  # fmt: skip
+
+
+def _metadata(run: Run, cause: Cause) -> Advice:
+    if run.method in ("hdf5", "cgns") and run.mode == "collective":
+        text = "collective metadata: one process reads and writes headers for all"
+        return _calls(run, f"{run.method}:collective-metadata", text)
+    own = run.scale or "smoke"
+    larger = "laptop" if own == "smoke" else "node"
+    return Advice(
+        "more data for each file: opening and closing cost the same for any size",
+        (
+            _measure(run, (run.call,), scales=f"{own}|{larger}"),
+            _compare(run, own, larger, "scale"),
+        ),
+    )
+
+
+_ADVICE: dict[Kind, Callable[[Run, Cause], Advice]] = {
+    "sieving": _sieving,
+    "holes": _holes,
+    "small calls": _small,
+    "exchange": _exchange,
+    "metadata": _metadata,
+    "shared file": lambda run, _: _calls(
+        run, "posix", "a file for each process, or fewer writers (hint cb_nodes)"
+    ),
+    "straggler": lambda run, _: _calls(
+        run, "posix", "look at that process's node: with posix, nobody waits for anybody. If the "
+        "same one is slow there too, it is the machine"
+    ),
+    "flush": lambda run, _: _two(
+        run, "-S fsync=false", "the storage is what is slow: if the data need not be safe at "
+        "once, leave fsync out", ("true", "false", "fsync"),
+    ),
+    "cold reads": lambda run, _: _two(
+        run, "-S drop_caches=false", "read larger pieces, or ahead; from memory the same calls "
+        "show what they cost themselves", ("dropped", "cached", "caches"),
+    ),
+    "library": lambda run, _: _calls(
+        run, f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
+        "the same data without the library shows what it costs",
+    ),
+    "storage": lambda run, _: Advice(
+        "nothing in the program: more nodes, or another file system",
+        (_measure(run, (run.call,)), "python -m analysis compare last peak"),
+    ),
+}  # fmt: skip

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Baselines: from when on some histories are judged, who said so, and why.
+
+    STORE/baselines/WHEN-NAME.json      one each; none is ever changed
+
+A change before a baseline's date is acknowledged. The level of that date is what later ones are
+held against.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from iogauge import json_file
+from iogauge.files import write_whole
+from iogauge.text import plain_all
+
+from ..errors import StoreError
+from .database import Where
+
+FOLDER = "baselines"
+SCHEMA = "iogauge.baseline/1"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """`where`: the words of --where, which choose the histories. Times are UTC, as ISO 8601."""
+
+    where: tuple[str, ...]
+    since: str
+    who: str
+    when: str
+    why: str
+    name: str = ""
+
+    def condition(self) -> tuple[str, list[Any]]:
+        chosen = Where.parse(self.where, Where("true"))
+        return chosen.sql, chosen.values
+
+    @property
+    def moment(self) -> datetime:
+        return datetime.fromisoformat(self.since)
+
+
+def add(store: Path, one: Baseline) -> Path:
+    """Write a baseline. Raises StoreError."""
+    day = "".join(c for c in one.when if c.isdigit())[:14]
+    path = store / FOLDER / f"{day}-{uuid.uuid4().hex[:8]}.json"
+    data = {"schema": SCHEMA, **asdict(one)}
+    del data["name"]
+    try:
+        write_whole(path, json.dumps(data, indent=1) + "\n")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def load(store: Path) -> list[Baseline]:
+    """All baselines, the oldest first. Raises StoreError for one that cannot be used: without it,
+    what somebody acknowledged would be judged."""
+    return [_read(path) for path in sorted((store / FOLDER).glob("*.json"))]
+
+
+def remove(store: Path, name: str) -> None:
+    """Take one back. Raises StoreError where there is none of this name."""
+    known = [one.name for one in load(store)]
+    if name not in known:
+        raise StoreError(f"{name}: no such baseline; there are {', '.join(known) or 'none'}")
+    (store / FOLDER / f"{name}.json").unlink()
+
+
+def _read(path: Path) -> Baseline:
+    try:
+        data = plain_all(json_file.read(path, "baseline"))
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise ValueError(f"expected schema {SCHEMA!r}")
+        words = {key: data[key] for key in ("since", "who", "when", "why")}
+        if not all(isinstance(word, str) for word in words.values()):
+            raise ValueError("since, who, when and why: expected texts")
+        where = data["where"]
+        if not isinstance(where, Sequence) or not all(isinstance(word, str) for word in where):
+            raise ValueError("where: expected a list of texts")
+        found = Baseline(tuple(where), name=path.stem, **words)
+        if found.moment.tzinfo is not None:
+            raise ValueError("since: expected a time in UTC without a zone")
+    except KeyError as error:
+        raise StoreError(f"{path}: expected a baseline, found no {error}") from None
+    except (json_file.Unreadable, ValueError) as error:
+        raise StoreError(f"{path}: expected a baseline: {error}") from None
+    return found

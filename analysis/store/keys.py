@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The keys of --where and --by: which there are, and what to say of one that there is not."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from . import versions
+from .database import SCHEMA
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def parameters(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The parameters of all tests in the store."""
+    found = connection.execute("SELECT DISTINCT variant FROM records").fetchall()
+    names = {name for (text,) in found for name in re.findall(r"(?:^|, )(\w+)=", text or "")}
+    return sorted(names)
+
+
+def check(
+    connection: duckdb.DuckDBPyConnection,
+    option: str,
+    keys: Iterable[str],
+    more: Sequence[str] = (),
+) -> None:
+    """Raises UsageError for a key that no run of the store can have; `more`: others that `option`
+    takes."""
+    fixed = [*more, *SCHEMA, *versions.names()]
+    unknown = [key for key in keys if key not in fixed]
+    if not unknown:
+        return
+    own = parameters(connection)
+    for key in unknown:
+        if key not in own:
+            near = difflib.get_close_matches(key, [*fixed, *own], n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(
+                f"{option} {key}: no such key{meant}; known are {', '.join(dict.fromkeys(fixed))}, "
+                f"and of parameters of tests {', '.join(own) or 'none'}"
+            )

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`why`: planted causes are named, first; and what it tells to run can be run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from analysis.judge import bottleneck, proofs
+from analysis.judge.bottleneck import Cause, Facts, Kind
+from analysis.ledger import traced
+from analysis.ledger.ledger import Layer, Side
+from tests.analysis_recorded import DATA, run_analysis
+from tests.reframe_session import reframe
+
+LOGS = DATA / "darshan"
+PAYLOAD = 64 * 2**20
+
+
+def document(**more: Any) -> dict[str, Any]:
+    return {
+        "asked": {"pattern": "s3d", "method": "mpiio", "mode": "collective"},
+        "used": {"caches": "cached"}, "file_count": 1, "samples": [], **more,
+    }  # fmt: skip
+
+
+def facts(direction: Any = "write", **more: Any) -> Facts:
+    """A second, all of it moving data evenly, at a tenth of the ceiling: nothing is wrong."""
+    given = {
+        "document": document(), "seconds": 1.0, "phases": {direction: (1.0, 1.0)},
+        "bandwidth": 64.0, "ceilings": {"fpp": 640.0, "shared": 600.0},
+        "side": side(direction), "slowest": {"POSIX": (0.98, 1), "MPI-IO": (0.99, 0)},
+        "mean": {"POSIX": 0.98, "MPI-IO": 0.99},
+    }  # fmt: skip
+    return Facts(direction, **{**given, **more})
+
+
+def side(direction: Any, posix_calls: int = 64, collective: int = 0) -> Side:
+    layers = (
+        Layer("MPI-IO", PAYLOAD, 4, collective, processes=2),
+        Layer("POSIX", PAYLOAD, posix_calls, 0, processes=2),
+    )
+    return Side(direction, 1, PAYLOAD, PAYLOAD, 0, layers)
+
+
+def test_where_nothing_is_planted_nothing_is_found() -> None:
+    assert bottleneck.causes(facts()) == []
+
+
+PLANTED: dict[Kind, Callable[[], list[Cause]]] = {
+    "exchange": lambda: bottleneck.causes(
+        facts(side=side("write", collective=4), slowest={"POSIX": (0.3, 0), "MPI-IO": (0.9, 1)})
+    ),
+    "small calls": lambda: bottleneck.causes(facts(side=side("write", posix_calls=65536))),
+    "metadata": lambda: bottleneck.causes(
+        facts(phases={"create": (0.5, 0.5), "write": (0.2, 0.2), "close": (0.3, 0.3)},
+              slowest={"POSIX": (0.19, 0), "MPI-IO": (0.19, 0)})
+    ),
+    "flush": lambda: bottleneck.causes(
+        facts(phases={"write": (0.2, 0.2), "flush": (0.8, 0.8)},
+              slowest={"POSIX": (0.2, 0), "MPI-IO": (0.2, 0)})
+    ),
+    "straggler": lambda: bottleneck.causes(
+        facts(phases={"write": (1.0, 0.3)}, slowest={"POSIX": (0.95, 3), "MPI-IO": (0.96, 3)},
+              mean={"POSIX": 0.25, "MPI-IO": 0.26})
+    ),
+    "cold reads": lambda: bottleneck.causes(
+        facts("read", document=document(used={"caches": "dropped"}))
+    ),
+    "shared file": lambda: bottleneck.causes(
+        facts(several=True, ceilings={"fpp": 640.0, "shared": 100.0})
+    ),
+    "library": lambda: bottleneck.causes(
+        facts(slowest={"POSIX": (0.1, 0), "MPI-IO": (0.2, 0)})
+    ),
+    "storage": lambda: bottleneck.causes(facts(bandwidth=600.0)),
+    "sieving": lambda: bottleneck.causes(
+        facts(), ["data sieving read-modify-write (4096 bytes)"]
+    ),
+    "holes": lambda: bottleneck.causes(facts(), ["collective buffering holes (4096 bytes)"]),
+}  # fmt: skip
+
+
+def test_every_cause_is_planted_once() -> None:
+    assert set(PLANTED) == set(get_args(Kind))
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_planted_cause_comes_first(kind: Kind) -> None:
+    found = PLANTED[kind]()
+    assert found[0].kind == kind, found
+    assert bottleneck.LEAST <= found[0].share <= 1
+
+
+def test_a_straggler_is_named() -> None:
+    (found,) = PLANTED["straggler"]()
+    assert (found.process, found.phase, found.layer) == (3, "write", "POSIX")
+    assert "3.3 times as long in `write`" in found.says
+
+
+def test_the_parts_of_a_recorded_run_are_those_of_its_document() -> None:
+    run = traced.load(LOGS / "mpich-holes")
+    write = bottleneck.facts(run.document, run)[0]
+    samples = run.document["samples"]
+    total = sum(sample["write"]["seconds"] for sample in samples)
+    written = sum(sample["write"]["phases"]["write"]["max"] for sample in samples)
+    assert write.part("write") == pytest.approx(written / total)
+    spent = {}
+    for rank in range(2):
+        spent[rank] = sum(
+            work.writing for file in run.log.files if file.module == "MPI-IO"
+            for work in file.ranks if work.rank == rank
+        )  # fmt: skip
+    assert write.slowest["MPI-IO"] == pytest.approx((max(spent.values()), write.rank("MPI-IO")))
+    found = {cause.kind: cause for cause in bottleneck.causes(write, run.judgement.reasons)}
+    assert found["exchange"].layer == "MPI-IO"
+    assert "480 collective" in found["exchange"].calls
+
+
+def planted_run(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A recorded run whose document was changed, without its trace."""
+    target = folder / "20261120T174318" / "local" / "host" / "mpich" / "S3d_0d1a48dc"
+    shutil.copytree(LOGS / "mpich-collective-dxt", target)
+    (target / "trace.darshan").unlink()
+    data = json.loads((target / "result.json").read_text())
+    for sample in data["samples"]:
+        for direction in ("write", "read"):
+            sample[direction]["seconds"] = 1.0
+            for times in sample[direction]["phases"].values():
+                times.update(min=0.01, mean=0.01, max=0.01)
+    change(data)
+    (target / "result.json").write_text(json.dumps(data))
+    case = {"unique_name": "S3d_0d1a48dc", "fs": "ram", "scale": "smoke", "environ": "mpich",
+            "ended": 1}  # fmt: skip
+    (target / "case.json").write_text(json.dumps({"session": {}, "case": case}))
+    return target
+
+
+def _late(data: dict[str, Any]) -> None:
+    for sample in data["samples"]:
+        sample["write"]["phases"]["close"].update(min=0.1, mean=0.5, max=0.97)
+
+
+def test_the_command_says_it_in_words(tmp_path: Path) -> None:
+    planted_run(tmp_path, _late)
+    done = run_analysis("why", "--output", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "s3d mpiio:collective ram smoke mpich, 2 processes" in done.stdout
+    assert "not traced: which process, layer and calls is unknown" in done.stdout
+    assert "1. metadata, up to 98% of the time" in done.stdout
+    assert "2. straggler, up to 47% of the time" in done.stdout
+    assert "read: " in done.stdout
+    rows = json.loads(run_analysis("why", "--output", tmp_path, "--json").stdout)
+    assert [row["kind"] for row in rows] == ["metadata", "straggler"]
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    done = run_analysis("why", tmp_path)
+    assert done.returncode == 3
+    assert "result.json" in done.stderr
+    assert run_analysis("why", "--output", tmp_path).returncode == 3
+
+
+RUN = proofs.Run("S3d", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
+    """Its last command compares what the ones before it measured; the words are those of `make`."""
+    told = proofs.advice(RUN, Cause(kind, "write", 0.5, "write", "", "", ""))
+    *measured, compared = told.commands
+    assert all(command.startswith("make run ARGS=") for command in measured)
+    assert len(measured) in (1, 2)
+    assert len(set(told.commands)) == len(told.commands)
+    words = shlex.split(compared)
+    assert words[:4] == ["python", "-m", "analysis", "compare"]
+    done = run_analysis(*words[3:], "--store", "/nowhere")
+    assert done.returncode == 3, done.stderr  # and not 2: the words are right
+    assert "/nowhere" in done.stderr
+
+
+def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
+    """By ReFrame, as `make` would start it: both of the pair, and nothing else."""
+    told = proofs.advice(RUN, Cause("exchange", "write", 0.5, "write", "", "", ""))
+    match = re.fullmatch(r'make run ARGS="(.*)"', told.commands[0])
+    assert match
+    options = shlex.split(match[1].replace(f" --repeat {proofs.ROUNDS}", ""))
+    found = reframe(tmp_path, "-l", *options, tests="s3d.py").listed
+    assert sorted(found) == [
+        f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")
+    ]
