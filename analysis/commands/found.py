@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a stored session (default: the last one below the output folder)",
     )  # fmt: skip
-    options.add_output(parser)
     options.add_store(parser)
     formats.add_format(parser, "the lines")
 
