@@ -76,7 +76,7 @@ def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
         gain = ""
         if row["over_default"]:
             ends = (f" ({row['gain_low']:.2f} to {row['gain_high']:.2f})"
-                    if row["gain_low"] else ", too few samples for an interval")  # fmt: skip
+                    if row["gain_low"] else f" ({row['lacks'] or 'no interval'})")  # fmt: skip
             gain = f", {row['over_default']:.2f} times {args.default} on the same stack{ends}"
         lines.append(
             f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
