@@ -26,8 +26,8 @@ KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## measure with both stacks on both file systems; table and output/report.html (ARGS='-n S3d')
-	@$(PYTHON) -m tools.run_session --parent $$PPID -- $(REFRAME_ARGS) -t quick $(ARGS)
+run: setup ## measure with both stacks on both file systems; table, output/report.html, what was found (ARGS='-n S3d')
+	@$(PYTHON) -m tools.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
 
 ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
 	@$(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)

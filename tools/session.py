@@ -151,11 +151,13 @@ def tidy(output: Path, name: str) -> None:
             say(line)
 
 
-def measure(child: Child, words: Sequence[str], output: Path) -> Measured:
+def measure(child: Child, words: Sequence[str], output: Path, *, part: bool = False) -> Measured:
     """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
-    right; else the reason was said."""
+    right; else the reason was said. `part`: of a session that has a report, where no other looks
+    for sessions."""
     name = new_name()
-    given, own = given_report(words), output / "reports" / f"run-report-{name}.json"
+    place = output / "reports" / ("rounds" if part else "")
+    given, own = given_report(words), place / f"run-report-{name}.json"
     report = given or own
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}

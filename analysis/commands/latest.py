@@ -17,7 +17,8 @@ def last_report(output: Path) -> Path:
     Raises what the loader's function of this name raises."""
     report = loader.last_report(output)
     info = loader.read_report(report)["session_info"]
-    own = Path(info.get("prefix_output") or "").name
+    mine = loader.folders(info)
+    own = max(mine)
     if is_session(own):
         newer = [name for name in sessions(output) if name > own]
         if begun := [name for name in newer if _has_begun(output, name)]:

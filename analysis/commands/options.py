@@ -66,6 +66,11 @@ def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Wh
     return found
 
 
+def where_session(uuid: str) -> Where:
+    """The runs of one session that ended well."""
+    return Where().key("session", [uuid])
+
+
 def say_written(path: Path) -> None:
     """Name a file that was written, on stderr: relative where it is below the folder one is in."""
     here = Path.cwd()

@@ -35,7 +35,7 @@ from iogauge.run_folder import (
 
 from ..errors import EXIT_DATA, EXIT_OK, AnalysisError
 from ..session import case_file
-from ..session.loader import INTERRUPTED, REPORTS, all_reports, measured, read_report
+from ..session.loader import INTERRUPTED, REPORTS, all_reports, folders, measured, read_report
 from ..store import database as store
 from . import formats, options
 from .ingest import ingest
@@ -72,7 +72,7 @@ class Known:
 
     path: Path
     uuid: str
-    folder: str  # the session's, by name
+    folders: set[str]  # the session's, by name
     measured: bool
 
     @property
@@ -125,8 +125,7 @@ def known(output: Path) -> list[Known]:
         except AnalysisError:
             continue
         info = data["session_info"]
-        folder = Path(info.get("prefix_output") or "").name
-        found.append(Known(path, info["uuid"], folder, measured(data)))
+        found.append(Known(path, info["uuid"], folders(info), measured(data)))
     return found
 
 
@@ -135,7 +134,8 @@ def lost(
 ) -> list[str]:
     """Names of sessions that have folders and no report, and are not running; `over`: only these,
     which are known not to be."""
-    reported = {one.folder for one in (known(output) if reports is None else reports)}
+    known_ones = known(output) if reports is None else reports
+    reported = {name for one in known_ones for name in one.folders}
     names = [name for name in sessions(output) if name not in reported]
     if over:
         return [name for name in names if name in over]

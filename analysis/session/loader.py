@@ -62,6 +62,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
 }
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
+ROUNDS_KEY = "rounds"  # of a report that tools/rounds.py has added to: their folders
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -92,6 +93,14 @@ def _reports(output: Path) -> list[Path]:
     """The newest first."""
     found = [path for path in (output / REPORTS).glob("*.json") if not path.is_symlink()]
     return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
+
+
+def folders(info: dict[str, Any]) -> set[str]:
+    """Names of the folders that a session's files are in."""
+    rounds = info.get(ROUNDS_KEY)
+    return {Path(info.get("prefix_output") or "").name} | set(
+        map(str, rounds if isinstance(rounds, list) else [])
+    )
 
 
 def measured(data: dict[str, Any]) -> bool:

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one session found, in words: the fastest way for each pattern, which stack wins where, what
+stands far below its ceiling, and what is undecided and why."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from ..errors import NothingFoundError
+from ..store import database as store
+from . import compare_with, interval
+from .advice import candidates
+from .comparison import Question
+
+Row = dict[str, Any]
+
+DEFAULT = "mpiio:collective"
+FAR_BELOW = 0.5  # of the ceiling
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """The fastest way to write a pattern on a file system, and what it was held against: `gain`
+    over the default on the same stack, `stacks` over the same call on each other one."""
+
+    pattern: str
+    fs: str
+    best: Row
+    gain: interval.Interval | None
+    stacks: dict[str, interval.Interval]
+
+    @property
+    def name(self) -> str:
+        return f"{self.pattern} {self.fs}"
+
+
+def places(connection: Any, where: store.Where, default: str) -> list[Place]:
+    """Of each pattern and file system of the runs that `where` lets pass."""
+    patterns = store.rows(
+        connection,
+        f"""SELECT DISTINCT pattern FROM records
+        WHERE {where.sql} AND verdict = 'verified' AND NOT is_peak ORDER BY 1""",
+        where.values,
+    )
+    found = []
+    for pattern in (row["pattern"] for row in patterns):
+        groups = candidates(connection, where.key("pattern", [pattern]), "write_bw")
+        found += [_place(pattern, key[0], group, default) for key, group in groups.items()]
+    return found
+
+
+def _place(pattern: str, fs: str, group: Sequence[Row], default: str) -> Place:
+    """Only ways with the most jobs can be the fastest: one lucky job does not outrun seven."""
+    most = max(len(row["found"]) for row in group)
+    best = max(
+        (row for row in group if len(row["found"]) == most),
+        key=lambda row: median(row["found"].values()),
+    )
+    alike = [row for row in group if row is not best and row["hints"] == ""]
+    base = [r for r in alike if (r["call"], r["stack"]) == (default, best["stack"])]
+    gain = interval.of_jobs(base[0]["found"], best["found"]) if base else None
+    same = ("call", "variant", "hints")
+    stacks = {
+        row["stack"]: interval.of_jobs(row["found"], best["found"])
+        for row in group
+        if row["stack"] != best["stack"] and all(row[key] == best[key] for key in same)
+    }
+    return Place(pattern, fs, best, gain, stacks)
+
+
+def in_words(connection: Any, where: store.Where, default: str = DEFAULT) -> list[str]:
+    """One line for each pattern, then the stacks, the ceilings, and what is undecided. Raises
+    NothingFoundError."""
+    found = places(connection, where, default)
+    if not found:
+        raise NothingFoundError("the session holds no verified write: nothing was found")
+    by_pattern: dict[str, list[Place]] = defaultdict(list)
+    for place in found:
+        by_pattern[place.pattern].append(place)
+    lines = [f"{name}: {'; '.join(map(_fastest, of))}" for name, of in by_pattern.items()]
+    return [
+        "fastest way to write, by pattern and file system:",
+        *lines,
+        _of_stacks(found),
+        _of_ceilings(connection, where, found),
+        _of_undecided(found),
+    ]
+
+
+def _fastest(place: Place) -> str:
+    best = place.best
+    variant = f" ({best['variant']})" if best["variant"] else ""
+    speed = median(best["found"].values())
+    text = f"{place.fs} {best['call']}{variant} on {best['stack']}, {speed:.0f} MiB/s"
+    gain = place.gain
+    if gain is None or gain.verdict == "too few samples":
+        return text
+    if gain.verdict == "no difference seen":
+        return f"{text} (none over {DEFAULT} is sure: {_ratio(gain)})"
+    return f"{text}, {_ratio(gain)} times {DEFAULT}"
+
+
+def _ratio(found: interval.Interval) -> str:
+    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def _of_stacks(found: Sequence[Place]) -> str:
+    wins: dict[str, list[str]] = defaultdict(list)
+    for place in found:
+        for other, ratio in place.stacks.items():
+            if ratio.verdict == "faster":
+                text = f"{place.name} {_ratio(ratio)} times {other}"
+                wins[place.best["stack"]].append(text)
+    if wins:
+        said = [f"{stack} wins {len(of)}: {_some(of)}" for stack, of in sorted(wins.items())]
+        return f"stacks: {'; '.join(said)}"
+    return "stacks: no difference was decided"
+
+
+def _of_ceilings(connection: Any, where: store.Where, found: Sequence[Place]) -> str:
+    """Of the fastest ways; only where all of the interval is far below."""
+    try:
+        rows = compare_with.with_peak(connection, where, Question(""))
+    except NothingFoundError:
+        return "ceilings: none was measured"
+    keys = ("pattern", "fs", "method", "mode", "stack", "variant")
+    best = {
+        (p.pattern, p.fs, p.best["method"], p.best["mode"], p.best["stack"], p.best["variant"])
+        for p in found
+    }
+    rows = [r for r in rows if r["quantity"] == "write_bw" and tuple(r[k] for k in keys) in best]
+    known = [row for row in rows if row["low"] is not None]
+    far = sorted(
+        (row for row in known if row["high"] < FAR_BELOW), key=lambda row: row["efficiency"]
+    )
+    texts = [
+        f"{row['pattern']} {row['fs']} {row['efficiency']:.0%} ({row['low']:.0%} to "
+        f"{row['high']:.0%})".replace("%", " %")
+        for row in far
+    ]
+    of = f"{len(known)} of {len(rows)} fastest ways decided"
+    if not texts:
+        return f"ceilings: none is sure to stay below {FAR_BELOW:.0%} ({of})".replace("%", " %")
+    return f"far below a file per process ({of}): {_some(texts)}"
+
+
+def _of_undecided(found: Sequence[Place]) -> str:
+    open_ones = list(_open(found))
+    if not open_ones:
+        return "undecided: nothing"
+    reasons = Counter(why for _, why in open_ones)
+    said = [f"{_some([name for name, of in open_ones if of == why])}: {why}" for why in reasons]
+    return f"undecided: {'; '.join(said)}"
+
+
+def _open(found: Sequence[Place]) -> Iterator[tuple[str, str]]:
+    """The questions without an answer, and why."""
+    for place in found:
+        asked = [("gain", place.gain), *((f"{stack}?", r) for stack, r in place.stacks.items())]
+        for what, ratio in asked:
+            if ratio is not None and ratio.verdict == "too few samples":
+                yield f"{place.name} {what}", ratio.lacks
+            elif ratio is not None and ratio.verdict == "no difference seen":
+                yield f"{place.name} {what}", "now one was faster, now the other"
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first few, and how many more."""
+    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+    return ", ".join(texts[:NAMED]) + more

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The later rounds of `make run`: which cases have them, and that they become one session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.commands.recover import lost
+from analysis.judge.interval import of_pairs
+from analysis.session.loader import load_session
+from analysis.session.rows import make_table
+from tests.analysis_recorded import Recorded, s3d
+from tests.test_simulate import slack
+from tools import rounds, session
+from tools.rounds import Candidate
+from tools.simulate.noise import INDEPENDENT
+from tools.simulate.rates import seeded
+
+
+def candidate(call: str, write: dict[str, float], read: dict[str, float] | None = None,
+              fs: str = "ram") -> Candidate:  # fmt: skip
+    return Candidate(("s3d", fs), call, f"{call} {fs}", {"write": write, "read": read or write})
+
+
+CALLS = [
+    candidate("posix", {"openmpi": 900, "mpich": 500}),
+    candidate("posix-shared", {"openmpi": 300, "mpich": 700}),
+    candidate("mpiio:collective", {"openmpi": 100, "mpich": 100}),
+    candidate("hdf5:collective", {"openmpi": 80, "mpich": 80}, {"openmpi": 999, "mpich": 9}),
+    candidate("master", {"openmpi": 200, "mpich": 200}),
+]
+
+
+def test_what_a_decision_needs_comes_first() -> None:
+    """The fastest writer, the default, the fastest on the other stack, the fastest reader."""
+    disk = candidate("posix", {"openmpi": 10}, fs="disk")
+    assert [one.case for one in rounds.in_order([*CALLS, disk])] == [
+        "posix ram", "posix disk", "mpiio:collective ram", "posix-shared ram",
+        "hdf5:collective ram",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("jobs", "cases"), [(0, 2), (4, 2), (5.9, 2), (6, 3), (99, 5)])
+def test_as_many_as_there_is_time_for(jobs: float, cases: int) -> None:
+    """Each runs on two stacks; one alone could decide nothing."""
+    assert len(rounds.fitting(CALLS, jobs)) == cases
+
+
+def test_names_are_given_anew() -> None:
+    words = ["-t", "quick", "-n", "S3d", "-nIor", "--name=X", "--name", "Y", "-S", "repeats=1",
+             "--report-file", "r.json", "--report-file=q.json", "-x", "Peak"]  # fmt: skip
+    assert rounds.without(words) == ["-t", "quick", "-S", "repeats=1", "-x", "Peak"]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    made = Recorded(tmp_path)
+
+    def plain(report: dict[str, Any]) -> None:
+        report["session_info"].update(time_elapsed=10.0)
+        for number, case in enumerate(report["runs"][0]["testcases"]):
+            case.update(time_total=1.0, hashcode=f"{number:08x}")
+
+    made.edit(plain)
+    return made
+
+
+def test_rounds_are_jobs_of_the_same_cases(recorded: Recorded) -> None:
+    first = recorded.read()
+    more = json.loads(json.dumps(first))
+    posix = [c for c in more["runs"][0]["testcases"] if c["display_name"] == s3d("posix")]
+    more["runs"][0]["testcases"] = [c for c in more["runs"][0]["testcases"] if c["fixture"]] + posix
+    data = first
+    for number in (1, 2):
+        data = rounds.merge(data, more, number, f"20261122T02000{number}-1-1")
+    recorded.report.write_text(json.dumps(data))
+    before = {row.run.case: len(row.runs) for row in make_table(_of(recorded, first)).rows}
+    after = {row.run.case: len(row.runs) for row in make_table(load_session(recorded.report)).rows}
+    assert before.keys() == after.keys() and set(before.values()) == {1}
+    assert {case for case, jobs in after.items() if jobs == 3} == {s3d("posix")}
+    assert data["session_info"]["time_elapsed"] == 30
+
+
+def _of(recorded: Recorded, data: dict[str, Any]) -> Any:
+    return load_session(recorded.report, data=data)
+
+
+def test_the_folders_of_rounds_are_no_lost_sessions(recorded: Recorded) -> None:
+    """`recover` makes sessions of folders that no report names."""
+    name = "20261122T020001-1-1"
+    case = recorded.output / name / "local" / "host" / "mpich" / "S3d_1" / "case.json"
+    case.parent.mkdir(parents=True)
+    case.write_text('{"schema": "iogauge.case/1", "session": {"process": "gone"}, "case": {}}')
+    assert lost(recorded.output, [name]) == [name]
+    recorded.edit(lambda data: data["session_info"].update(rounds=[name]))
+    assert lost(recorded.output, [name]) == []
+
+
+class Stub:
+    """In place of ReFrame: each round measures what the first did, until one goes wrong."""
+
+    def __init__(self, recorded: Recorded, bad: int = 99) -> None:
+        self.recorded, self.bad = recorded, bad
+        self.words: list[list[str]] = []
+        self.report = recorded.folder / "part.json"
+        self.first = recorded.read()
+
+    def __call__(self, _: Any, words: list[str], __: Path, *, part: bool) -> session.Measured:
+        assert part
+        self.words.append(words)
+        self.report.write_text(json.dumps(self.first))
+        status = int(len(self.words) == self.bad)
+        return session.Measured(f"2026112{len(self.words)}T020000", status, self.report, "u", 1)
+
+
+def run(stub: Stub, words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(rounds, "measure", stub)
+    done = session.Measured("run", 0, stub.recorded.report, "u", 1)
+    return rounds.run(None, words, stub.recorded.output, done, 1e6)  # type: ignore[arg-type]
+
+
+def test_seven_rounds_become_one_session(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = Stub(recorded)
+    assert run(stub, ["-n", "S3d", "-t", "quick"], monkeypatch) == 0
+    assert len(stub.words) == rounds.ROUNDS - 1
+    assert all(words[:3] == ["-t", "quick", "-n"] for words in stub.words)
+    assert all(word.startswith("/") for word in stub.words[0][3::2])
+    rows = make_table(load_session(recorded.report)).rows
+    assert {len(row.runs) for row in rows if row.outcome == "verified"} == {rounds.ROUNDS}
+    assert not stub.report.exists()
+    own = recorded.output / "reports" / "run-report-run.json"
+    assert json.loads(own.read_text()) == recorded.read()
+
+
+def test_a_round_that_goes_wrong_ends_them_and_is_kept(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = Stub(recorded, bad=2)
+    assert run(stub, [], monkeypatch) == 1
+    assert len(recorded.read()["session_info"]["rounds"]) == 2
+
+
+def test_nothing_to_decide_between(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One case on one stack has no rounds."""
+
+    def one(report: dict[str, Any]) -> None:
+        cases = report["runs"][0]["testcases"]
+        report["runs"][0]["testcases"] = [
+            c for c in cases if (c["display_name"], c["environ"]) == (s3d("posix"), "mpich")
+        ]
+
+    recorded.edit(one)
+    stub = Stub(recorded)
+    assert run(stub, [], monkeypatch) == 0
+    assert stub.words == []
+
+
+@pytest.mark.parametrize("noise", INDEPENDENT)
+def test_the_choice_of_the_first_round_finds_no_gain_where_there_is_none(noise: str) -> None:
+    """Eight ways on two stacks, all as fast as the default: of those that run again the fastest is
+    called faster in at most 1 of 20 sessions."""
+    generator, sessions = seeded("rounds", noise), 400
+    names = ["mpiio:collective", *(f"way {n}" for n in range(7))]
+    wrong = 0
+    for _ in range(sessions):
+        speeds = INDEPENDENT[noise](generator, (8, 2, rounds.ROUNDS))
+        first = [candidate(name, {"a": of[0, 0], "b": of[1, 0]}, fs="")
+                 for name, of in zip(names, speeds, strict=True)]  # fmt: skip
+        again = [names.index(one.call) for one in rounds.in_order(first)]
+        ways = [(way, stack) for way in again for stack in (0, 1)]
+        way, stack = max(ways, key=lambda at: float(np.median(speeds[at])))
+        pairs = list(zip(speeds[0, stack].tolist(), speeds[way, stack].tolist(), strict=True))
+        wrong += way > 0 and of_pairs(pairs).verdict == "faster"
+    assert wrong / sessions <= 0.05 + slack(0.05, sessions)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""More rounds of the cases that a decision needs, in the same session: the end of `make run`.
+
+One job of each case ranks them and decides nothing, for a job is one sample. So those that could be
+the fastest, and what they are held against, run again, in turn: the rounds are pairs. ROUNDS in all
+are enough for an interval of 95 %, also where the first one chose who runs again: the interval of
+seven pairs spans them all, and so that of the six which came after the choice.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.judge.interval import PAIRS
+from analysis.session.case_file import ABORTED
+from analysis.session.loader import ROUNDS_KEY, load_session
+from analysis.session.model import Direction, Run
+from iogauge.files import write_whole
+from tools.session import REPORT_OPTION, Child, Measured, measure, say
+
+ROUNDS = PAIRS + 1
+SECONDS = 180.0  # for a whole session; the later rounds may take as long as the first in any case
+DEFAULT = "mpiio:collective"
+START = 4.0  # seconds until a round of ReFrame measures
+VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A call of a pattern on a file system: one test of ReFrame, with its runs on all stacks."""
+
+    group: tuple[Any, ...]
+    call: str
+    case: str
+    speeds: dict[Direction, dict[str, float]]  # by stack
+
+    def best(self, direction: Direction, stack: str = "") -> float:
+        of = self.speeds[direction]
+        return of.get(stack, 0.0) if stack else max(of.values(), default=0.0)
+
+
+def candidates(runs: Sequence[Run]) -> list[Candidate]:
+    """What ran well and moved bytes."""
+    found: dict[tuple[Any, ...], Candidate] = {}
+    for run in runs:
+        if run.is_peak or run.verdict != "verified" or run.status != "ok":
+            continue
+        group = (run.system, run.partition, run.pattern, run.scale, run.fs)
+        call = f"{run.method}:{run.mode}" if run.mode else run.method
+        one = found.setdefault(
+            (*group, run.case), Candidate(group, call, run.case, {"write": {}, "read": {}})
+        )
+        for direction, speeds in one.speeds.items():
+            values = [b for s in run.samples if (b := s.bandwidth(direction))]
+            if values:
+                speeds[run.stack] = statistics.median(values)
+    return list(found.values())
+
+
+def in_order(found: Sequence[Candidate]) -> list[Candidate]:
+    """The most needed first: of each group the fastest way to write, the default, the fastest on
+    each other stack, the fastest way to read."""
+    groups: dict[tuple[Any, ...], list[Candidate]] = {}
+    for one in found:
+        groups.setdefault(one.group, []).append(one)
+    tiers = [list(_of_group(of)) for of in groups.values()]
+    deepest = max(map(len, tiers), default=0)
+    needed = [tier[depth] for depth in range(deepest) for tier in tiers if depth < len(tier)]
+    return list({one.case: one for one in needed}.values())
+
+
+def _of_group(of: Sequence[Candidate]) -> Iterator[Candidate]:
+    yield max(of, key=lambda one: one.best("write"))
+    yield from (one for one in of if one.call == DEFAULT)
+    for stack in sorted({stack for one in of for stack in one.speeds["write"]}):
+        yield max(of, key=lambda one: one.best("write", stack))
+    yield max(of, key=lambda one: one.best("read"))
+
+
+def fitting(needed: Sequence[Candidate], jobs: float) -> list[Candidate]:
+    """As many of the first as make no more than so many jobs; two at least, if there are two."""
+    chosen: list[Candidate] = []
+    for one in needed:
+        jobs -= max(len(one.speeds["write"]), len(one.speeds["read"]))
+        if jobs < 0 and len(chosen) > 1:
+            break
+        chosen.append(one)
+    return chosen
+
+
+def without(words: Sequence[str]) -> list[str]:
+    """ReFrame's options but for those that the later rounds have anew."""
+    kept: list[str] = []
+    drop = False
+    for word in words:
+        if drop:
+            drop = False
+        elif word in VALUED:
+            drop = True
+        elif not word.startswith(("-n", *(f"{name}=" for name in VALUED[1:]))):
+            kept.append(word)
+    return kept
+
+
+def merge(first: Json, more: Json, number: int, name: str) -> Json:
+    """The report of a session with one round more, whose folder is `name`."""
+    info = first["session_info"]
+    jobs = [
+        {
+            **case,
+            "display_name": f"{case.get('display_name') or case['name']} %.repeat_no={number}",
+            "unique_name": f"{case['unique_name']}_{number}",
+        }
+        for run in more["runs"]
+        for case in run["testcases"]
+        if not case.get("fixture") and case["result"] not in ("skip", ABORTED)
+    ]
+    elapsed = info["time_elapsed"] + more["session_info"]["time_elapsed"]
+    info = {**info, "time_elapsed": elapsed, ROUNDS_KEY: [*info.get(ROUNDS_KEY, []), name]}
+    return {**first, "session_info": info, "runs": [*first["runs"], {"testcases": jobs}]}
+
+
+def run(child: Child, words: Sequence[str], output: Path, done: Measured, seconds: float) -> int:
+    """The rounds after the first, each added to its report. The status: that of the first round
+    that went wrong."""
+    if done.report is None or not done.ran:
+        return 0
+    data = json.loads(done.report.read_bytes())
+    first = float(data["session_info"]["time_elapsed"])
+    cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
+    took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
+    left = max(seconds - first, sum(took))
+    hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
+    needed = in_order(candidates(load_session(done.report).runs))
+    jobs = (left / (ROUNDS - 1) - START) / max(statistics.mean(took or [1.0]), 0.01)
+    chosen = [one for one in fitting(needed, jobs) if hashes.get(one.case)]
+    if len(chosen) == 0 or (len(chosen) == 1 and len(chosen[0].speeds["write"]) < 2):
+        return 0  # nothing to decide between
+    say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} cases that could decide")
+    names = [word for one in chosen for word in ("-n", f"/{hashes[one.case]}")]
+    for number in range(1, ROUNDS):
+        more = measure(child, [*without(words), *names], output, part=True)
+        if more.report is not None:
+            data = merge(data, json.loads(more.report.read_bytes()), number, more.name)
+            _replace(done.report, data)
+            own = output / "reports" / f"run-report-{done.name}.json"
+            if own != done.report:
+                _replace(own, data)
+            more.report.unlink()
+        if more.status or not more.ran:
+            return more.status
+    return 0
+
+
+def _replace(report: Path, data: Json) -> None:
+    write_whole(report, json.dumps(data, indent=1) + "\n")
