@@ -194,7 +194,8 @@ def stack(
     script, and not by ReFrame, which would want the machine's module system even to look at the
     site file elsewhere. `modules_init`: the file that defines `module` where a job's shell does not
     have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`,
-    `cross` (built here, but it runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the prefix of a parallel CGNS.
+    `cross` (built here, but it runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the
+    prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from tools.mounted_fs.processes import CannotMount, Servers, find, make_image, run
 
@@ -160,7 +160,7 @@ class Kind:
     type: str
     how: How
     local: bool = False
-    entry: tuple[tuple[str, str], ...] = ()
+    entry: tuple[tuple[str, Any], ...] = ()
 
 
 def names(kinds: Sequence[Kind]) -> list[str]:
