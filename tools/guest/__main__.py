@@ -33,6 +33,11 @@ PROBE = "iogauge.probe"  # first.sh says it back
 PROBE_SECONDS = 15
 
 
+def default_memory() -> int:
+    """MiB: what is written besides the disk is in it."""
+    return max(LEAST_MEMORY, memory() // 3)
+
+
 def parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
         prog="tools.guest",
@@ -40,7 +45,7 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
         description=(__doc__ or "").split("\n")[0],
     )
     parser.add_argument("--minutes", type=int, default=60, help="then the guest is ended (60)")
-    parser.add_argument("--memory", type=int, default=max(LEAST_MEMORY, memory() // 3))
+    parser.add_argument("--memory", type=int, default=default_memory())
     parser.add_argument("--keep", type=Path, default=ROOT / "output" / "guest")
     cut = words.index("--") if "--" in words else len(words)
     asked, command = parser.parse_args(words[:cut]), words[cut + 1 :]

@@ -24,6 +24,7 @@ for kernel in "$checkout"/.local/guest/*/lib/modules/"$(uname -r)"; do
     mkdir -p "/lib/modules/$(uname -r)"
     mount --bind "$kernel" "/lib/modules/$(uname -r)"
 done
+modprobe loop
 mount -t ext4 /dev/vda /run/iogauge/disk || exit
 export IOGAUGE_OUTPUT=/run/iogauge/disk/output IOGAUGE_GUEST=1
 export TMPDIR=/run/iogauge/disk/tmp

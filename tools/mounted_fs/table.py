@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from tools.mounted_fs.ceph import Ceph
+from tools.mounted_fs.kernel_servers import Nfs, Pvfs2
 from tools.mounted_fs.kinds import Elsewhere, Kind, Loop, Memory
 from tools.mounted_fs.servers import Gluster, Moose
 
@@ -22,9 +23,9 @@ KINDS = (
     Kind("gluster-disperse", "fuse.glusterfs", Gluster(3, ("disperse", "3", "redundancy", "1"))),
     Kind("moosefs", "fuse", Moose(2)),  # its client names no subtype
     Kind("cephfs", "fuse.ceph-fuse", Ceph(), entry=(("striping", CEPH_LAYOUT),)),
-    Kind("nfs", "nfs4", Elsewhere("nfs4", "no server of it is started here")),
     Kind("lustre", "lustre", Elsewhere("lustre", "Debian has no servers of it")),
-    Kind("pvfs2", "pvfs2", Elsewhere("pvfs2", "Debian has no servers of OrangeFS")),
+    Kind("nfs", "nfs4", Nfs(), guest=True),
+    Kind("pvfs2", "pvfs2", Pvfs2(2), guest=True),
 )
 
 
