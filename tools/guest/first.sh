@@ -1,5 +1,6 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=dash
 # The guest's first program: its root is the host's, read-only by 9p, with a file system in memory
 # over it for what is written. Then tools/guest/inside.sh of the checkout.
 b=/bin/busybox
@@ -17,7 +18,8 @@ fi
 for module in /modules/*; do
     $b insmod "$module" || die "$module cannot be loaded"
 done
-$b mount -t tmpfs -o size=75% rw /rw && $b mkdir /rw/upper /rw/work || die "no memory file system"
+$b mount -t tmpfs -o size=75% rw /rw || die "no memory file system"
+$b mkdir /rw/upper /rw/work
 $b mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=loose,ro host /lower ||
     die "the host's root is not there"
 $b mount -t overlay -o lowerdir=/lower,upperdir=/rw/upper,workdir=/rw/work root /root ||
