@@ -241,6 +241,13 @@ def test_modules_systems(variables: dict[str, str], system: str) -> None:
     assert found.offered == (["gcc/12.2", "openmpi/4.1.5"] if system else [])
 
 
+def test_the_profile_of_the_machine_knows_where_modules_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Made, "is_file", lambda _, path: True)
+    assert modules.find(Made(LMOD_PKG="/lmod")).init == "/etc/profile.d/lmod.sh"
+
+
 def test_spack_is_found_and_pointed_at() -> None:
     (remark,) = modules.find(Made({"spack": ""})).remarks
     assert "/usr/bin/spack" in remark and "common.spack_stack" in remark

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from tools.new_site.machine import Machine
 
 # Where a modules system says it is -> the files that define `module` for bash.
+# A file of the machine's profile is better: it knows where the modules are, too.
+PROFILES = tuple(f"/etc/profile.d/{name}.sh" for name in ("lmod", "z00_lmod", "modules"))
 STARTS = (
     ("Lmod", "LMOD_PKG", "init/bash"),
     ("Environment Modules", "MODULESHOME", "init/bash"),
@@ -57,6 +59,7 @@ def find(machine: Machine) -> Modules:
         init = f"{machine.variable(variable)}/{file}"
         if machine.variable(variable) and machine.is_file(init):
             loaded = [name for name in machine.variable("LOADEDMODULES").split(":") if name]
+            init = next((path for path in PROFILES if machine.is_file(path)), init)
             return Modules(system, init, loaded, offered(machine, init), spack)
     return Modules(spack=spack)
 
