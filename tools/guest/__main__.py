@@ -14,6 +14,7 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -108,6 +109,11 @@ def prepare(work: Path, command: list[str], seconds: int) -> None:
     guest_kernel.run(program("mkfs.ext4"), "-q", "-F", work / "disk")
 
 
+def stop(number: int, _: object) -> None:
+    """So that what was made is removed, also where somebody ends this process."""
+    raise SystemExit(128 + number)
+
+
 def boot(words: list[str], seconds: int) -> None:
     """To its end; its console is ours. One that does not end is ended."""
     guest = subprocess.Popen(words, stdin=subprocess.DEVNULL)
@@ -125,6 +131,8 @@ def run(command: list[str], minutes: int, mib: int, keep: Path) -> int:
     """The command's exit status; `NoGuest` where it did not run to its end."""
     if missing := guest_kernel.lacking():
         raise NoGuest(missing)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     keep.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="guest-", dir=keep.parent) as name:
         work = Path(name)

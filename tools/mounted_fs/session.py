@@ -165,7 +165,15 @@ class Session:
         # The bytes are the point, not their speed: one dump, once. It can be slow all the same: a
         # dump's short rows, one write each, take GlusterFS (disperse) a minute.
         settings = ["-S", "repeats=1", "-S", "steps=1", "-S", "ceilings=0"]
-        return [reframe, *site, *choice, *settings, "--exec-policy=serial", "-r"]
+        return [
+            reframe,
+            *site,
+            *choice,
+            *settings,
+            *self.options.more,
+            "--exec-policy=serial",
+            "-r",
+        ]
 
     def run_tests(self) -> None:
         file = self.work / "testfs.json"
