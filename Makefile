@@ -7,7 +7,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
 	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate test-slurm \
-	test-fs test-fs-local site lock-check docs clean
+	test-fs test-fs-local guest site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -66,7 +66,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh .ci/run
+	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test
@@ -100,6 +100,10 @@ test-fs-local: setup-test
 test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.mounted_fs $(ARGS)
+
+guest: setup-test ## run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
+	@environments/debian/setup.sh --test --fs
+	@$(PYTHON) -m tools.guest $(ARGS)
 
 lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
 	$(PYTHON) -m tools.lock_check --concretize $(ARGS)

@@ -116,12 +116,18 @@ def interrupted(
     return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
 
 
+# A file system's type -> others that /proc/mounts shows of it.
+_TYPES = {"nfs": ("nfs4",), "ceph": ("fuse.ceph-fuse",)}
+
+
 def keys_condition(keys: Mapping[str, Any]) -> Side:
     """Runs by several keys at once; `method` may hold the mode too."""
     where = Where("true")
     for key, value in keys.items():
         if key == "method":
             where = where.also(*_flat(method_condition(None, value)))
+        elif key == "fs_type":
+            where = where.key(key, [str(value), *_TYPES.get(str(value), ())])
         else:
             where = where.key(key, [str(value)])
     return where.sql, where.values
