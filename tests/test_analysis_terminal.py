@@ -155,6 +155,7 @@ def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
         ("history", "--all"),
         ("advise", "--pattern", "s3d", "--system", "local"),
         ("ingest",),
+        ("summary",),
     ],
 )
 def test_a_table_fits_the_terminal(output: Path, words: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ are left out, and named below.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -18,7 +19,9 @@ from .words import value_text
 
 STYLES = {
     "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
-    "too few samples": "yellow", "regressed": "bold red", "recovered": "green",
+    "too few samples": "yellow", "yes": "green", "FAILED": "bold red", "MISMATCH": "bold red",
+    "last run low": "bold red", "not asked": "yellow", "regressed": "bold red",
+    "recovered": "green",
 }  # fmt: skip
 BETWEEN = 2  # blanks between two columns
 WRAPS = 14  # a text of more letters may wrap, and then has so many at least
@@ -26,7 +29,7 @@ FEWEST = 3  # columns
 # Left out first, where there is no room; all others follow from the right, but for the first and
 # the last two.
 FIRST_OUT = (
-    "partition", "record", "records", "unit", "samples", "variant", "hints", "parameters",
+    "partition", "procs", "unit", "samples", "variant", "hints", "parameters",
     "document", "unlike", "our_conditions", "published_conditions", "source",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
@@ -107,7 +110,12 @@ def _title(name: str) -> str:
 
 
 def _is_number(rows: Rows, name: str) -> bool:
-    return any(isinstance(row[name], int | float) for row in rows)
+    """Also of numbers that are texts already: `12.3`, `83*`, a dash."""
+    values = [row[name] for row in rows]
+    written = [value for value in values if isinstance(value, str) and value]
+    return any(isinstance(value, int | float) for value in values) or (
+        bool(written) and all(re.fullmatch(r"[\d.]+(e\d+)?\*?|-", value) for value in written)
+    )
 
 
 def _is_the_same(rows: Rows, name: str) -> bool:
