@@ -17,12 +17,12 @@ from analysis.commands import ingest
 from analysis.judge import changes, history
 from analysis.judge.history import History
 from analysis.pages.words import over_time
-from analysis.store import baselines
+from analysis.store import baselines, database
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tools import history_rates
 
-NIGHTS, DROP = 30, 20
+NIGHTS, DROP = 32, 20
 SLOWER, STEADY = (s3d("posix"), "openmpi"), (s3d("mpiio:collective"), "mpich")
 FIRST = datetime(2026, 11, 20, 17, 43, 19)  # analysis_made.START
 
@@ -248,3 +248,14 @@ def test_the_plot(nights: Path, tmp_path: Path, end: str) -> None:
     assert plot.read_bytes().startswith(start)
     if end == "svg":
         assert "10 Dec 2026" in plot.read_text()
+
+
+def test_the_jobs_of_one_session_are_one_night(tmp_path: Path) -> None:
+    """Seven jobs of a night that are alike are no level of their own."""
+    draw = random.Random(5)
+    nights = [100 * draw.lognormvariate(0, 0.1) for _ in range(10)]
+    values = [{SLOWER: [night + n for n in (3, 0, 5, 1, 6, 2, 4)]} for night in nights]
+    connection = database.connect(made.store(tmp_path, values, jobs=True))
+    (one,) = history.find(connection, database.Where(), quantities=["write_bw"])
+    assert one.values == pytest.approx([night + 3 for night in nights])
+    assert one.changes == []

@@ -20,6 +20,7 @@ from analysis.judge.interval import PAIRS
 from analysis.session.case_file import ABORTED
 from analysis.session.loader import ROUNDS_KEY, load_session
 from analysis.session.model import Direction, Run
+from iogauge import json_file
 from iogauge.files import write_whole
 from tools.session import REPORT_OPTION, Child, Measured, measure, say
 
@@ -132,7 +133,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     that went wrong."""
     if done.report is None or not done.ran:
         return 0
-    data = json.loads(done.report.read_bytes())
+    data = json_file.read(done.report)
     first = float(data["session_info"]["time_elapsed"])
     cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
@@ -148,7 +149,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     for number in range(1, ROUNDS):
         more = measure(child, [*without(words), *names], output, part=True)
         if more.report is not None:
-            data = merge(data, json.loads(more.report.read_bytes()), number, more.name)
+            data = merge(data, json_file.read(more.report), number, more.name)
             _replace(done.report, data)
             own = output / "reports" / f"run-report-{done.name}.json"
             if own != done.report:

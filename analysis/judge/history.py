@@ -170,11 +170,11 @@ def _load(
         [*(value for _, of in conditions for value in of), *values],
     )
     runs = connection.execute(
-        f"""SELECT id, moment, middle FROM (
+        f"""SELECT id, moment, median(job) AS middle FROM (
             SELECT hash({columns}) AS id, epoch_us(started) AS moment, session, run,
-                median(value) AS middle
+                median(value) AS job
             FROM records WHERE {sql} GROUP BY ALL)
-        ORDER BY id, moment, run""",
+        GROUP BY id, moment, session ORDER BY id, moment, session""",
         values,
     ).fetchnumpy()
     moments = runs["moment"].astype("datetime64[us]").tolist()
