@@ -130,7 +130,7 @@ static void add_structure(ramses *s, const ramses_structure *t) {
     bool all_levels = s->merge && s->process_major;
     io_dataset *d = add_set(s, t->name, t->type);
     uint64_t components = (uint64_t)t->components;
-    d->facts = s->physical;
+    d->facts = d->zeros = s->physical;
     if (components > 1)
         add_dim(d, dim(s, names[components], "", components), all_components ? components : 1);
     add_dim(d, dim(s, "grids", "", s->grids), all_levels ? s->levels.most : s->levels.most_on_level);
