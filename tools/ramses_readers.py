@@ -19,7 +19,7 @@ from typing import Any
 
 CENTRE = 0.5
 SHOCKED = 1.5  # times the density before
-WIDTH = 0.6  # of the picture, in lengths of the box
+WIDTH = 0.8  # of the picture, in lengths of the box
 
 
 def figures(reader: str, density: Any, width: Any, distance: Any) -> dict[str, Any]:

@@ -121,6 +121,8 @@ struct ramses_rows {
 };
 /* ramses_mesh.c: the tree. Which function fills a structure's rows. */
 ramses_row *ramses_mesh_row(int structure);
+/* Have all grids of a piece the same value, as most have on the finest level? */
+bool ramses_mesh_same(const ramses_rows *r, const ramses_piece *piece, int32_t *value);
 /* ramses_gas.c: a blast wave. `profile` is made when the pattern is configured. */
 double *ramses_make_profile(void);
 double ramses_time(uint64_t step);

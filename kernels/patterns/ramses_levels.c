@@ -136,26 +136,27 @@ static ramses_span common(const ramses_span *s, uint64_t from, uint64_t to) {
     return out;
 }
 
-/* How many of the second layer: partners trade, so that sums stay as they are. */
-static uint64_t besides(const ramses_levels *l, uint64_t owner) {
-    uint64_t even = owner & ~(uint64_t)1;
-    if (even + 1 >= l->processes) return BESIDES;
+/* How many of the second layer, which has `most`: partners trade where their domains are alike, so that sums
+ * stay as they are. */
+static uint64_t besides(const ramses_levels *l, uint64_t owner, uint64_t most) {
+    uint64_t each = most / 2 < BESIDES ? most / 2 : BESIDES, even = owner & ~(uint64_t)1;
+    if (l->processes & (l->processes - 1)) return each;
     uint64_t x = (even + 1) * 0x9E3779B97F4A7C15u;
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
-    uint64_t first = (x >> 33) % (2 * BESIDES + 1);
-    return owner == even ? first : 2 * BESIDES - first;
+    uint64_t first = (x >> 33) % (2 * each + 1);
+    return owner == even ? first : 2 * each - first;
 }
 
 /* Those lie before the domain and its layer along the axis where it is thinnest. */
-static void add_besides(windows *w, uint64_t wanted, const uint64_t from[3], const uint64_t n[3],
-                        uint64_t edge) {
+static void add_besides(const ramses_levels *l, uint64_t owner, windows *w, const uint64_t from[3],
+                        const uint64_t n[3], uint64_t edge) {
     int axis = 0;
     for (int d = 1; d < 3; d++)
         if (n[d] < n[axis]) axis = d;
     if (n[axis] >= edge) return;
     int row = axis == 0 ? 1 : 0, next = axis == 2 ? 1 : 2;
-    uint64_t most = n[row] * n[next], some = wanted < most ? wanted : most;
+    uint64_t some = besides(l, owner, n[row] * n[next]);
     uint64_t rows = some / n[row], rest = some % n[row], plane = (from[axis] + edge - 1) % edge;
     for (int i = 0; i < 2; i++) {
         uint64_t along = i ? rest : n[row], across = i ? 1 : rows, first = i ? rows : 0;
@@ -185,7 +186,7 @@ static windows windows_of(const ramses_levels *l, int level, uint64_t owner) {
         if (l->processes == 1 || n[d] >= edge) n[d] = edge, from[d] = 0;
         w.of[0][d] = around(from[d], n[d], edge);
     }
-    if (level == l->base - 1) add_besides(&w, besides(l, owner), from, n, edge);
+    if (level == l->base - 1) add_besides(l, owner, &w, from, n, edge);
     return w;
 }
 

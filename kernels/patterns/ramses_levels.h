@@ -7,8 +7,8 @@
  * layer around them (the box is periodic). With p_d domains along an axis of e = 2^(l-1) grids that are
  *   min(e, max(1, e / p_d) + 2)
  * along it, which is the size model of the dumps that IDRIS printed; besides, it has 26 more grids of each
- * process on the finest full level. Here those are of the second layer, and partners (2k, 2k + 1) trade them,
- * so that no two processes need have equally many.
+ * process on the finest full level. Here those are of the second layer (at most half of its thinnest side),
+ * and where the processes are a power of two, partners (2k, 2k + 1) trade them: so processes differ.
  * Everything follows from (level, owner), so that any process of any machine can be asked.
  * Levels count from 0 here. */
 #ifndef IOGAUGE_RAMSES_LEVELS_H

@@ -11,6 +11,8 @@ typedef double any_double __attribute__((aligned(4), may_alias));
 
 #define COARSE_CELLS 1
 
+enum { IND_GRID, NEXT, PREV, XG, FATHER, NBOR, SON, CPU_MAP, FLAG1 }; /* structures (ramses_amr.c) */
+
 /* Some grids of a row that follow each other, from `from` on. */
 typedef struct {
     uint64_t from, to;
@@ -52,7 +54,7 @@ static int row_of(const ramses_view *view, uint64_t y, uint64_t z, stretch *out)
 /* Numbers of grids: of each itself, the one before and the one after it in its block. */
 static void number_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                        uint64_t x1, void *data) {
-    static const int shifts[] = {0, 1, -1}; /* ind_grid, next, prev */
+    static const int shifts[] = {[IND_GRID] = 0, [NEXT] = 1, [PREV] = -1};
     const ramses_view *v = r->here;
     int32_t *out = data;
     uint64_t nx = ramses_span_length(&piece->along[0]), ny = ramses_span_length(&piece->along[1]);
@@ -65,8 +67,8 @@ static void number_row(const ramses_rows *r, const ramses_piece *piece, uint64_t
     for (const ramses_piece *p = piece; p > v->of && p[-1].cpu == p->cpu; p--) first = p[-1].first;
     for (const ramses_piece *p = piece; p < v->of + v->n && p->cpu == piece->cpu; p++)
         end = p->first + p->count;
-    if (r->structure == 1 && in_level + (x1 - x0) == end) out[x1 - x0 - 1] = 0;
-    if (r->structure == 2 && in_level == first) out[0] = 0;
+    if (r->structure == NEXT && in_level + (x1 - x0) == end) out[x1 - x0 - 1] = 0;
+    if (r->structure == PREV && in_level == first) out[0] = 0;
 }
 
 static void centre_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
@@ -183,8 +185,22 @@ static void flag_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y
     for (uint64_t i = x0; i < x1; i++) out[i - x0] = i >= from && i < to;
 }
 
+bool ramses_mesh_same(const ramses_rows *r, const ramses_piece *piece, int32_t *value) {
+    const ramses_levels *l = &r->s->levels;
+    bool finest = r->level + 1 >= l->base, none = !r->down || !r->down->n;
+    switch (r->structure) {
+    case SON: *value = 0; return none;
+    case CPU_MAP: *value = (int32_t)piece->cpu + 1; return finest;
+    case FLAG1: *value = !finest; return !finest || r->level + 1 == l->levels;
+    default: return false;
+    }
+}
+
 ramses_row *ramses_mesh_row(int structure) {
-    static ramses_row *const rows[] = {number_row,    number_row, number_row, centre_row, father_row,
-                                       neighbour_row, son_row,    cpu_row,    flag_row};
+    static ramses_row *const rows[] = {
+        [IND_GRID] = number_row, [NEXT] = number_row,   [PREV] = number_row,
+        [XG] = centre_row,       [FATHER] = father_row, [NBOR] = neighbour_row,
+        [SON] = son_row,         [CPU_MAP] = cpu_row,   [FLAG1] = flag_row,
+    };
     return rows[structure];
 }

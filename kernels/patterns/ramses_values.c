@@ -7,6 +7,11 @@
 static char *fill_piece(const ramses_rows *r, ramses_row *row, const ramses_piece *piece, uint64_t bytes,
                         char *out) {
     const ramses_span *along = piece->along;
+    int32_t *ints = (int32_t *)out, value;
+    if (!r->s->kind->gas && ramses_mesh_same(r, piece, &value)) {
+        for (uint64_t i = 0; i < piece->count; i++) ints[i] = value;
+        return out + piece->count * bytes;
+    }
     for (int k = 0; k < 2; k++)
         for (uint64_t z = along[2].from[k]; z < along[2].to[k]; z++)
             for (int j = 0; j < 2; j++)
