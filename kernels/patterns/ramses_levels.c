@@ -140,7 +140,8 @@ static ramses_span common(const ramses_span *s, uint64_t from, uint64_t to) {
  * stay as they are. */
 static uint64_t besides(const ramses_levels *l, uint64_t owner, uint64_t most) {
     uint64_t each = most / 2 < BESIDES ? most / 2 : BESIDES, even = owner & ~(uint64_t)1;
-    if (l->processes & (l->processes - 1)) return each;
+    bool alike = !(l->processes & (l->processes - 1)) && l->processes <= (uint64_t)1 << (3 * (l->base - 1));
+    if (!alike) return each;
     uint64_t x = (even + 1) * 0x9E3779B97F4A7C15u;
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
