@@ -7,7 +7,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
 	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate test-slurm \
-	test-fs test-fs-local site lock-check docs clean
+	test-readers test-fs test-fs-local guest site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -20,6 +20,7 @@ CASES := 100000
 SEED := $(shell date +%s)
 DOCS := .local/venv-docs
 COUNTS := .local/coverage/python
+READERS := .local/venv-readers
 JOBS := $(shell nproc)
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
@@ -66,7 +67,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh .ci/run
+	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test
@@ -101,8 +102,15 @@ test-fs: ## mount every file system that this machine can, test on each, unmount
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.mounted_fs $(ARGS)
 
+guest: setup-test ## run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
+	@environments/debian/setup.sh --test --fs
+	@$(PYTHON) -m tools.guest $(ARGS)
+
 lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
 	$(PYTHON) -m tools.lock_check --concretize $(ARGS)
+
+test-readers: setup-test $(READERS)/made ## yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
+	$(PYTHON) -m pytest -q -m readers
 
 test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
@@ -122,6 +130,12 @@ $(DOCS)/made: requirements/docs.lock
 	@python3 -m venv --clear $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
 		-r requirements/docs.lock
+	@touch $@
+
+$(READERS)/made: requirements/readers.lock
+	@python3 -m venv --clear $(READERS)
+	@$(READERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+		-r requirements/readers.lock
 	@touch $@
 
 site: ## a first site file, by looking at this machine (NAME=dawn)

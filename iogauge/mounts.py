@@ -24,7 +24,7 @@ def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     place = path.resolve()
     best = UNKNOWN
     for line in mounts.splitlines():
-        device, mount, kind, options = (_plain(word) for word in line.split()[:4])
+        device, mount, kind, options = (plain(word) for word in line.split()[:4])
         holds = place == Path(mount) or Path(mount) in place.parents
         # The deepest mount point counts; of two on one point, the later one is on top.
         if holds and len(mount) >= len(best["mount"]):
@@ -32,6 +32,6 @@ def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     return best
 
 
-def _plain(word: str) -> str:
+def plain(word: str) -> str:
     """/proc/mounts writes a blank as \\040."""
     return word.encode().decode("unicode_escape")

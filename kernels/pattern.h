@@ -79,7 +79,8 @@ struct io_pattern {
     /* Optional. Whose parts a process reads back; default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
     /* For data sets marked `facts`: the values of a part, as parts() gave it, without gaps. Not all of them
-     * may be 0, unless marks of a record stand beside them: storage that lost them would read as zeros. */
+     * may be 0, unless marks of a record stand beside them or the data set says so (`zeros`): storage that
+     * lost them would read as zeros. */
     void (*facts)(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
 
     /* For methods with a file for each process; both optional. A pattern that arranges its data in another

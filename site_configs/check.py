@@ -34,6 +34,7 @@ NEEDED = ("name", "scheduler", "launcher", "environs")
 SCHEMA = json_file.read(Path(__file__).parent / "site.schema.json")
 # What ReFrame calls no modules system.
 NO_MODULES = ("", "nomod")
+CEPH_UNIT = 65536  # bytes; stripe units are multiples of it
 PATTERNS = KERNELS / "patterns" / "patterns.def"
 
 
@@ -162,9 +163,20 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
     for key in set(ANSWERS[kind]) - set(striping) if kind != "gpfs" else ():
         yield f"{at}.striping.{key}: missing"
     try:
-        in_bytes(striping.get("size", 0))
+        size = in_bytes(striping.get("size", 0))
     except ValueError as error:
         yield f"{at}.striping.size: {error}"
+        return
+    if kind == "ceph":
+        yield from of_ceph(f"{at}.striping", int(striping.get("count", 1)), size)
+
+
+def of_ceph(at: str, count: int, size: int) -> Iterator[str]:
+    """CephFS has no word for "all", and refuses other sizes, in the job."""
+    if count < 1:
+        yield f"{at}.count: {count} is not a number of objects, 1 or more"
+    if size % CEPH_UNIT or not size:
+        yield f"{at}.size: {size} is not a multiple of {CEPH_UNIT} bytes"
 
 
 def patterns() -> list[str]:

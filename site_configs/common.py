@@ -201,6 +201,7 @@ def stack(
     features: list[str],
     launcher: list[str] | None = None,
     modules: list[str] | None = None,
+    modules_init: str = "",
     command: str = "mpiexec",
     **more: Any,
 ) -> dict[str, Any]:
@@ -208,9 +209,10 @@ def stack(
 
     `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
     script, and not by ReFrame, which would want the machine's module system even to look at the
-    site file elsewhere. `more`: keys of
-    an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`, `cross` (built here, but it
-    runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the prefix of a parallel CGNS.
+    site file elsewhere. `modules_init`: the file that defines `module` where a job's shell does not
+    have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`,
+    `cross` (built here, but it runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the
+    prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,
@@ -222,6 +224,8 @@ def stack(
         extras["cmake"] = {**extras["cmake"], "cgns": [f"-DIOKERNEL_CGNS_ROOT={cgns}"]}
     extras |= {key: more.pop(key) for key in ("darshan",) if key in more}
     loads = [f"module load {shlex.quote(module)}" for module in modules or []]
+    if loads and modules_init:
+        loads.insert(0, f"[[ $(type -t module) ]] || . {shlex.quote(modules_init)}")
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
     return {
         "name": name, "cc": compiler, "cxx": "", "ftn": "",

@@ -9,6 +9,7 @@ Paths: IOGAUGE_RAM (a file system in memory, /dev/shm) and IOGAUGE_DISK (output/
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,17 @@ def need(what: Path | str, package: str) -> dict[str, str]:
     return {"what": str(what), "from": package}
 
 
+# Where the set-up builds it (environments/debian/setup.sh --python-only).
+OWN_JANSSON = ROOT / ".local" / "stacks" / "any" / "include" / "jansson.h"
+
 BUILD_TOOLS = [
     need("cmake", "Debian package cmake"),
-    need("ninja", "Debian package ninja-build"),
+    need("ninja" if shutil.which("ninja") else "make", "Debian package ninja-build"),
     need("pkg-config", "Debian package pkg-config"),
-    need("/usr/include/jansson.h", "Debian package libjansson-dev"),
+    need(
+        OWN_JANSSON if OWN_JANSSON.is_file() else "/usr/include/jansson.h",
+        "Debian package libjansson-dev",
+    ),
 ]
 
 

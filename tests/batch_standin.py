@@ -11,12 +11,15 @@ print what those systems print (PBS Professional's reference guide, Cobalt's use
     state      queries print a state that no manual knows
     pending    a job never starts
     lost       a job is gone at once, and never ran
+
+STANDIN_NODE: words in front of a job's script, a machine of its own.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -105,7 +108,10 @@ def run(script: str, out: str, err: str, log: str, ended: str) -> int:
     """
     signal.signal(signal.SIGTERM, lambda *_: None)
     with Path(out).open("wb") as stdout, Path(err).open("wb") as stderr:
-        status = subprocess.run([script], stdout=stdout, stderr=stderr, check=False).returncode
+        node = shlex.split(os.environ.get("STANDIN_NODE", ""))
+        status = subprocess.run(
+            [*node, script], stdout=stdout, stderr=stderr, check=False
+        ).returncode
     status = status if status >= 0 else 128 - status
     if log:
         end = f"task completed normally with an exit code of {status}; initiating job cleanup"

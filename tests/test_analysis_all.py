@@ -17,6 +17,7 @@ import pytest
 from analysis.session import rows
 from analysis.session.loader import load_session
 from iogauge import registry
+from tests.analysis_made import split
 from tests.analysis_recorded import DATA, Recorded, run_analysis
 
 PATTERNS = registry.names("patterns")
@@ -91,15 +92,15 @@ def _choose(report: dict[str, Any]) -> None:
             case["perfvalues"] = {}
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the report's tables as CSV."""
-    folder = tmp_path_factory.mktemp("all")
+def _tables(folder: Path, *, jobs: bool) -> Path:
+    """A folder with the report's tables as CSV. `jobs`: each repeat is a job of its own."""
     session = Recorded(folder / "session", "session-all")
     for (name, stack), places in NUMBERS.items():
         session.edit_document(name, stack, partial(_fill, places=places))
         _fill_ledger(session.document(name, stack).with_name("ledger.json"))
     session.edit(_choose)
+    if jobs:
+        split(session)
     done = run_analysis(
         "report", session.report, "--html", folder / "page.html", "--tables", folder / "csv",
         "--store", folder / "store",
@@ -108,8 +109,27 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "csv"
 
 
-@pytest.mark.parametrize("name", ["published", "ledger", "score_card", "claims"])
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _tables(tmp_path_factory.mktemp("all"), jobs=False)
+
+
+@pytest.fixture(scope="module")
+def tables_of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _tables(tmp_path_factory.mktemp("jobs"), jobs=True)
+
+
+@pytest.mark.parametrize("name", ["published", "ledger", "score_card"])
 def test_golden_tables(tables: Path, name: str) -> None:
+    _as_golden(tables, name)
+
+
+def test_golden_claims(tables_of_jobs: Path) -> None:
+    """Six jobs of each: a claim is decided by jobs."""
+    _as_golden(tables_of_jobs, "claims")
+
+
+def _as_golden(tables: Path, name: str) -> None:
     """The columns of the golden file, whose lines are in the table's order."""
     golden = list(csv.DictReader((DATA / f"golden_{name}.csv").open()))
     found = list(csv.DictReader((tables / f"{name}.csv").open()))

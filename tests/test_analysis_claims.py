@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from analysis.commands import formats, ingest
-from analysis.judge import claims
+from analysis.judge import claims, sides
 from analysis.judge.claim_tests import KINDS, published
 from analysis.pages import claim_text
 from analysis.store import database as store
@@ -321,3 +322,15 @@ def test_an_unknown_claim_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_all_kinds_are_used() -> None:
     assert {test["kind"] for one in claims.load() for test in one.tests} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("nfs", ["nfs", "nfs4"]), ("ceph", ["ceph", "fuse.ceph-fuse"]), ("pvfs2", ["pvfs2"])],
+)
+def test_a_file_system_is_known_by_each_type_that_it_shows(word: str, found: list[str]) -> None:
+    """A claim about NFS is about version 4 too, which /proc/mounts calls nfs4."""
+    sql, values = sides.keys_condition({"fs_type": word})
+    types = "(VALUES ('nfs'), ('nfs4'), ('pvfs2'), ('ceph'), ('fuse.ceph-fuse')) AS t(fs_type)"
+    rows = duckdb.execute(f"SELECT fs_type FROM {types} WHERE {sql} ORDER BY 1", values).fetchall()
+    assert [row[0] for row in rows] == found

@@ -14,14 +14,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analysis.__main__ import main
 from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, ReferenceFileError
 from analysis.judge import references
-from iogauge import document, text
+from iogauge import text
 from tests.analysis_recorded import Json, Recorded, s3d
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -260,24 +259,6 @@ def test_a_document_with_wrong_values(name: str, run: Run, tmp_path: Path) -> No
     stored = run("ingest", recorded.report)
     assert stored.status == EXIT_DATA
     assert "result.json: " in stored.err
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"9" * 5000: 2**63}, id="a number beyond all measure"),
-        pytest.param({"9" * 5000: "\x1b"}, id="a control character"),
-        pytest.param({"9" * 5000: {"\x1b": 1}}, id="in a key"),
-        pytest.param({"schema": "9" * 5000}, id="a schema"),
-    ],
-)
-def test_a_long_name_is_cut_in_the_message(change: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "result.json"
-    source = Recorded(tmp_path / "out").document(s3d("posix"), "openmpi")
-    path.write_text(json.dumps({**json.loads(source.read_text()), **change}))
-    with pytest.raises(document.BadDocument) as problem:
-        document.load(path)
-    assert len(str(problem.value)) < 600 and "..." in str(problem.value)
 
 
 # ---------------------------------------------------------------- names that become folders

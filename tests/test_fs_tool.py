@@ -20,6 +20,7 @@ from tools.mounted_fs import report as fs_report
 from tools.mounted_fs.kinds import Kind, Loop, Machine, Memory, Needs
 from tools.mounted_fs.processes import CannotMount, run
 from tools.mounted_fs.report import Case, Row
+from tools.mounted_fs.session import of_claim
 from tools.mounted_fs.table import KINDS, Known
 
 ROOT = Path(__file__).parents[1]
@@ -174,12 +175,45 @@ def test_the_exit_status(rows: list[Row], status: int) -> None:
 
 
 def test_names_and_scale_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == (["xfs", "tmpfs"], "smoke", "all")
-    assert test_fs.parse(["--local"])[0] == ["ext4", "xfs", "btrfs", "tmpfs"]
-    assert "moosefs" in test_fs.parse([])[0]
+    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == test_fs.Asked(["xfs", "tmpfs"])
+    assert test_fs.parse(["--local"]).names == ["ext4", "xfs", "btrfs", "tmpfs"]
+    assert {"moosefs", "nfs"} <= set(test_fs.parse([]).names)
     with pytest.raises(SystemExit):
         test_fs.parse(["xsf"])
     assert "unknown file system 'xsf'; known are ext4" in capsys.readouterr().err
+
+
+def test_the_guest_is_asked_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this machine's kernel has stays here, unless all of it is to be in one session."""
+    asked = ["--scale", "laptop", "--claim", "C14", "tmpfs", "nfs", "--", "-p", "mpich"]
+    found: dict[str, list[str]] = {}
+
+    def here(its: test_fs.Asked, output: Path) -> int:
+        found["here"] = its.names
+        return 0
+
+    def away(kinds: list[Kind], words: Any, output: Path) -> int:
+        found["away"] = [kind.name for kind in kinds]
+        its = test_fs.parse(words(found["away"]))
+        assert (its.scale, its.tests, its.claim, its.more) == (
+            *("laptop", "few", "C14"),
+            ["-p", "mpich"],
+        )
+        return 1
+
+    monkeypatch.setattr(test_fs, "run_here", here)
+    monkeypatch.setattr(test_fs.in_guest, "run", away)
+    monkeypatch.delenv(test_fs.in_guest.VARIABLE, raising=False)
+    assert test_fs.main(asked) == 1
+    assert found == {"here": ["tmpfs"], "away": ["nfs"]}
+    assert test_fs.main(["--guest", *asked]) == 1
+    assert found["away"] == ["tmpfs", "nfs"]
+
+
+def test_a_claim_is_run_at_the_scale_that_was_asked_for() -> None:
+    """C14 says `laptop` (references/claims.yaml), which emulated processors take hours for."""
+    words = of_claim("C14", "smoke")
+    assert "CgnsZoneProcesses.*smoke" in words and "laptop" not in " ".join(words)
 
 
 def test_without_namespaces_nothing_is_mounted_and_each_row_says_why(

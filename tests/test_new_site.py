@@ -3,67 +3,328 @@
 
 from __future__ import annotations
 
-import shutil
+import runpy
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from site_configs import check
 from tests.reframe_session import ROOT, reframe
-from tools import new_site
+from tools.new_site import __main__ as new_site
+from tools.new_site import modules, mounts, schedulers
+from tools.new_site.machine import Answer, Machine
 
 MOUNTS = """\
 sysfs /sys sysfs rw 0 0
+/dev/sda2 / ext4 rw 0 0
+/dev/sda1 /boot xfs rw 0 0
 10.0.0.1@o2ib:/scratch /lustre/scratch lustre rw,flock 0 0
 /dev/gpfs1 /gpfs gpfs rw 0 0
 server:/home /home nfs4 rw,vers=4.2 0 0
+server:/tools /opt/tools nfs4 ro,vers=4.2 0 0
+server:/node /var/lib/node nfs rw 0 0
+ceph-fuse /ceph fuse.ceph-fuse rw 0 0
+mfs#10.0.0.2:9421 /mfs fuse rw 0 0
+gvfsd-fuse /run/user/1000/gvfs fuse.gvfsd-fuse rw 0 0
+/dev/nvme0n1 /scratch xfs rw 0 0
+/dev/nvme0n1 /var/lib/containers/scratch xfs rw 0 0
+/dev/sdb1 /my\\040data xfs rw 0 0
+server:/home/cephfs.iso /my_data nfs4 rw 0 0
 """
+Commands = Mapping[str, str | Answer]
+SINFO = " ".join(schedulers.SINFO)
+# Two kinds of nodes in `main`; `old` is down.
+NODES = """\
+main|up|90|2|24|196608
+main|up|10|2+|16|98304+
+fat|up|4|4|18|1572864
+old|down|8|1|4|16000
+"""
+SLURM = {"sbatch": "", "sacct": "", SINFO: NODES, "sacct -n -X": ""}
+NOT_THERE = Answer(trouble="Unable to contact slurm controller (connect failure)")
+QUEUES = """\
+Queue: workq
+    queue_type = Execution
+    resources_max.walltime = 24:00:00
+    enabled = True
+    started = True
+
+Queue: route
+    queue_type = Route
+    enabled = True
+    started = True
+
+Queue: closed
+    queue_type = Execution
+    enabled = False
+    started = True
+
+"""
+PBS_NODES = """\
+n1
+     Mom = n1
+     state = free
+     resources_available.mem = 131072mb
+     resources_available.ncpus = 24
+
+n2
+     state = job-busy
+     resources_available.mem = 67108864kb
+     resources_available.ncpus = 20
+"""
+TORQUE_NODES = """\
+n1
+     state = free
+     np = 16
+     status = opsys=linux,ncpus=16,physmem=65931332kb,availmem=1kb
+"""
+PBS = {"qsub": "", "qstat -Q -f": QUEUES, "pbsnodes -a": PBS_NODES}
+COBALT = """\
+Name     Users  MinTime   MaxTime   MaxRunning  State
+=====================================================
+default  None   00:05:00  06:00:00  20          running
+R.old    a:b    None      None      None        stopped
+"""
+LOADLEVELER = """\
+Name                 MaxJobCPU     MaxProcCPU  Free   Max Description
+                    d+hh:mm:ss     d+hh:mm:ss Slots Slots
+--------------- -------------- -------------- ----- ----- ---------------------
+parallel             undefined      undefined   256   512
+--------------------------------------------------------------------------------
+"Free Slots" values of the classes "parallel" are constrained by the MAX_STARTERS limit(s).
+"""
+LMOD_AVAIL = "/modules/Core:\ngcc/12.2(default)\nopenmpi/\nopenmpi/4.1.5(L,D)\nvim/9\n"
 
 
-def only(*commands: str):  # type: ignore[no-untyped-def]
-    return lambda name: f"/usr/bin/{name}" if name in commands else None
+class Made(Machine):
+    """Commands are a table: a word, found on the PATH; a line, and what it prints."""
+
+    def __init__(
+        self,
+        commands: Commands | None = None,
+        table: str = MOUNTS,
+        **variables: str,
+    ) -> None:
+        self.commands = commands or {}
+        self.table = table
+        self.variables = variables
+
+    def which(self, command: str) -> str | None:
+        return f"/usr/bin/{command}" if command in self.commands else None
+
+    def ask(self, *words: str) -> Answer:
+        said = self.commands.get(" ".join(words), Answer(trouble="not found"))
+        if words[0] == "bash":
+            said = self.commands.get("module avail", "")
+        return said if isinstance(said, Answer) else Answer(said)
+
+    def variable(self, name: str) -> str:
+        return self.variables.get(name, "")
+
+    def mounts(self) -> str:
+        return self.table
+
+    def is_file(self, path: str) -> bool:
+        return path.endswith("/init/bash")
+
+
+def all_of(*commands: Commands) -> Commands:
+    return {key: text for some in commands for key, text in some.items()}
 
 
 @pytest.mark.parametrize(
-    ("commands", "back_end"),
+    ("commands", "back_end", "partitions"),
     [
-        (("sbatch", "sacct", "qsub"), "slurm.j2"),
-        (("sbatch",), "squeue.j2"),
-        (("qsub", "cqstat"), "cobalt.j2"),
-        (("qsub", "pbsnodes"), "torque.j2"),
-        (("qsub", "pbsnodes", "pbs_snapshot"), "pbs.j2"),
-        (("llsubmit",), "loadleveler.j2"),
-        ((), "local.j2"),
+        (all_of(SLURM, PBS), "slurm.j2", ["main", "fat"]),
+        (all_of(SLURM, {"sacct -n -X": Answer(trouble="disabled")}), "squeue.j2", ["main", "fat"]),
+        ({"sbatch": "", SINFO: NODES}, "squeue.j2", ["main", "fat"]),
+        (all_of(PBS, {"qstat --version": "pbs_version = 22.05\n"}), "pbs.j2", ["workq"]),
+        (all_of(PBS, {"qstat --version": "Version: 6.1.2\n"}), "torque.j2", ["workq"]),
+        ({"qsub": "", "cqstat": "", "cqstat -Q": COBALT}, "cobalt.j2", ["default"]),
+        ({"llsubmit": "", "llclass": LOADLEVELER}, "loadleveler.j2", ["parallel"]),
+        ({}, "local.j2", []),
     ],
 )
-def test_the_batch_system_is_known_by_its_commands(
-    commands: tuple[str, ...], back_end: str
+def test_the_batch_system_is_the_one_that_answers(
+    commands: Commands, back_end: str, partitions: list[str]
 ) -> None:
-    assert new_site.scheduler(only(*commands))[0] == back_end
+    found = schedulers.find(Made(commands))
+    assert found.back_end == back_end
+    assert [part.name for part in found.partitions] == partitions
+    assert found.silent == []
 
 
-def test_parallel_file_systems_are_those_of_proc_mounts() -> None:
-    lines = new_site.filesystems(MOUNTS, has_lfs=True)
-    assert len(lines) == 3
-    assert lines[0].startswith('"lustre_scratch": common.file_system("/lustre/scratch"')
-    assert '"count": 4' in lines[0]
-    assert '{"kind": "gpfs"}' in lines[1]
-    assert "striping" not in lines[2]
-    assert "striping" not in new_site.filesystems(MOUNTS, has_lfs=False)[0]
+def test_a_batch_system_that_does_not_answer_is_not_taken_and_told() -> None:
+    silent = all_of(SLURM, {SINFO: NOT_THERE})
+    found = schedulers.find(Made(silent))
+    assert (found.back_end, found.why) == ("local.j2", "no batch system answers")
+    assert found.silent == [f"sinfo is there, but does not answer: {NOT_THERE.trouble}"]
+    other = schedulers.find(Made(all_of(silent, PBS)))
+    assert (other.back_end, other.silent) == ("torque.j2", found.silent)
 
 
-def test_the_file_works_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", only("mpicc.mpich"))
-    path = tmp_path / "dawn.py"
-    text = new_site.site_file("dawn").replace(
-        "Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})"
+def test_the_real_commands_are_asked_and_waited_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With commands on the PATH: one that fails, one that hangs."""
+    for name, code in (
+        ("sinfo", "echo first >&2; echo 'no controller' >&2; exit 1"),
+        ("qstat", "exec sleep 60"),
+        ("sbatch", "exit 0"),
+        ("qsub", "exit 0"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{code}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.setattr("tools.new_site.machine.PATIENCE", 0.2)
+    found = schedulers.find(Machine())
+    assert found.back_end == "local.j2"
+    assert found.silent == [
+        "sinfo is there, but does not answer: no controller",
+        "qstat is there, but does not answer: no answer within 0 s",
+    ]
+
+
+def test_a_partition_has_the_numbers_of_its_smallest_node() -> None:
+    main, fat = schedulers.find(Made(SLURM)).partitions
+    assert (main.nodes, main.cores, main.memory) == (100, 32, 98304)
+    assert (fat.nodes, fat.cores, fat.memory) == (4, 72, 1572864)
+    assert main.access == "--partition=main"
+    pbs = schedulers.find(Made(PBS)).partitions[0]
+    assert (pbs.nodes, pbs.cores, pbs.memory, pbs.access) == (2, 20, 65536, "-q workq")
+    torque = schedulers.find(Made(all_of(PBS, {"pbsnodes -a": TORQUE_NODES}))).partitions[0]
+    assert (torque.nodes, torque.cores, torque.memory) == (1, 16, 64386)
+
+
+def test_file_systems_are_those_of_proc_mounts() -> None:
+    tools = {"lfs": "", "stat": "", "getfattr": ""}
+    lines = {line.split('"')[1]: line for line in mounts.entries(Made(tools))}
+    assert list(lines) == [
+        *("lustre_scratch", "gpfs", "home", "ceph", "mfs", "scratch", "my_data", "my_data_"),
+    ]
+    assert '{"kind": "lustre", "count": 4, "size": "1M"}' in lines["lustre_scratch"]
+    assert '{"kind": "gpfs"}' in lines["gpfs"]
+    assert '{"kind": "ceph", "count": 4, "size": "1M"}' in lines["ceph"]
+    for name in ("home", "mfs", "scratch", "my_data"):
+        assert "striping" not in lines[name]
+    assert 'file_system("/my data", kind="xfs")' in lines["my_data"]
+    assert not any("striping" in line for line in mounts.entries(Made()) if "gpfs" not in line)
+
+
+def test_the_users_own_folder_is_the_one_that_a_variable_names() -> None:
+    here = Made(SCRATCH="/lustre/scratch/me", WORK="/elsewhere")
+    lines = mounts.entries(here)
+    assert 'file_system("/lustre/scratch/me"' in lines[0]
+    assert "yours, by its variable" in lines[0] and "yours there" in lines[1]
+
+
+def test_without_such_mounts_tmp_is_better_than_nothing() -> None:
+    (line,) = mounts.entries(Made(table="/dev/sda2 / ext4 rw 0 0\n"))
+    assert line.startswith('"tmp": common.file_system("/tmp", kind="ext4")')
+
+
+@pytest.mark.parametrize(
+    ("variables", "system"),
+    [
+        ({"LMOD_PKG": "/lmod", "MODULESHOME": "/lmod"}, "Lmod"),
+        ({"MODULESHOME": "/usr/share/modules"}, "Environment Modules"),
+        ({}, ""),
+    ],
+)
+def test_modules_systems(variables: dict[str, str], system: str) -> None:
+    machine = Made({"module avail": LMOD_AVAIL}, LOADEDMODULES="gcc/12.2:vim/9", **variables)
+    found = modules.find(machine)
+    assert found.system == system
+    assert found.loaded == (["gcc/12.2", "vim/9"] if system else [])
+    assert found.offered == (["gcc/12.2", "openmpi/4.1.5"] if system else [])
+
+
+def test_the_profile_of_the_machine_knows_where_modules_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Made, "is_file", lambda _, path: True)
+    assert modules.find(Made(LMOD_PKG="/lmod")).init == "/etc/profile.d/lmod.sh"
+
+
+def test_spack_is_found_and_pointed_at() -> None:
+    (remark,) = modules.find(Made({"spack": ""})).remarks
+    assert "/usr/bin/spack" in remark and "common.spack_stack" in remark
+    assert modules.find(Made(SPACK_ROOT="/sw/spack")).spack == "/sw/spack"
+
+
+MACHINES = {
+    "slurm": Made(
+        all_of(SLURM, {"mpicc": "", "lfs": "", "getfattr": "", "module avail": LMOD_AVAIL}),
+        LMOD_PKG="/lmod",
+        LOADEDMODULES="gcc/12.2:openmpi/4.1.5",
+        SPACK_ROOT="/sw/spack",
+    ),
+    "pbs": Made(all_of(PBS, {"qstat --version": "pbs_version = 22.05\n", "mpicc.mpich": ""})),
+    "torque": Made(all_of(PBS, {"mpicc": ""})),
+    "loadleveler": Made({"llsubmit": "", "llclass": LOADLEVELER}),
+    "cobalt": Made({"qsub": "", "cqstat": "", "cqstat -Q": COBALT}),
+    "nothing": Made({"sbatch": "", SINFO: NOT_THERE}, table=""),
+}
+
+
+def written(folder: Path, machine: Machine) -> Path:
+    path = folder / "dawn.py"
+    text = new_site.site_file("dawn", machine)
+    here = f"Path({str(ROOT)!r})"
+    path.write_text(text.replace("Path(__file__).resolve().parents[1]", here))
+    return path
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_file_passes_the_check_of_site_files(tmp_path: Path, name: str) -> None:
+    text = written(tmp_path, MACHINES[name])
+    site = runpy.run_path(str(text))["site_configuration"]
+    assert list(check.problems(site)) == []
+
+
+def test_a_partition_of_several_gets_its_own_scripts(tmp_path: Path) -> None:
+    """A dry run on each partition; what a job must say is in its script."""
+    path = written(tmp_path, MACHINES["slurm"])
+    one = ("-t", "smoke", "-n", "S3d.*fs=lustre.*call=mpiio:collective")
+    session = reframe(
+        tmp_path / "out", "--system", "dawn", "--dry-run", *one, config=path, tests="s3d.py"
     )
-    path.write_text(text)
+    assert session.status == 0, session.text
+    scripts = {path.parts[-4]: path.read_text() for path in session.scripts()}
+    assert sorted(scripts) == ["fat", "main"]
+    for name, script in scripts.items():
+        assert f"#SBATCH --partition={name}\n" in script
+        assert "#SBATCH --exclusive\n" in script
+        assert "module load openmpi/4.1.5\n" in script
+        assert "|| . /lmod/init/bash\n" in script
+
+
+def test_the_file_works_here(tmp_path: Path) -> None:
+    path = written(tmp_path, Made({"mpicc.mpich": ""}, table=Machine().mounts()))
     smoke = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
     session = reframe(
         tmp_path / "out", "--system", "dawn", "--dry-run", *smoke, config=path, tests="s3d.py"
     )
     assert session.status == 0, session.text
-    assert [case["result"] for case in session.cases] == ["pass"]
+    assert {case["result"] for case in session.cases} == {"pass"}
+
+
+def test_module_is_defined_where_a_shell_does_not_have_it(tmp_path: Path) -> None:
+    """The lines of the script, with a modules system that says what it is asked for."""
+    init = tmp_path / "init"
+    init.write_text('module() { echo module "$@"; }\n')
+    loaded = Made(LOADEDMODULES="gcc/12.2", LMOD_PKG=str(tmp_path))
+    text = new_site.site_file("dawn", loaded).replace(f"{tmp_path}/init/bash", str(init))
+    text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
+    (tmp_path / "dawn.py").write_text(text)
+    site = runpy.run_path(str(tmp_path / "dawn.py"))["site_configuration"]
+    lines = "\n".join(["set -e -o pipefail", *site["environments"][0]["prepare_cmds"]])
+    done = subprocess.run(
+        ["bash", "--norc", "-c", lines], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "module load gcc/12.2\n"
 
 
 def test_a_name_that_is_none_and_a_file_that_exists(

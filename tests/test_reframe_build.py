@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The build fixture's two checks: one MPI and the right one, and all promised libraries."""
+"""The build fixture's two checks: one MPI and the right one, and all promised libraries; and what
+a machine without Ninja or jansson gets."""
 
 from __future__ import annotations
 
-from reframe_tests.framework.build import missing_methods, missing_modes, mpi_problem
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from iogauge.paths import KERNELS
+from reframe_tests.framework.build import (
+    GENERATOR,
+    missing_methods,
+    missing_modes,
+    mpi_problem,
+)
+from tools import kernels
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)
@@ -67,3 +81,49 @@ def test_a_promised_mode_must_be_there() -> None:
     assert missing_modes(old, ["cgns-multi"]) == ["cgns:multi (built without CGNS 4.4)"]
     assert missing_modes(new, ["cgns-multi"]) == []
     assert missing_modes(LISTING, ["cgns-multi"]) == []
+
+
+@pytest.mark.parametrize(("commands", "found"), [(["ninja"], "Ninja"), ([], "Unix Makefiles")])
+def test_make_builds_where_there_is_no_ninja(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: list[str], found: str
+) -> None:
+    """In the script of the fixture, and in a developer's build."""
+    for name in commands:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    script = "\n".join([*GENERATOR, 'echo "$generator"'])
+    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{found}\n" == f"{kernels.generator()}\n"
+
+
+def configured(kernels_folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
+    """With a pkg-config that finds nothing of the system's."""
+    words = ["-S", str(kernels_folder), "-B", str(build), "-DCMAKE_C_COMPILER=mpicc.mpich"]
+    return subprocess.run(
+        ["cmake", *words, "-DBUILD_TESTING=OFF"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PKG_CONFIG_LIBDIR": str(build / "none"), "PKG_CONFIG_PATH": ""},
+    )
+
+
+def test_jansson_is_the_checkouts_own_where_the_machine_has_none(tmp_path: Path) -> None:
+    """First it has none either; then one that its set-up has made."""
+    (tmp_path / "VERSION").write_text("1.2.3\n")
+    text = (KERNELS / "CMakeLists.txt").read_text()
+    part = text[: text.index("find_package(Threads")]
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "CMakeLists.txt").write_text(
+        part + 'message(STATUS "version ${JANSSON_VERSION}")\n'
+    )
+    done = configured(tmp_path / "part", tmp_path / "build")
+    assert done.returncode != 0
+    assert "setup.sh --python-only" in " ".join(done.stderr.split())
+    folder = tmp_path / ".local" / "stacks" / "any" / "lib" / "pkgconfig"
+    folder.mkdir(parents=True)
+    words = "Name: jansson\nDescription: one\nVersion: 2.99\nLibs:\nCflags:\n"
+    (folder / "jansson.pc").write_text(words)
+    done = configured(tmp_path / "part", tmp_path / "build")
+    assert "version 2.99" in done.stdout, done.stderr

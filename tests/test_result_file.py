@@ -80,6 +80,20 @@ def test_a_text_that_is_no_document_is_one_line(name: str, tmp_path: Path) -> No
     assert message in line(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"9" * 5000: 2**63}, id="a number beyond all measure"),
+        pytest.param({"9" * 5000: "\x1b"}, id="a control character"),
+        pytest.param({"9" * 5000: {"\x1b": 1}}, id="in a key"),
+        pytest.param({"schema": "9" * 5000}, id="a schema"),
+    ],
+)
+def test_a_long_name_is_cut_in_the_message(changed: dict[str, Any], tmp_path: Path) -> None:
+    said = line(tmp_path, json.dumps({**document(), **changed}))
+    assert len(said) < 600 and "..." in said
+
+
 def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_bytes(b'{"schema": "\xff\xfe"}')

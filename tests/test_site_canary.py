@@ -31,9 +31,10 @@ TEMPLATES = ("local", "slurm", "pbs", "torque", "cobalt", "loadleveler")
 STRIPING = {
     "lustre": {"kind": "lustre", "count": 4, "size": "1M"},
     "pvfs2": {"kind": "pvfs2", "count": 4, "size": "64k"},
+    "ceph": {"kind": "ceph", "count": 4, "size": "64k"},
 }
 # The commands of scripts, as nothing.
-STANDINS = ("lfs", "setfattr", "pvfs2-viewdist", "mpiexec")
+STANDINS = ("lfs", "setfattr", "getfattr", "pvfs2-viewdist", "mpiexec")
 
 
 def ran(folder: Path) -> bool:

@@ -176,6 +176,10 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
             "extras.filesystems.scratch1: 'hint' is unknown; did you mean 'hints'",
         ),
         (('"kind": "lustre"', '"kind": "luster"'), "scratch1.striping.kind: 'luster' is unknown"),
+        (
+            ('"kind": "lustre", "count": 96', '"kind": "ceph", "count": -1'),
+            "count: -1 is not a number",
+        ),
         (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': right is a number"),
         (('"nodes": 5576', '"nodes": "many"'), "extras.nodes: 'many' is not a whole number"),
     ],

@@ -31,6 +31,8 @@ Metadataserver: tcp://node1:3334
 Number of datafiles/servers = 4
 Datafile 0 - tcp://node1:3334, handle: 123 (0000007b.bstream)
 """
+# Of ceph-fuse 16.2.15, as `getfattr --only-values` prints it: without an end of line.
+LAYOUT = "stripe_unit=65536 stripe_count=3 object_size=4194304 pool=data"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,7 @@ Datafile 0 - tcp://node1:3334, handle: 123 (0000007b.bstream)
     [
         ("lustre", GETSTRIPE, {"count": 8, "size": 2**20}),
         ("pvfs2", VIEWDIST, {"count": 4, "size": 65536}),
+        ("ceph", LAYOUT, {"count": 3, "size": 65536}),
         ("gpfs", "block size 2097152\n", {"size": 2**21}),
         ("lustre", "error: getstripe failed\n", {"count": None, "size": None}),
     ],
@@ -56,14 +59,30 @@ def test_what_is_wrong_is_named() -> None:
         in_bytes("1 MB")
 
 
-def test_a_real_run_records_what_it_got(tmp_path: Path) -> None:
-    """`lfs` is a stand-in here: it gives 8 stripes, whatever it is asked for."""
+# kind -> commands of the file system, as stand-ins that give 3 or 8 stripes, whatever they are
+# asked for; and what is found
+STANDINS = {
+    "lustre": ({"lfs": ("$1 = getstripe", GETSTRIPE)}, {"count": 8, "size": 2**20}),
+    "ceph": (
+        {"setfattr": ("", ""), "getfattr": ("$3 = ceph.file.layout", LAYOUT)},
+        {"count": 3, "size": 65536},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STANDINS)
+def test_a_real_run_records_what_it_got(tmp_path: Path, kind: str) -> None:
+    commands, got = STANDINS[kind]
     (tmp_path / "bin").mkdir()
-    (tmp_path / "getstripe").write_text(GETSTRIPE)
-    lfs = tmp_path / "bin" / "lfs"
-    lfs.write_text(f'#!/bin/sh\n[ "$1" = setstripe ] || cat {tmp_path}/getstripe\n')
-    lfs.chmod(0o755)
-    striping = {"kind": "lustre", "count": 96, "size": "1M"}
+    for name, (answers, text) in commands.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+        command = tmp_path / "bin" / name
+        test = f"! [ {answers} ] || " if answers else ""
+        command.write_text(
+            f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n{test}cat {tmp_path}/{name}.txt\n'
+        )
+        command.chmod(0o755)
+    striping = {"kind": kind, "count": 96, "size": "1M"}
     config = changed_site(
         tmp_path, f"partition['extras']['filesystems']['disk']['striping'] = {striping}"
     )
@@ -77,6 +96,7 @@ def test_a_real_run_records_what_it_got(tmp_path: Path) -> None:
     assert session.status == 0, session.text
     document = json.loads((Path(session.cases[0]["outputdir"]) / "result.json").read_text())
     asked = {"count": 96, "size": "1M"}
-    found = {"kind": "lustre", "asked": asked, "count": 8, "size": 2**20}
-    assert document["used"]["striping"] == found
+    assert document["used"]["striping"] == {"kind": kind, "asked": asked, **got}
     jsonschema.validate(document, json.loads((ROOT / "docs/result.schema.json").read_text()))
+    set_it = (tmp_path / "asked").read_text().splitlines()[0]
+    assert "96" in set_it and ("1M" in set_it or "stripe_unit=1048576 " in set_it)

@@ -94,6 +94,7 @@ def test_the_local_script_is_the_one_that_was_agreed() -> None:
 
 LUSTRE = {"kind": "lustre", "count": 96, "size": "1M"}
 PVFS2 = {"kind": "pvfs2", "count": 8, "size": "64k"}
+CEPH = {"kind": "ceph", "count": 3, "size": "64k"}
 GPFS = {"kind": "gpfs"}
 UNEVEN: dict[str, Any] = {
     "processes": 10,
@@ -117,7 +118,8 @@ FEATURES = {
     "slurm": lambda: on("slurm", LUSTRE, options=["-C knl", "#DW jobdw"], exclusive=True, **UNEVEN),
     # a last node with fewer processes, a resource of the chunks, PVFS2
     "pbs": lambda: on("pbs", PVFS2, options=["-q long", "model=ivy"], **UNEVEN),
-    "torque": lambda: on("torque", options=["-q long", "ib"], **UNEVEN),
+    # another resource of the chunks, CephFS
+    "torque": lambda: on("torque", CEPH, options=["-q long", "ib"], **UNEVEN),
     # a block that is larger than the job needs, runjob, GPFS
     "cobalt": lambda: on(
         "cobalt",

@@ -63,11 +63,17 @@ def run_environment() -> dict[str, str]:
     return values
 
 
+def generator() -> str:
+    """Ninja where it is there; make does as well, only slower."""
+    return "Ninja" if shutil.which("ninja") else "Unix Makefiles"
+
+
 def build(
     stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
 ) -> None:
     """Configures and builds; `subprocess.CalledProcessError` where either fails."""
-    words = ["-S", str(source), "-B", str(folder), "-G", "Ninja", *cmake_arguments(stack), *more]
+    words = ["-S", str(source), "-B", str(folder), "-G", generator()]
+    words += [*cmake_arguments(stack), *more]
     stamp = folder / "configured-with"
     asked = "\n".join(words)
     if not stamp.is_file() or stamp.read_text() != asked:

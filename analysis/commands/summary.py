@@ -13,7 +13,7 @@ from ..pages.terminal import print_table
 from ..session.loader import load_session
 from ..session.peaks import Peak
 from ..session.rows import Table, make_table, to_csv
-from . import options
+from . import formats, options
 from .latest import last_report
 
 EXAMPLES = """\
@@ -36,9 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
     options.add_output(parser)
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the table as JSON")
-    form.add_argument("--csv", action="store_true", help="print the table as CSV")
+    formats.add_format(parser)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a plot")
     parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot as a picture")
 
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.csv:
         sys.stdout.write(to_csv(table))
     else:
-        print_table(table)
+        print_table(table, wide=args.wide)
     _write_pictures(table, args)
     return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
 

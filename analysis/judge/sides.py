@@ -40,18 +40,27 @@ class Group:
 
 
 def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
-    """`last`, `last~1` (the one before), or the first letters of a session's name."""
+    """`last`, `last~1` (the one before), or the first letters of a session's name. With the time
+    of the session, so that a query reads the files of its month only."""
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT DISTINCT session, started FROM records"
+    )
     match = re.fullmatch(r"last(?:~(\d+))?", word)
     if not match:
-        return "starts_with(session, ?)", [word]
-    known = connection.execute(
-        f"SELECT session FROM records WHERE {store.GOOD} GROUP BY session "
-        "ORDER BY max(started) DESC LIMIT 1 OFFSET ?",
-        [int(match[1] or 0)],
-    ).fetchone()
-    if not known:
-        raise UsageError(f"{word}: the store has not so many sessions")
-    return "session = ?", [known[0]]
+        first, last = connection.execute(
+            "SELECT min(started), max(started) FROM known WHERE starts_with(session, ?)", [word]
+        ).fetchall()[0]
+        return "starts_with(session, ?) AND started BETWEEN ? AND ?", [word, first, last]
+    known = connection.execute("SELECT session, started FROM known ORDER BY started DESC, session")
+    left = int(match[1] or 0)
+    for session, started in known.fetchall():
+        found = [session, started]
+        sql = f"SELECT 1 FROM records WHERE session = ? AND started = ? AND {store.GOOD} LIMIT 1"
+        if connection.execute(sql, found).fetchone():
+            if left == 0:
+                return "session = ? AND started = ?", found
+            left -= 1
+    raise UsageError(f"{word}: the store has not so many sessions")
 
 
 def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:
@@ -116,12 +125,18 @@ def interrupted(
     return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
 
 
+# A file system's type -> others that /proc/mounts shows of it.
+_TYPES = {"nfs": ("nfs4",), "ceph": ("fuse.ceph-fuse",)}
+
+
 def keys_condition(keys: Mapping[str, Any]) -> Side:
     """Runs by several keys at once; `method` may hold the mode too."""
     where = Where("true")
     for key, value in keys.items():
         if key == "method":
             where = where.also(*_flat(method_condition(None, value)))
+        elif key == "fs_type":
+            where = where.key(key, [str(value), *_TYPES.get(str(value), ())])
         else:
             where = where.key(key, [str(value)])
     return where.sql, where.values

@@ -7,9 +7,10 @@ are left out, and named below.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.table import Table as Grid
 
@@ -18,14 +19,17 @@ from .words import value_text
 
 STYLES = {
     "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
-    "too few samples": "yellow", "regressed": "bold red", "recovered": "green",
+    "too few samples": "yellow", "yes": "green", "FAILED": "bold red", "MISMATCH": "bold red",
+    "last run low": "bold red", "not asked": "yellow", "regressed": "bold red",
+    "recovered": "green",
 }  # fmt: skip
 BETWEEN = 2  # blanks between two columns
 WRAPS = 14  # a text of more letters may wrap, and then has so many at least
+FEWEST = 3  # columns
 # Left out first, where there is no room; all others follow from the right, but for the first and
 # the last two.
 FIRST_OUT = (
-    "partition", "record", "records", "unit", "samples", "variant", "hints", "parameters",
+    "partition", "procs", "unit", "samples", "variant", "hints", "parameters",
     "document", "unlike", "our_conditions", "published_conditions", "source",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
@@ -35,27 +39,43 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool) -> None:
     """Print the columns that say anything."""
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     console = screen.console()
-    narrow = sys.stdout.isatty() and not wide
-    left_out: list[str] = []
-    if narrow:
-        same = [name for name in columns[:-1] if len(rows) > 1 and _is_the_same(rows, name)]
-        columns = [name for name in columns if name not in same]
-        if same:
-            said = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
-            console.print(screen.shown(f"all: {said}"))
-        columns, left_out = fitting(rows, columns, console.width)
-    elif wide:
-        console.width = max(console.width, sum(_widths(rows, columns, wraps=False)))
-    console.print(_grid(rows, columns, wraps=narrow))
+    if not sys.stdout.isatty() or wide:
+        widths = _widths(rows, columns, wraps=False)
+        console.width = max(console.width, sum(widths) + BETWEEN * len(widths))
+        console.print(_grid(rows, columns, widths))
+        return
+    same = [name for name in columns[:-1] if len(rows) > 1 and _is_the_same(rows, name)]
+    if same:
+        said = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
+        console.print(screen.shown(f"all: {said}"))
+    kept, left_out = fitting(rows, [name for name in columns if name not in same], console.width)
+    console.print(_grid(rows, kept, _grown(rows, kept, console.width)))
     if left_out:
         names = ", ".join(map(_title, left_out))
         console.print(screen.shown(f"left out: {names}; --wide shows them"))
 
 
+def _grown(rows: Rows, columns: Sequence[str], width: int) -> list[int]:
+    """The least widths, and what room there is more for those that need it."""
+    least = _widths(rows, columns, wraps=True)
+    room = width - sum(least) - BETWEEN * (len(least) - 1)
+    found = []
+    for small, whole in zip(least, _widths(rows, columns, wraps=False), strict=True):
+        more = min(max(room, 0), whole - small)
+        room -= more
+        found.append(small + more)
+    return found
+
+
 def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], list[str]]:
     """The columns that there is room for, and the others."""
-    kept, left_out = list(columns), []
-    while len(kept) > 3 and sum(_widths(rows, kept, wraps=True)) - BETWEEN > width:
+    kept = list(columns)
+    left_out: list[str] = []
+
+    def needs() -> int:
+        return sum(_widths(rows, kept, wraps=True)) + BETWEEN * (len(kept) - 1)
+
+    while len(kept) > FEWEST and needs() > width:
         first = [name for name in FIRST_OUT if name in kept[1:]]
         left_out.append(first[0] if first else kept[-3])
         kept.remove(left_out[-1])
@@ -63,26 +83,22 @@ def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], 
 
 
 def _widths(rows: Rows, columns: Sequence[str], *, wraps: bool) -> list[int]:
-    """The letters that each column needs at least, with the blanks behind it."""
+    """The letters that each column needs; at least, where it `wraps`."""
     found = []
     for name in columns:
-        longest = max((len(value_text(row[name])) for row in rows), default=0)
+        lines = [line for row in rows for line in value_text(row[name]).splitlines()]
+        longest = max(map(len, lines), default=0)
         need = longest if _is_number(rows, name) or not wraps else min(longest, WRAPS)
         title = max(map(len, _title(name).split())) if wraps else len(_title(name))
-        found.append(max(need, title) + BETWEEN)
+        found.append(max(need, title))
     return found
 
 
-def _grid(rows: Rows, columns: Sequence[str], *, wraps: bool) -> Grid:
+def _grid(rows: Rows, columns: Sequence[str], widths: Sequence[int]) -> Grid:
     grid = Grid(box=None, header_style="bold", pad_edge=False)
-    for name, width in zip(columns, _widths(rows, columns, wraps=wraps), strict=True):
-        number = _is_number(rows, name)
-        grid.add_column(
-            screen.shown(_title(name)),
-            justify="right" if number else "left",
-            overflow="fold",
-            min_width=width - BETWEEN,
-        )
+    for name, width in zip(columns, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if _is_number(rows, name) else "left"
+        grid.add_column(screen.shown(_title(name)), justify=justify, overflow="fold", width=width)
     for row in rows:
         grid.add_row(*(screen.shown(value_text(row[name]), STYLES.get(str(row[name]), ""))
                        for name in columns))  # fmt: skip
@@ -94,7 +110,12 @@ def _title(name: str) -> str:
 
 
 def _is_number(rows: Rows, name: str) -> bool:
-    return any(isinstance(row[name], int | float) for row in rows)
+    """Also of numbers that are texts already: `12.3`, `83*`, a dash."""
+    values = [row[name] for row in rows]
+    written = [value for value in values if isinstance(value, str) and value]
+    return any(isinstance(value, int | float) for value in values) or (
+        bool(written) and all(re.fullmatch(r"[\d.]+(e\d+)?\*?|-", value) for value in written)
+    )
 
 
 def _is_the_same(rows: Rows, name: str) -> bool:

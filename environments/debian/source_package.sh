@@ -3,10 +3,13 @@
 # Builds a library from Debian's SOURCE package against one MPI, into
 # .local/stacks/STACK. For what Debian ships for one MPI only, or for none: its
 # binary PnetCDF is Open MPI's, and a program linked to both MPIs fails at run
-# time; its CGNS is serial.
+# time; its CGNS is serial. And jansson, STACK `any`, where a machine has none
+# and nobody may install it: this needs no root.
 #
-#   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich
+#   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich, jansson any
 #
+# IOGAUGE_JANSSON=FOLDER (such a variable for each NAME) is source that is here
+# already, unpacked: then nothing is fetched, and this need not be Debian.
 # --check only says, by its exit status, whether NAME is in place.
 # To add a package: one line in `sources`, one in `libraries`, and a function
 # build_NAME, which runs in the source folder and installs under $stage$prefix.
@@ -15,8 +18,9 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 # Debian's name of the source package, and the file that proves the result.
-declare -rA sources=([pnetcdf]=pnetcdf [cgns]=libcgns)
-declare -rA libraries=([pnetcdf]=lib/libpnetcdf.so [cgns]=lib/libcgns.so)
+declare -rA sources=([pnetcdf]=pnetcdf [cgns]=libcgns [jansson]=jansson)
+declare -rA libraries=([pnetcdf]=lib/libpnetcdf.so [cgns]=lib/libcgns.so
+    [jansson]=lib/libjansson.so)
 
 build_pnetcdf() {
     # Debian's source has no configure. Suffix names only: plain mpicc is
@@ -45,6 +49,16 @@ build_cgns() {
     run_logged "$log" env DESTDIR="$stage" cmake --install iogauge-build
 }
 
+build_jansson() {
+    run_logged "$log" cmake -S . -B iogauge-build -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_POLICY_VERSION_MINIMUM=3.5 \
+        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+        -DJANSSON_BUILD_SHARED_LIBS=ON -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON \
+        -DJANSSON_EXAMPLES=OFF
+    run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"
+    run_logged "$log" env DESTDIR="$stage" cmake --install iogauge-build
+}
+
 # The identity of a result. With the prefix: libraries and .pc files hold
 # absolute paths, so a checkout that was moved must build again.
 recipe_hash() {
@@ -62,7 +76,12 @@ mpis_of() {
 in_place() {
     [[ -f $stamp && $(<"$stamp") == "$(recipe_hash)" ]] || return 1
     [[ -f $library ]] || return 1
-    [[ $(mpis_of "$library") == "$stack" ]]
+    [[ $(mpis_of "$library") == "$(right_mpis)" ]]
+}
+
+# Those that a library of this stack must load.
+right_mpis() {
+    [[ $stack == any ]] || printf '%s\n' "$stack"
 }
 
 # Debian machines seldom list sources. Derive `deb-src` entries from the
@@ -103,7 +122,12 @@ END
 
 # Leaves the unpacked source in $work/source.
 get_source() {
-    local apt=(apt-get -c "$apt_dir/apt.conf" -q)
+    local apt=(apt-get -c "$apt_dir/apt.conf" -q) here="IOGAUGE_${name^^}"
+    if [[ -n ${!here-} ]]; then
+        [[ -d ${!here} ]] || fail 2 "$here=${!here} is not a folder of unpacked source"
+        run_logged "$log" cp -a -- "${!here}" "$work/source"
+        return 0
+    fi
     write_apt_configuration
     # A third party's entry without sources makes `update` fail: no matter.
     # What counts is whether the source then comes.
@@ -128,8 +152,8 @@ build() {
     "build_$name"
     # Checked before it is installed: a library with two MPIs is worse than none.
     found=$(mpis_of "$stage$library")
-    [[ $found == "$stack" ]] ||
-        fail 1 "$name: its library loads [$found], expected [$stack]; see $log"
+    [[ $found == "$(right_mpis)" ]] ||
+        fail 1 "$name: its library loads [$found], expected [$(right_mpis)]; see $log"
     # Other packages live in the same prefix, so the folder cannot be renamed.
     run_logged "$log" cp -a --remove-destination -- "$stage$prefix/." "$prefix/"
     recipe_hash >"$stamp.new"
@@ -148,8 +172,8 @@ main() {
     name=$1 stack=$2
     [[ -n ${sources[$name]-} ]] ||
         fail 2 "no recipe for $name; there are: ${!sources[*]}"
-    [[ $stack == mpich || $stack == openmpi ]] ||
-        fail 2 "no stack $stack; there are: mpich openmpi"
+    [[ $stack == mpich || $stack == openmpi || $stack == any ]] ||
+        fail 2 "no stack $stack; there are: mpich openmpi any"
     prefix="$local_dir/stacks/$stack"
     library="$prefix/${libraries[$name]}"
     stamp="$prefix/.installed/$name"

@@ -34,6 +34,7 @@ typedef struct {
     uint64_t block[IO_MAX_DIMS]; /* the largest part that one process moves in a call */
     bool small;                  /* moved by independent calls in every mode but ordered: headers, tables */
     bool facts;                  /* its values mean something: io_pattern.facts makes them, not a hash */
+    bool zeros; /* of facts: all of a part may be 0, so that only a trace sees that a write of it was lost */
     /* Of a mesh: which of its zones (blocks) the data set belongs to, and its name there. Zones count from
      * 0; the data sets of one follow each other. */
     int zone;

@@ -3,6 +3,7 @@
 #include "patterns/ramses.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SMALLEST 8
@@ -10,13 +11,14 @@
 #define REFINED_LEVELS 2
 #define MOST_RECORD ((uint64_t)INT32_MAX - 8) /* bytes, of a Fortran record in one piece */
 
-enum { SIZE = 256, LAYOUT, MERGE, REFINE };
+enum { SIZE = 256, LAYOUT, MERGE, REFINE, VALUES };
 
 const io_option ramses_options[] = {
     {"size", SIZE, "N", "cells along each edge of the box, a power of two (default 128)"},
     {"layout", LAYOUT, "L", "of shared files: level-major (default) or process-major"},
     {"merge-levels", MERGE, NULL, "one call for each structure, not for each component of each level"},
     {"refine", REFINE, NULL, "two levels more, with grids on every fourth process only"},
+    {"values", VALUES, "V", "of grids: hash (default), or physical: a tree and a blast wave to be read"},
     {0},
 };
 
@@ -38,12 +40,19 @@ static int set_layout(ramses *s, const char *value, io_error *error) {
     return io_fail_usage(error, "--layout %s is unknown; right is level-major or process-major", value);
 }
 
+static int set_values(ramses *s, const char *value, io_error *error) {
+    s->physical = !strcmp(value, "physical");
+    if (s->physical || !strcmp(value, "hash")) return 0;
+    return io_fail_usage(error, "--values %s is unknown; right is hash or physical", value);
+}
+
 int ramses_option(void *state, int letter, const char *value, io_error *error) {
     ramses *s = state;
     switch (letter) {
     case SIZE: return set_size(s, value, error);
     case LAYOUT: return set_layout(s, value, error);
     case MERGE: s->merge = true; return 0;
+    case VALUES: return set_values(s, value, error);
     default: s->refine = true; return 0;
     }
 }
@@ -76,8 +85,14 @@ static void add_dim(io_dataset *d, int index, uint64_t block) {
 
 static io_type table_type(const ramses_table *t) {
     if (t->source == RAMSES_ORDERING) return IO_BYTE;
-    bool real = t->source == RAMSES_DOUBLES || t->source == RAMSES_TIMES || t->source == RAMSES_KEYS;
-    return real ? IO_FLOAT64 : IO_INT32;
+    switch (t->source) {
+    case RAMSES_DOUBLES:
+    case RAMSES_TIMES:
+    case RAMSES_WALLS:
+    case RAMSES_BOX_MIN:
+    case RAMSES_BOX_MAX: return IO_FLOAT64;
+    default: return IO_INT32;
+    }
 }
 
 /* A header's data set: with a row for each process, or for all; as a table of levels, or flat. */
@@ -115,6 +130,7 @@ static void add_structure(ramses *s, const ramses_structure *t) {
     bool all_levels = s->merge && s->process_major;
     io_dataset *d = add_set(s, t->name, t->type);
     uint64_t components = (uint64_t)t->components;
+    d->facts = d->zeros = s->physical;
     if (components > 1)
         add_dim(d, dim(s, names[components], "", components), all_components ? components : 1);
     add_dim(d, dim(s, "grids", "", s->grids), all_levels ? s->levels.most : s->levels.most_on_level);
@@ -142,13 +158,23 @@ int ramses_configure(void *state, const io_setup *setup, io_error *error) {
                              "--layout and --merge-levels are for shared files, and method %s writes one for "
                              "each process, in RAMSES's own order; leave them out",
                              setup->method);
-    ramses_levels_set(&s->levels, base, s->refine ? REFINED_LEVELS : 0, processes);
+    if (ramses_levels_set(&s->levels, base, s->refine ? REFINED_LEVELS : 0, processes))
+        return io_fail(error, "out of memory for the domains of %" PRIu64 " processes", processes);
     if (s->levels.most > INT32_MAX || (s->own_files && s->levels.most_on_level > MOST_RECORD / 8))
         return io_fail_usage(
             error,
             "--size %" PRIu64 " gives a process %" PRIu64 " grids, %" PRIu64 " on one level; "
             "RAMSES counts them in 32 bits, and the bytes of a record too: use more processes",
             s->size, s->levels.most, s->levels.most_on_level);
+    if (s->physical && s->levels.most > INT32_MAX / RAMSES_CELLS - 1)
+        return io_fail_usage(error,
+                             "--size %" PRIu64 " gives a process %" PRIu64
+                             " grids; RAMSES counts their cells in "
+                             "32 bits: use more processes, or --values hash",
+                             s->size, s->levels.most);
+    if (s->physical && s->kind->gas && !(s->profile = ramses_make_profile()))
+        return io_fail(error, "out of memory for the profile of the gas");
+    s->most_blocks = processes < RAMSES_BLOCKS ? (int)processes : RAMSES_BLOCKS;
     for (int i = 0; i < s->levels.levels; i++) {
         s->level_start[i] = s->grids;
         s->grids += ramses_grids_before(&s->levels, i, processes);
@@ -157,11 +183,19 @@ int ramses_configure(void *state, const io_setup *setup, io_error *error) {
     return 0;
 }
 
+void ramses_release(void *state) {
+    ramses *s = state;
+    ramses_levels_release(&s->levels);
+    free(s->profile);
+    s->profile = NULL;
+}
+
 json_t *ramses_describe(const void *state) {
     const ramses *s = state;
     const char *layout = s->own_files ? "own files" : s->process_major ? "process-major" : "level-major";
-    return json_pack("{s:I,s:s,s:b,s:b,s:i,s:I}", "size", (json_int_t)s->size, "layout", layout,
-                     "merge_levels", s->merge, "refine", s->refine, "levels", s->levels.levels, "grids",
+    return json_pack("{s:I,s:s,s:b,s:b,s:s,s:i,s:I}", "size", (json_int_t)s->size, "layout", layout,
+                     "merge_levels", s->merge, "refine", s->refine, "values",
+                     s->physical ? "physical" : "hash", "levels", s->levels.levels, "grids",
                      (json_int_t)s->grids);
 }
 

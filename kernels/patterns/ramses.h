@@ -29,7 +29,11 @@ typedef enum {
     RAMSES_TAILL,    /* its last grid, */
     RAMSES_NUMBL,    /* how many */
     RAMSES_NUMBB,    /* for each level: 100 boundary regions, of which there are none */
-    RAMSES_KEYS,     /* where each process's domain begins on the Hilbert curve, and the end */
+    RAMSES_WALLS,    /* of each node of the bisection tree, */
+    RAMSES_NEXT,     /* its two children, */
+    RAMSES_INDEX,    /* whose domain it is */
+    RAMSES_BOX_MIN,  /* where each process's domain begins along x, y and z, */
+    RAMSES_BOX_MAX,  /* and ends */
 } ramses_source;
 
 typedef struct {
@@ -53,16 +57,21 @@ typedef struct {
     int own_only;    /* the first so many structures are not in shared files */
     bool cell_major; /* own files: component -> structure, not structure -> component */
     bool counted;    /* own files: each block of grids follows its level and number of grids */
+    bool gas;        /* values of grids are those of ramses_gas.c, not of ramses_mesh.c */
     void (*scalars)(const ramses_levels *l, uint64_t owner, uint64_t step, int32_t *ints, double *doubles);
 } ramses_kind;
 
 #define RAMSES_SETS 48
-#define RAMSES_PARTS 1152 /* of a transfer: 27 blocks of a hydro level, 40 components and a count each */
+#define RAMSES_PARTS                                                                                         \
+    (41 * RAMSES_BLOCKS + 1) /* of a transfer: blocks of a hydro level, each with a count                    \
+                              */
 
 typedef struct {
     const ramses_kind *kind;
     uint64_t size;
-    bool process_major, merge, refine, layout_given, own_files;
+    bool process_major, merge, refine, layout_given, own_files, physical;
+    int most_blocks; /* of a level in a file of its own */
+    double *profile; /* ramses_gas.c */
     ramses_levels levels;
     uint64_t level_start[RAMSES_LEVELS], grids; /* level-major: of each level; all */
     int ndims, nsets;
@@ -77,6 +86,7 @@ typedef struct {
 extern const io_option ramses_options[];
 void ramses_defaults(ramses *s, const ramses_kind *kind);
 int ramses_option(void *state, int letter, const char *value, io_error *error);
+void ramses_release(void *state);
 int ramses_configure(void *state, const io_setup *setup, io_error *error);
 json_t *ramses_describe(const void *state);
 void ramses_schema(const void *state, uint64_t step, io_schema *schema);
@@ -97,15 +107,39 @@ uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *table);
 void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
 bool ramses_text_file(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 
+/* With --values physical: one component of some grids of a piece, those from x0 to x1 (behind it) of a row.
+ */
+typedef struct ramses_rows ramses_rows;
+typedef void ramses_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
+                        uint64_t x1, void *out);
+struct ramses_rows {
+    const ramses *s;
+    const ramses_view *here, *up, *down; /* the level, the one before and the next; NULL: there is none */
+    uint64_t owner, step;
+    int level, structure, component;
+    double shock, speed; /* of the gas: the shock's radius and speed */
+};
+/* ramses_mesh.c: the tree. Which function fills a structure's rows. */
+ramses_row *ramses_mesh_row(int structure);
+/* Have all grids of a piece the same value, as most have on the finest level? */
+bool ramses_mesh_same(const ramses_rows *r, const ramses_piece *piece, int32_t *value);
+/* ramses_gas.c: a blast wave. `profile` is made when the pattern is configured. */
+double *ramses_make_profile(void);
+double ramses_time(uint64_t step);
+double ramses_shock(uint64_t step, double *speed);
+ramses_row ramses_gas_row;
+/* ramses_values.c: the values of a part of the grids. */
+void ramses_values(const ramses *s, uint64_t owner, uint64_t step, const io_part *part, void *out);
+
 /* ramses_own.c: the parts of a file for each process, after its header. */
 int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *parts);
 
 /* All but the name, the summary and the defaults. */
 #define RAMSES_PATTERN                                                                                       \
     .options = ramses_options, .state_size = sizeof(ramses), .max_parts = RAMSES_PARTS, .packs = true,       \
-    .option = ramses_option, .configure = ramses_configure, .describe = ramses_describe,                     \
-    .schema = ramses_schema, .file_name = ramses_file_name, .transfers = ramses_transfers,                   \
-    .parts = ramses_parts, .bytes = ramses_bytes, .facts = ramses_facts, .own_name = ramses_own_name,        \
-    .text_file = ramses_text_file
+    .option = ramses_option, .configure = ramses_configure, .release = ramses_release,                       \
+    .describe = ramses_describe, .schema = ramses_schema, .file_name = ramses_file_name,                     \
+    .transfers = ramses_transfers, .parts = ramses_parts, .bytes = ramses_bytes, .facts = ramses_facts,      \
+    .own_name = ramses_own_name, .text_file = ramses_text_file
 
 #endif

@@ -47,7 +47,11 @@ static const ramses_table own[] = {
     {"numbtot",       RAMSES_NUMBTOT,  0,         0},
     {"free_memory",   RAMSES_INTS,     NINTS,     5}, /* headf, tailf, numbf, used_mem, used_mem_tot */
     {"ordering",      RAMSES_ORDERING, 0,         0},
-    {"bound_key",     RAMSES_KEYS,     0,         0},
+    {"bisec_wall",    RAMSES_WALLS,    0,         0},
+    {"bisec_next",    RAMSES_NEXT,     0,         0},
+    {"bisec_indx",    RAMSES_INDEX,    0,         0},
+    {"cpubox_min",    RAMSES_BOX_MIN,  0,         0},
+    {"cpubox_max",    RAMSES_BOX_MAX,  0,         0},
     {"coarse_son",    RAMSES_INTS,     NINTS + 5, 1},
     {"coarse_flag1",  RAMSES_INTS,     NINTS + 6, 1},
     {"coarse_cpu",    RAMSES_INTS,     NINTS + 7, 1},
@@ -66,12 +70,14 @@ static const ramses_structure structures[] = {
 
 /* A unit box without cosmology, one dump asked for, no boundaries. */
 static void scalars(const ramses_levels *l, uint64_t owner, uint64_t step, int32_t *ints, double *doubles) {
+    const uint64_t centre[3] = {0};
+    ramses_box part;
     int32_t dump = (int32_t)step + 1, most = (int32_t)l->most, grids = (int32_t)ramses_all_grids(l, owner);
     const int32_t int_values[NINTS + NMEMORY] = {
         (int32_t)l->processes, RAMSES_NDIM, 1, 1, 1, l->levels, most, 0, grids, 1, dump, dump, dump, dump,
-        /* Free memory begins after the grids; the one coarse cell has grid 1 as its son, of process 1. */
-        grids + 1, most, most - grids, grids, most, 1, 0, 1};
-    const double time = 0.01 * (double)dump;
+        /* Free memory begins after the grids; the one coarse cell has grid 1 as its son. */
+        grids + 1, most, most - grids, grids, most, 1, 0, (int32_t)ramses_cpu_at(l, 0, centre, &part) + 1};
+    const double time = ramses_time(step);
     const double double_values[NDOUBLES] = {1, 1, 1, time, 1e-4, 1e-4, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1};
     for (int i = 0; i < NINTS + NMEMORY; i++) ints[i] = int_values[i];
     for (int i = 0; i < NDOUBLES; i++) doubles[i] = double_values[i];

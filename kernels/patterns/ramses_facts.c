@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the headers of a RAMSES dump say, and its text files. */
+/* What the headers of a RAMSES dump say. */
 #include "patterns/ramses.h"
 
 #include <inttypes.h>
@@ -8,6 +8,12 @@
 #define ORDERING_LENGTH 128
 #define NUMBTOT_LENGTH 10
 #define NUMBB_LENGTH 100 /* RAMSES's MAXBOUND */
+
+static uint64_t tree_nodes(const ramses_levels *l) {
+    uint64_t leaves = 1;
+    while (leaves < l->processes) leaves *= 2;
+    return 2 * leaves - 1;
+}
 
 uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *t) {
     uint64_t levels = (uint64_t)l->levels;
@@ -19,23 +25,27 @@ uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *t) {
     case RAMSES_TAILL:
     case RAMSES_NUMBL: return l->processes * levels;
     case RAMSES_NUMBB: return NUMBB_LENGTH * levels;
-    case RAMSES_KEYS: return l->processes + 1;
+    case RAMSES_WALLS:
+    case RAMSES_INDEX: return tree_nodes(l);
+    case RAMSES_NEXT: return 2 * tree_nodes(l);
+    case RAMSES_BOX_MIN:
+    case RAMSES_BOX_MAX: return RAMSES_NDIM * l->processes;
     default: return (uint64_t)t->count;
     }
 }
 
 /* In a process's file its grids are numbered level after level, cpu after cpu, from 1 on. */
 static void list_heads(const ramses_levels *l, uint64_t owner, ramses_source source, int32_t *out) {
-    int32_t before = 0;
+    ramses_block blocks[RAMSES_PIECES];
     memset(out, 0, l->processes * (uint64_t)l->levels * sizeof *out);
-    for (int level = 0; level < l->levels; level++)
-        for (int i = 0; i < ramses_cpus(l); i++) {
-            uint64_t cpu = ramses_cpu(l, owner, i);
-            int32_t n = (int32_t)ramses_grids_of(l, level, owner, cpu);
-            int32_t value = source == RAMSES_NUMBL ? n : source == RAMSES_HEADL ? before + 1 : before + n;
-            if (n) out[(uint64_t)level * l->processes + cpu] = value;
-            before += n;
+    for (int level = 0; level < l->levels; level++) {
+        const ramses_view *view = ramses_view_of(l, level, owner);
+        for (int i = ramses_blocks(view, blocks) - 1; i >= 0; i--) {
+            uint64_t before = view->below + blocks[i].first, n = blocks[i].count;
+            uint64_t value = source == RAMSES_NUMBL ? n : source == RAMSES_HEADL ? before + 1 : before + n;
+            out[(uint64_t)level * l->processes + blocks[i].cpu] = (int32_t)value;
         }
+    }
 }
 
 /* Owned grids only, as RAMSES counts them. */
@@ -49,28 +59,57 @@ static void count_levels(const ramses_levels *l, int32_t *out) {
     }
 }
 
-/* Of process `domain`'s first cell on the Hilbert curve through the finest full level. */
-static double key(const ramses_levels *l, uint64_t domain) {
-    double keys = (double)((uint64_t)1 << (3 * l->base));
-    return keys * ((double)domain / (double)l->processes);
-}
-
 /* A file's float64 may stand in the middle of a word of memory. */
 static void put(char *out, uint64_t index, double value) {
     memcpy(out + index * sizeof value, &value, sizeof value);
+}
+
+/* Where the box's grid `place` begins, in a box of length 1. */
+static double position(const ramses_levels *l, uint64_t place) {
+    return (double)place / (double)((uint64_t)1 << (l->base - 1));
+}
+
+/* The tree of walls as build_bisection numbers it: from 1, the children of n are 2n and 2n + 1. A table of
+ * two columns stands column after column. */
+static void list_nodes(const ramses_levels *l, ramses_source source, uint64_t node, uint64_t first,
+                       uint64_t n, int axis, const ramses_box *box, void *out) {
+    int32_t *ints = out;
+    ramses_box low = *box, high = *box;
+    if (n == 1) {
+        if (source == RAMSES_INDEX) ints[node - 1] = (int32_t)first + 1;
+        return;
+    }
+    low.to[axis] = high.from[axis] = ramses_wall(box, axis, n);
+    if (source == RAMSES_WALLS) put(out, node - 1, position(l, low.to[axis]));
+    for (uint64_t i = 0; i < 2 && source == RAMSES_NEXT; i++)
+        ints[node - 1 + i * tree_nodes(l)] = (int32_t)(2 * node + i);
+    list_nodes(l, source, 2 * node, first, n / 2, (axis + 1) % 3, &low, out);
+    list_nodes(l, source, 2 * node + 1, first + n / 2, n - n / 2, (axis + 1) % 3, &high, out);
+}
+
+static void list_domains(const ramses_levels *l, ramses_source source, void *out) {
+    for (uint64_t cpu = 0; cpu < l->processes; cpu++) {
+        ramses_box box = ramses_domain(l, cpu);
+        for (uint64_t d = 0; d < RAMSES_NDIM; d++)
+            put(out, d * l->processes + cpu, position(l, source == RAMSES_BOX_MIN ? box.from[d] : box.to[d]));
+    }
 }
 
 static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, uint64_t step, void *out) {
     const ramses_levels *l = &s->levels;
     int32_t ints[RAMSES_SCALARS];
     double doubles[RAMSES_SCALARS];
+    const uint64_t edge = (uint64_t)1 << (l->base - 1);
+    const ramses_box box = {
+        .to = {edge, edge, edge}
+    };
     s->kind->scalars(l, owner, step, ints, doubles);
     switch (t->source) {
     case RAMSES_INTS: memcpy(out, ints + t->first, (size_t)t->count * sizeof *ints); break;
     case RAMSES_DOUBLES: memcpy(out, doubles + t->first, (size_t)t->count * sizeof *doubles); break;
     case RAMSES_ORDERING:
         memset(out, ' ', ORDERING_LENGTH);
-        memcpy(out, "hilbert", 7);
+        memcpy(out, "bisection", strlen("bisection"));
         break;
     case RAMSES_TIMES:
         for (int i = 0; i < l->levels; i++) put(out, (uint64_t)i, doubles[t->first]);
@@ -79,9 +118,15 @@ static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
     case RAMSES_NUMBB: /* no such region (nboundary is 0); zeros could be lost and nobody would see it */
         memset(out, -1, ramses_table_length(l, t) * sizeof *ints);
         break;
-    case RAMSES_KEYS:
-        for (uint64_t i = 0; i <= l->processes; i++) put(out, i, key(l, i));
+    case RAMSES_WALLS:
+    case RAMSES_NEXT:
+    case RAMSES_INDEX:
+        memset(out, 0,
+               ramses_table_length(l, t) * (t->source == RAMSES_WALLS ? sizeof *doubles : sizeof *ints));
+        list_nodes(l, t->source, 1, 0, l->processes, 0, &box, out);
         break;
+    case RAMSES_BOX_MIN:
+    case RAMSES_BOX_MAX: list_domains(l, t->source, out); break;
     default: list_heads(l, owner, t->source, out); break;
     }
 }
@@ -93,54 +138,19 @@ void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_par
         if (part->count[0]) table_facts(s, s->tables[part->dataset], owner, step, out);
         return;
     }
-    for (uint64_t cpu = part->start[2]; cpu < part->start[2] + part->count[2]; cpu++) {
-        *pairs++ = (int32_t)part->start[1] + 1;
-        *pairs++ = (int32_t)ramses_grids_of(&s->levels, (int)part->start[1], owner, cpu);
+    if (part->dataset >= s->first_grid_set) {
+        ramses_values(s, owner, step, part, out);
+        return;
     }
-}
-
-/* As output_info writes it. */
-static void print_info(const ramses *s, uint64_t step, FILE *out) {
-    const ramses_levels *l = &s->levels;
-    const struct {
-        const char *name;
-        double value;
-    } physics[] = {
-        {"boxlen",  1                        },
-        {"time",    0.01 * (double)(step + 1)},
-        {"aexp",    1                        },
-        {"H0",      1                        },
-        {"omega_m", 1                        },
-        {"omega_l", 0                        },
-        {"omega_k", 0                        },
-        {"omega_b", 0                        },
-        {"unit_l",  1                        },
-        {"unit_d",  1                        },
-        {"unit_t",  1                        }
-    };
-    fprintf(out, "%-12s=%11" PRIu64 "\n%-12s=%11d\n%-12s=%11d\n%-12s=%11d\n", "ncpu", l->processes, "ndim",
-            RAMSES_NDIM, "levelmin", l->base, "levelmax", l->levels);
-    fprintf(out, "%-12s=%11" PRIu64 "\n%-12s=%11" PRIu64 "\n\n", "ngridmax", l->most, "nstep_coarse",
-            step + 1);
-    for (size_t i = 0; i < sizeof physics / sizeof *physics; i++)
-        fprintf(out, "%-12s=%23.15E\n", physics[i].name, physics[i].value);
-    fprintf(out, "\n%-13s=%-80s\n%9s%10s%24s\n", "ordering type", "hilbert", "DOMAIN", "ind_min", "ind_max");
-    for (uint64_t i = 0; i < l->processes; i++)
-        fprintf(out, "%8" PRIu64 " %23.15E %23.15E\n", i + 1, key(l, i), key(l, i + 1));
-}
-
-/* As output_header writes it: no particles. */
-static void print_header(FILE *out) {
-    const char *const kinds[] = {"", "dark matter ", "star ", "sink "};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        fprintf(out, " Total number of %sparticles\n%12d\n", kinds[i], 0);
-}
-
-bool ramses_text_file(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out) {
-    static const char *const names[] = {"info", "header"};
-    if (index > 1) return false;
-    snprintf(name, size, "output_%05" PRIu64 "/%s_%05" PRIu64 ".txt", step + 1, names[index], step + 1);
-    if (out && index == 0) print_info(state, step, out);
-    if (out && index == 1) print_header(out);
-    return true;
+    ramses_block blocks[RAMSES_PIECES];
+    const ramses_view *view = ramses_view_of(&s->levels, (int)part->start[1], owner);
+    int n = ramses_blocks(view, blocks);
+    for (uint64_t i = 0; i < part->count[2]; i++) {
+        pairs[2 * i] = (int32_t)part->start[1] + 1;
+        pairs[2 * i + 1] = 0;
+    }
+    for (int i = 0; i < n; i++) {
+        uint64_t at = blocks[i].cpu - part->start[2];
+        if (at < part->count[2]) pairs[2 * at + 1] = (int32_t)blocks[i].count;
+    }
 }

@@ -50,6 +50,7 @@ static const ramses_kind kind = {
     .nstructures = COUNT(structures),
     .cell_major = true,
     .counted = true,
+    .gas = true,
     .scalars = scalars,
 };
 

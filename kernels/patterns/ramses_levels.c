@@ -1,42 +1,207 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "patterns/ramses_levels.h"
 
-/* Grids that the model has besides those of the levels; they are ghosts on the finest full level. */
-#define BESIDES 26
+#include <stdlib.h>
 
-/* Up to here a level is coarse: a process may have none of it, and its partner twice the average. */
-#define COARSE 27
+/* Grids that the model has besides those of the levels. */
+#define BESIDES 26
 
 /* One process in so many has refined grids. */
 #define REFINED_EVERY 4
 
-static uint64_t model(const ramses_levels *l, int level) {
-    uint64_t edge = (uint64_t)1 << level, grids = 1;
-    for (int d = 0; d < 3; d++) {
-        uint64_t own = (edge + l->process_grid[d] - 1) / l->process_grid[d]; /* e / p_d, at least 1 */
-        grids *= own + 2 < edge ? own + 2 : edge;
-    }
-    return grids;
+/* Up to so many processes each has its number in `before`. */
+#define STRIDES 65536
+
+/* The grids that a process holds on a level are those of one to three boxes (windows), which may reach over
+ * the box's border: its domain with one layer; and of the second layer some whole rows, and a part of one. */
+typedef struct {
+    int n;
+    ramses_span of[3][3];
+} windows;
+
+uint64_t ramses_wall(const ramses_box *box, int axis, uint64_t n) {
+    uint64_t low = n / 2, high = n - low;
+    return (2 * (box->from[axis] * high + box->to[axis] * low) + n) / (2 * n);
 }
 
-/* No load balance is perfect: partners (2k, 2k + 1) trade grids, so that sums stay as they are. What the
- * even one gets more than the average; the odd one gets so many less. */
-static int64_t surplus(const ramses_levels *l, int level, uint64_t even) {
-    uint64_t each = l->each[level], most = each <= COARSE ? each : each / 16;
-    uint64_t x = (even + 1) * 0x9E3779B97F4A7C15u + (uint64_t)(level + 1) * 0xD6E8FEB86659FD93u;
+static ramses_box whole_box(const ramses_levels *l) {
+    uint64_t edge = (uint64_t)1 << (l->base - 1);
+    return (ramses_box){
+        .to = {edge, edge, edge}
+    };
+}
+
+ramses_box ramses_domain(const ramses_levels *l, uint64_t owner) {
+    ramses_box box = whole_box(l);
+    uint64_t first = 0, n = l->processes;
+    for (int axis = 0; n > 1; axis = (axis + 1) % 3) {
+        uint64_t wall = ramses_wall(&box, axis, n), low = n / 2;
+        bool high = owner >= first + low;
+        if (high) {
+            box.from[axis] = wall;
+            first += low;
+            n -= low;
+        } else {
+            box.to[axis] = wall;
+            n = low;
+        }
+    }
+    return box;
+}
+
+/* The first grid of a full level whose centre is not before `place`. */
+static uint64_t first_from(const ramses_levels *l, int level, uint64_t place) {
+    uint64_t size = (uint64_t)1 << (l->base - 1 - level);
+    return (place + (size - 1) / 2) / size;
+}
+
+/* Along one axis of a domain: begins a layer within it, so that no neighbour has such ghosts; the second
+ * level has a layer of the first around it. */
+static void refine(uint64_t *from, uint64_t *to, int depth) {
+    uint64_t width = *to - *from, most = width > 2 ? 2 * width - 4 : 0;
+    uint64_t first = 5 * width / 8 > 2 ? 5 * width / 8 : 2;
+    if (first > most) first = most;
+    uint64_t second = 2 * first > 3 ? 2 * first - 3 : 0;
+    if (second > width / 2) second = width / 2;
+    *from = depth == 1 ? 2 * *from + 2 : 4 * *from + 6;
+    *to = *from + (depth == 1 ? first : second);
+}
+
+static bool is_empty(const ramses_box *box) {
+    for (int d = 0; d < 3; d++)
+        if (box->from[d] >= box->to[d]) return true;
+    return false;
+}
+
+static ramses_box part_of(const ramses_levels *l, int level, uint64_t owner, ramses_box box) {
+    bool none = level >= l->base && (owner % REFINED_EVERY || is_empty(&box));
+    for (int d = 0; d < 3 && !none; d++) {
+        if (level >= l->base) {
+            refine(&box.from[d], &box.to[d], level - l->base + 1);
+        } else {
+            box.from[d] = first_from(l, level, box.from[d]);
+            box.to[d] = first_from(l, level, box.to[d]);
+        }
+    }
+    return none ? (ramses_box){.to = {0}} : box;
+}
+
+ramses_box ramses_part_of(const ramses_levels *l, int level, uint64_t owner) {
+    return part_of(l, level, owner, ramses_domain(l, owner));
+}
+
+uint64_t ramses_cpu_at(const ramses_levels *l, int level, const uint64_t at[3], ramses_box *part) {
+    ramses_box box = whole_box(l);
+    uint64_t first = 0, n = l->processes;
+    for (int axis = 0; n > 1; axis = (axis + 1) % 3) {
+        uint64_t wall = ramses_wall(&box, axis, n), low = n / 2;
+        if (at[axis] >= first_from(l, level, wall)) {
+            box.from[axis] = wall;
+            first += low;
+            n -= low;
+        } else {
+            box.to[axis] = wall;
+            n = low;
+        }
+    }
+    *part = part_of(l, level, first, box);
+    return first;
+}
+
+/* ---------------------------------------------------------------- spans and windows */
+
+static uint64_t range(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+uint64_t ramses_span_length(const ramses_span *s) {
+    return range(s->from[0], s->to[0]) + range(s->from[1], s->to[1]);
+}
+
+/* `n` places from `from` on, around the box if need be. */
+static ramses_span around(uint64_t from, uint64_t n, uint64_t edge) {
+    if (n >= edge) return (ramses_span){.to = {edge}};
+    if (from + n <= edge) return (ramses_span){.from = {from}, .to = {from + n}};
+    return (ramses_span){
+        .from = {0,               from},
+          .to = {from + n - edge, edge}
+    };
+}
+
+static ramses_span common(const ramses_span *s, uint64_t from, uint64_t to) {
+    ramses_span out = *s;
+    for (int i = 0; i < 2; i++) {
+        if (out.from[i] < from) out.from[i] = from;
+        if (out.to[i] > to) out.to[i] = to;
+        if (out.to[i] < out.from[i]) out.to[i] = out.from[i];
+    }
+    return out;
+}
+
+/* How many of the second layer, which has `most`: partners trade where their domains are alike, so that sums
+ * stay as they are. */
+static uint64_t besides(const ramses_levels *l, uint64_t owner, uint64_t most) {
+    uint64_t each = most / 2 < BESIDES ? most / 2 : BESIDES, even = owner & ~(uint64_t)1;
+    bool alike = !(l->processes & (l->processes - 1)) && l->processes <= (uint64_t)1 << (3 * (l->base - 1));
+    if (!alike) return each;
+    uint64_t x = (even + 1) * 0x9E3779B97F4A7C15u;
     x ^= x >> 32;
     x *= 0xD6E8FEB86659FD93u;
-    x ^= x >> 29;
-    int64_t traded = (int64_t)((x >> 8) % (most + 1));
-    return x & 1 ? traded : -traded;
+    uint64_t first = (x >> 33) % (2 * each + 1);
+    return owner == even ? first : 2 * each - first;
+}
+
+/* Those lie before the domain and its layer along the axis where it is thinnest. */
+static void add_besides(const ramses_levels *l, uint64_t owner, windows *w, const uint64_t from[3],
+                        const uint64_t n[3], uint64_t edge) {
+    int axis = 0;
+    for (int d = 1; d < 3; d++)
+        if (n[d] < n[axis]) axis = d;
+    if (n[axis] >= edge) return;
+    int row = axis == 0 ? 1 : 0, next = axis == 2 ? 1 : 2;
+    uint64_t some = besides(l, owner, n[row] * n[next]);
+    uint64_t rows = some / n[row], rest = some % n[row], plane = (from[axis] + edge - 1) % edge;
+    for (int i = 0; i < 2; i++) {
+        uint64_t along = i ? rest : n[row], across = i ? 1 : rows, first = i ? rows : 0;
+        if (!along || !across) continue;
+        ramses_span *s = w->of[w->n++];
+        s[axis] = around(plane, 1, edge);
+        s[row] = around(from[row], along, edge);
+        s[next] = around((from[next] + first) % edge, across, edge);
+    }
+}
+
+static windows windows_of(const ramses_levels *l, int level, uint64_t owner) {
+    windows w = {0};
+    ramses_box box = ramses_domain(l, owner);
+    uint64_t from[3], n[3], edge = (uint64_t)1 << level;
+    if (level >= l->base) box = part_of(l, level, owner, box);
+    if (is_empty(&box)) return w;
+    w.n = 1;
+    for (int d = 0; d < 3 && level >= l->base; d++)
+        w.of[0][d] = around(box.from[d], box.to[d] - box.from[d], edge);
+    if (level >= l->base) return w;
+    uint64_t size = (uint64_t)1 << (l->base - 1 - level);
+    for (int d = 0; d < 3; d++) {
+        uint64_t first = box.from[d] / size, end = (box.to[d] + size - 1) / size;
+        n[d] = end - first + 2;
+        from[d] = (first + edge - 1) % edge;
+        if (l->processes == 1 || n[d] >= edge) n[d] = edge, from[d] = 0;
+        w.of[0][d] = around(from[d], n[d], edge);
+    }
+    if (level == l->base - 1) add_besides(l, owner, &w, from, n, edge);
+    return w;
+}
+
+/* ---------------------------------------------------------------- counts */
+
+static uint64_t volume(const ramses_span along[3]) {
+    return ramses_span_length(&along[0]) * ramses_span_length(&along[1]) * ramses_span_length(&along[2]);
 }
 
 uint64_t ramses_grids(const ramses_levels *l, int level, uint64_t owner) {
-    if (level >= l->base) return owner % REFINED_EVERY ? 0 : l->each[level];
-    uint64_t even = owner & ~(uint64_t)1;
-    if (even + 1 >= l->processes) return l->each[level];
-    int64_t more = surplus(l, level, even);
-    return l->each[level] + (uint64_t)(owner == even ? more : -more);
+    windows w = windows_of(l, level, owner);
+    uint64_t sum = 0;
+    for (int i = 0; i < w.n; i++) sum += volume(w.of[i]);
+    return sum;
 }
 
 uint64_t ramses_all_grids(const ramses_levels *l, uint64_t owner) {
@@ -46,58 +211,124 @@ uint64_t ramses_all_grids(const ramses_levels *l, uint64_t owner) {
 }
 
 uint64_t ramses_grids_before(const ramses_levels *l, int level, uint64_t owner) {
-    if (level >= l->base) return (owner + REFINED_EVERY - 1) / REFINED_EVERY * l->each[level];
-    uint64_t sum = owner * l->each[level];
-    bool partner_counted = owner & 1 && owner < l->processes;
-    return partner_counted ? sum + (uint64_t)surplus(l, level, owner - 1) : sum;
+    uint64_t at = owner / l->stride, sum = l->before[at * (uint64_t)l->levels + (uint64_t)level];
+    for (uint64_t i = at * l->stride; i < owner; i++) sum += ramses_grids(l, level, i);
+    return sum;
 }
 
-int ramses_cpus(const ramses_levels *l) {
-    return l->processes <= RAMSES_NEIGHBOURS ? (int)l->processes : RAMSES_NEIGHBOURS + 1;
+static void count_owned(ramses_levels *l, int level, uint64_t owner) {
+    ramses_box part = ramses_part_of(l, level, owner);
+    uint64_t own = 1;
+    for (int d = 0; d < 3; d++) own *= range(part.from[d], part.to[d]);
+    if (own > l->owned[level].most) l->owned[level].most = own;
+    if (!owner || own < l->owned[level].least) l->owned[level].least = own;
+    l->owned[level].all += own;
 }
 
-/* Neighbours are the next ranks, and after the last one the first. */
-uint64_t ramses_cpu(const ramses_levels *l, uint64_t owner, int index) {
-    uint64_t end = owner + (uint64_t)ramses_cpus(l);
-    uint64_t wrapped = end > l->processes ? end - l->processes : 0, i = (uint64_t)index;
-    return i < wrapped ? i : owner + i - wrapped;
-}
-
-/* Of a level that fills the box each process owns an equal share of 8^level octs; of a refined one, three
- * quarters of what it holds. A single process has no ghosts. */
-static uint64_t owned(const ramses_levels *l, int level, uint64_t owner, uint64_t grids) {
-    uint64_t start, share = grids - grids / 4;
-    if (l->processes == 1) return grids;
-    if (level < l->base) io_split((uint64_t)1 << (3 * level), l->processes, owner, &start, &share);
-    return share < grids ? share : grids;
-}
-
-uint64_t ramses_grids_of(const ramses_levels *l, int level, uint64_t owner, uint64_t cpu) {
-    uint64_t distance = (cpu + l->processes - owner) % l->processes;
-    uint64_t neighbours = (uint64_t)ramses_cpus(l) - 1, start, share;
-    uint64_t grids = ramses_grids(l, level, owner), own = owned(l, level, owner, grids);
-    if (!distance) return own;
-    if (distance > neighbours) return 0;
-    io_split(grids - own, neighbours, distance - 1, &start, &share);
-    return share;
-}
-
-void ramses_levels_set(ramses_levels *l, int base, int refined, uint64_t processes) {
+int ramses_levels_set(ramses_levels *l, int base, int refined, uint64_t processes) {
     *l = (ramses_levels){.processes = processes, .base = base, .levels = base + refined};
-    io_process_grid(processes, l->process_grid);
-    for (int i = 0; i < base; i++) l->each[i] = model(l, i);
-    l->each[base - 1] += BESIDES;
-    for (int i = base; i < l->levels; i++) l->each[i] = (l->each[base - 1] >> (i - base + 2)) + 1;
-    for (uint64_t owner = 0; owner < processes; owner++) {
+    l->stride = processes / STRIDES + 1;
+    size_t levels = (size_t)l->levels, strides = processes / l->stride + 1;
+    uint64_t sums[RAMSES_LEVELS] = {0};
+    l->before = calloc(strides * levels, sizeof *l->before);
+    l->views = calloc(levels, sizeof *l->views);
+    if (!l->before || !l->views) return -1;
+    for (uint64_t owner = 0; owner <= processes; owner++) {
         uint64_t all = 0;
         for (int i = 0; i < l->levels; i++) {
-            uint64_t grids = ramses_grids(l, i, owner), own = owned(l, i, owner, grids);
+            if (owner % l->stride == 0) l->before[owner / l->stride * levels + (uint64_t)i] = sums[i];
+            if (owner == processes) continue;
+            uint64_t grids = ramses_grids(l, i, owner);
             if (grids > l->most_on_level) l->most_on_level = grids;
-            if (own > l->owned[i].most) l->owned[i].most = own;
-            if (!owner || own < l->owned[i].least) l->owned[i].least = own;
-            l->owned[i].all += own;
+            count_owned(l, i, owner);
+            sums[i] += grids;
             all += grids;
         }
         if (all > l->most) l->most = all;
     }
+    return 0;
+}
+
+void ramses_levels_release(ramses_levels *l) {
+    free(l->before);
+    free(l->views);
+    l->before = NULL;
+    l->views = NULL;
+}
+
+/* ---------------------------------------------------------------- pieces */
+
+/* What some processes have of a process's windows. */
+typedef struct {
+    const ramses_levels *l;
+    const windows *w;
+    int level;
+    ramses_view *out;
+} search;
+
+/* The grids of a window in a part of the box; false if there are none. */
+static bool meet(const search *s, int window, const ramses_box *part, ramses_span out[3]) {
+    for (int d = 0; d < 3; d++) {
+        out[d] = common(&s->w->of[window][d], part->from[d], part->to[d]);
+        if (!ramses_span_length(&out[d])) return false;
+    }
+    return true;
+}
+
+static void add_pieces(const search *s, uint64_t cpu, const ramses_box *part) {
+    ramses_view *v = s->out;
+    for (int i = 0; i < s->w->n && v->n < RAMSES_PIECES; i++) {
+        ramses_piece *p = &v->of[v->n];
+        if (!meet(s, i, part, p->along)) continue;
+        p->cpu = cpu;
+        p->first = v->count;
+        p->count = volume(p->along);
+        v->count += p->count;
+        v->n++;
+    }
+}
+
+/* Processes from `first` on, whose domains are `box`. */
+static void look(const search *s, uint64_t first, uint64_t n, int axis, const ramses_box *box) {
+    ramses_box part = part_of(s->l, s->level, first, *box), low = *box, high = *box;
+    ramses_span unused[3];
+    bool any = false;
+    for (int i = 0; i < s->w->n && !any; i++) any = meet(s, i, &part, unused);
+    if (!any) return;
+    if (n == 1) {
+        add_pieces(s, first, &part);
+        return;
+    }
+    low.to[axis] = high.from[axis] = ramses_wall(box, axis, n);
+    look(s, first, n / 2, (axis + 1) % 3, &low);
+    look(s, first + n / 2, n - n / 2, (axis + 1) % 3, &high);
+}
+
+const ramses_view *ramses_view_of(const ramses_levels *l, int level, uint64_t owner) {
+    ramses_view *v = &l->views[level];
+    if (v->made && v->owner == owner) return v;
+    windows w = windows_of(l, level, owner);
+    search s = {.l = l, .w = &w, .level = level, .out = v};
+    v->owner = owner;
+    v->edge = (uint64_t)1 << level;
+    v->below = v->count = 0;
+    v->n = 0;
+    for (int i = 0; i < level; i++) v->below += ramses_grids(l, i, owner);
+    ramses_box box = whole_box(l), own = ramses_part_of(l, level, owner);
+    if (level < l->base)
+        look(&s, 0, l->processes, 0, &box);
+    else
+        add_pieces(&s, owner, &own);
+    v->made = true;
+    return v;
+}
+
+int ramses_blocks(const ramses_view *view, ramses_block *blocks) {
+    int n = 0;
+    for (int i = 0; i < view->n; i++) {
+        const ramses_piece *p = &view->of[i];
+        if (!n || blocks[n - 1].cpu != p->cpu) blocks[n++] = (ramses_block){.cpu = p->cpu, .first = p->first};
+        blocks[n - 1].count += p->count;
+    }
+    return n;
 }

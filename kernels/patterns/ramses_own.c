@@ -55,11 +55,10 @@ static void block_parts(writer *w, const ramses *s, uint64_t start, uint64_t cou
 
 /* Records of a level, and what stands before it. */
 static uint64_t level_records(const ramses *s, uint64_t owner, int level) {
+    ramses_block blocks[RAMSES_PIECES];
     uint64_t each = 0, records = s->kind->counted ? 2 * s->levels.processes : 0;
     for (int i = 0; i < s->kind->nstructures; i++) each += (uint64_t)s->kind->structures[i].components;
-    for (int i = 0; i < ramses_cpus(&s->levels); i++)
-        if (ramses_grids_of(&s->levels, level, owner, ramses_cpu(&s->levels, owner, i))) records += each;
-    return records;
+    return records + each * (uint64_t)ramses_blocks(ramses_view_of(&s->levels, level, owner), blocks);
 }
 
 int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *parts) {
@@ -71,13 +70,17 @@ int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *part
         w.offset += counted + ramses_bytes_per_grid(s) * ramses_grids(l, i, owner);
         w.records += level_records(s, owner, i);
     }
+    ramses_block blocks[RAMSES_PIECES];
     uint64_t start = ramses_grid_start(s, level, owner);
-    for (int i = 0; i < ramses_cpus(l); i++) {
-        uint64_t cpu = ramses_cpu(l, owner, i), count = ramses_grids_of(l, level, owner, cpu);
-        if (counted) count_part(&w, s, owner, level, done, cpu + 1 - done);
-        done = cpu + 1;
-        block_parts(&w, s, start, count);
-        start += count;
+    int n = ramses_blocks(ramses_view_of(l, level, owner), blocks);
+    for (int i = 0; i < n; i++) {
+        if (counted) count_part(&w, s, owner, level, done, blocks[i].cpu + 1 - done);
+        done = blocks[i].cpu + 1;
+        block_parts(&w, s, start + blocks[i].first, blocks[i].count);
+    }
+    for (int i = n; i < s->most_blocks; i++) { /* as many parts for every process */
+        if (counted) count_part(&w, s, owner, level, done, 0);
+        block_parts(&w, s, start, 0);
     }
     if (counted) count_part(&w, s, owner, level, done, l->processes - done);
     return (int)(w.next - parts);

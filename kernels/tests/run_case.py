@@ -62,13 +62,15 @@ def ior_cases(processes: int) -> list[Case]:
     ]
 
 
-def ramses_cases(own_files: bool, processes: int) -> list[Case]:
-    """Uneven levels, some empty; in a shared file both orders of its bytes."""
+def ramses_cases(pattern: str, own_files: bool, processes: int) -> list[Case]:
+    """Uneven levels, some empty; both kinds of values; of a shared file both layouts."""
     small = ("--size", "8", "--steps", "2", "--refine")
     if own_files:
-        group = ("--io-group", "2") if processes % 2 == 0 else ()
-        return [Case((*small, *group), 2, 1, None, 0, beside=2, records=True)]
+        more = ("--io-group", "2") if processes % 2 == 0 else ("--values", "physical")
+        texts = 3 if pattern == "ramses-hydro" else 2
+        return [Case((*small, *more), 2, 1, None, 0, beside=texts, records=True)]
     other: tuple[str, ...] = ("--size", "16", "--layout", "process-major", "--repeat", "2")
+    other = (*other, "--values", "physical")
     if processes % 2:
         other = (*other, "--merge-levels")
     return [Case(small, 2, 1, None, 0), Case(other, 1, 2, None, 0)]
@@ -115,7 +117,7 @@ def weather_cases(processes: int) -> list[Case]:
 
 def cases(pattern: str, own_files: bool, processes: int) -> list[Case]:
     if pattern.startswith("ramses-"):
-        return ramses_cases(own_files, processes)
+        return ramses_cases(pattern, own_files, processes)
     known = {
         "s3d": s3d_cases,
         "ior": ior_cases,

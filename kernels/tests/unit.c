@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
         {"machine",  unit_machine },
         {"parse",    unit_parse   },
         {"patterns", unit_patterns},
+        {"ramses",   unit_ramses  },
         {"values",   unit_values  },
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -44,6 +45,6 @@ int main(int argc, char **argv) {
             printf("%s: %" PRIu64 " checks, %" PRIu64 " failed\n", units[i].name, checks, failures);
             return failures || !checks;
         }
-    fprintf(stderr, "Usage: iokernel_unit layout|machine|parse|patterns|values\n");
+    fprintf(stderr, "Usage: iokernel_unit layout|machine|parse|patterns|ramses|values\n");
     return 2;
 }

@@ -19,6 +19,7 @@ void unit_layout(void);
 void unit_machine(void);
 void unit_parse(void);
 void unit_patterns(void);
+void unit_ramses(void);
 void unit_values(void);
 
 #endif

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from math import prod
 
 import reframe as rfm
@@ -62,32 +65,47 @@ PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collecti
 # ---------------------------------------------------------------- how large a dump is
 
 
-def process_edges(processes: int) -> list[int]:
-    """Each prime factor, the largest first, to the shortest edge."""
-    factors, rest = [], processes
-    for factor in range(2, processes + 1):
-        while rest % factor == 0:
-            factors.append(factor)
-            rest //= factor
-    edges = [1, 1, 1]
-    for factor in reversed(factors):
-        edges[edges.index(min(edges))] *= factor
-    return edges
+Box = tuple[tuple[int, int], ...]  # along x, y and z: from, and behind it
 
 
-def grids(size: int, processes: int) -> int:
-    """Owned and ghost grids of all processes: each has its own part of a level and one more layer
-    on each side, as far as the level has so many; and 26 besides."""
-    each = 26
-    for level in range(size.bit_length() - 1):
-        each += grids_of_level(level, processes)
-    return each * processes
+def domains(box: Box, processes: int, axis: int = 0) -> Iterator[Box]:
+    """A wall across x parts the processes in two halves, then one across y in each, then z."""
+    if processes == 1:
+        yield box
+        return
+    (low, high), few = box[axis], processes // 2
+    wall = (2 * (low * (processes - few) + high * few) + processes) // (2 * processes)
+    for edges, part in (((low, wall), few), ((wall, high), processes - few)):
+        yield from domains((*box[:axis], edges, *box[axis + 1 :]), part, (axis + 1) % 3)
 
 
-def grids_of_level(level: int, processes: int) -> int:
-    """Of one process, ghosts too."""
-    edge = 2**level
-    return prod(min(edge, -(-edge // p) + 2) for p in process_edges(processes))
+def grids_of(box: Box, level: int, levels: int, processes: int) -> int:
+    """One process's on a level: what its domain touches, and one more layer of it; on the finest
+    level 26 of the second layer, or half of it where the box has less."""
+    edge, size = 2**level, 2 ** (levels - 1 - level)
+    if any(low >= high for low, high in box):
+        return 0
+    spans = [min(edge, -(-high // size) - low // size + 2) for low, high in box]
+    if processes == 1:
+        spans = [edge] * 3
+    layer = prod(spans) // min(spans) if size == 1 and min(spans) < edge else 0
+    count: int = prod(spans) + min(26, layer // 2)
+    return count
+
+
+@cache
+def grids(size: int, processes: int) -> list[int]:
+    """Owned and ghost grids of all processes, by level."""
+    levels = size.bit_length() - 1
+    edge = 2 ** (levels - 1)
+    boxes, times = domains(((0, edge),) * 3, processes), 1
+    if processes & (processes - 1) == 0 and processes <= edge**3:  # equal parts
+        boxes, times = islice(boxes, 1), processes
+    sums = [0] * levels
+    for box in boxes:
+        for level in range(levels):
+            sums[level] += times * grids_of(box, level, levels, processes)
+    return sums
 
 
 def shared_bytes(kind: str, size: int, p: int) -> int:
@@ -95,8 +113,8 @@ def shared_bytes(kind: str, size: int, p: int) -> int:
     n = size.bit_length() - 1
     if kind == "amr":
         header = 4 * 14 + 8 * 22 + 4 * 10 * n + 128
-        return header + p * (4 * 8 + 3 * 4 * p * n) + 156 * grids(size, p)
-    return 4 * 5 + 8 + p * (4 * p * n + 4 * 100 * n) + 320 * grids(size, p)
+        return header + p * (4 * 8 + 3 * 4 * p * n) + 156 * sum(grids(size, p))
+    return 4 * 5 + 8 + p * (4 * p * n + 4 * 100 * n) + 320 * sum(grids(size, p))
 
 
 def own_bytes(kind: str, size: int, p: int) -> int:
@@ -104,9 +122,10 @@ def own_bytes(kind: str, size: int, p: int) -> int:
     and in a hydro file level and number of grids before each process's block."""
     n = size.bit_length() - 1
     if kind == "amr":
-        ints, floats = 14 + 8 + 3 * p * n + 10 * n, 20 + 2 * n + p + 1
-        return p * (4 * ints + 8 * floats + 128) + 160 * grids(size, p)
-    return p * (4 * 5 + 8 + 8 * p * n) + 320 * grids(size, p)
+        nodes: int = 2 ** ((p - 1).bit_length() + 1) - 1  # of the tree of walls
+        ints, floats = 14 + 8 + 3 * p * n + 10 * n + 3 * nodes, 20 + 2 * n + nodes + 6 * p
+        return p * (4 * ints + 8 * floats + 128) + 160 * sum(grids(size, p))
+    return p * (4 * 5 + 8 + 8 * p * n) + 320 * sum(grids(size, p))
 
 
 # ---------------------------------------------------------------- tests
@@ -144,7 +163,8 @@ class RamsesBenchmark(IoBenchmark):
         """A component of the finest level: 8 bytes a grid."""
         if self.merges_levels():
             return super().call_bytes()
-        return BYTES_OF_COMPONENT * grids_of_level(self.cells().bit_length() - 2, self.clients)
+        on_finest = grids(self.cells(), self.clients)[-1]
+        return BYTES_OF_COMPONENT * -(-on_finest // self.clients)
 
     def merges_levels(self) -> bool:
         """All levels of a component in one call."""

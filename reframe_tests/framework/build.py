@@ -25,6 +25,12 @@ from reframe_tests.machine import spack, stacks
 # libmpich.so.12.
 MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
+# Ninja where the stack's modules or the machine have it, else make: known only in the script.
+GENERATOR = (
+    "generator='Unix Makefiles'",
+    "! command -v ninja > /dev/null || generator=Ninja",
+)
+
 
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
     """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output;
@@ -163,7 +169,7 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
         folder = shlex.quote(str(self.build_folder))
         arguments = [
             f"-S {shlex.quote(str(KERNELS))}",
-            "-G Ninja",
+            '-G "$generator"',
             "-DCMAKE_BUILD_TYPE=Release",
             "-DBUILD_TESTING=OFF",
             # Nothing is preloaded into static programs.
@@ -176,7 +182,8 @@ class BuildKernels(rfm.CompileOnlyRegressionTest):
             f"mkdir -p {folder}",
             f"exec 9> {folder}.lock",
             "flock 9",
-            f"printf '%s\\n' {shlex.quote(configure)} > configure.txt",
+            *GENERATOR,
+            f"printf '%s\\n' {shlex.quote(configure)} \"$generator\" > configure.txt",
             # CMake keeps what it found once: other arguments need a fresh folder.
             f"cmp -s configure.txt {stamp} || {{ rm -rf {folder}; mkdir -p {folder}; }}",
             configure,

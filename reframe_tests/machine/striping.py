@@ -29,6 +29,11 @@ ANSWERS = {
         "count": r"^Number of datafiles/servers\s*=\s*(\d+)",
         "size": r"^\s*strip_size:\s*(\d+)",
     },
+    # getfattr --only-values -n ceph.file.layout FILE
+    "ceph": {
+        "count": r"\bstripe_count=(\d+)",
+        "size": r"\bstripe_unit=(\d+)",
+    },
     # stat -c 'block size %o' FILE
     "gpfs": {"size": r"^block size (\d+)"},
 }

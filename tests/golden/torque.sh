@@ -53,6 +53,12 @@ owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/r
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
+# Files of this run get this layout; read back from a file.
+setfattr -n ceph.dir.layout -v 'stripe_unit=65536 stripe_count=3 object_size=4194304' "$run_dir"
+: > "$run_dir/layout"
+getfattr --only-values -n ceph.file.layout "$run_dir/layout" > striping.txt
+rm -f -- "$run_dir/layout"
+
 echo before
 mpiexec.openmpi -n 4 --bind-to none \
     /opt/iokernel s3d --grid 100x100x100 \

@@ -21,15 +21,16 @@ STRUCTURES = {
     "ramses-hydro": [(name, "d", 8) for name in reader.VARIABLES],
 }  # fmt: skip
 # Data sets before the grids: in shared files, in a process's own file.
-HEADERS = {"ramses-amr": (8, 29), "ramses-hydro": (4, 7)}
+HEADERS = {"ramses-amr": (8, 33), "ramses-hydro": (4, 7)}
+TEXTS = {"ramses-amr": 2, "ramses-hydro": 3}  # text files beside a dump
 
 
 def grids(size: int, processes: int) -> int:
-    """The size model, for powers of two."""
+    """The size model, for powers of two and boxes that have room for 26 grids besides."""
     edges = [1, 1, 1]
     for i in range(processes.bit_length() - 1):
         edges[i % 3] *= 2
-    total = 26 * processes
+    total = 26 * processes if processes > 1 else 0
     for level in range(size.bit_length() - 1):
         e = 2**level
         total += processes * math.prod(min(e, max(1, e // p) + 2) for p in edges)
@@ -88,13 +89,13 @@ def check_blocks(files: list[reader.File], pattern: str, step: int) -> None:
                     at[level, process] += len(found)
 
 
-def make_own_files(openmpi: Stack, folder: Path) -> Path:
+def make_own_files(openmpi: Stack, folder: Path, *more: str) -> Path:
     """Two dumps of three processes, mesh and gas in the same directories, as RAMSES leaves them."""
     for pattern in PATTERNS:
-        command = words(pattern, POSIX, folder, "--refine", "--steps", "2", "--keep")
+        command = words(pattern, POSIX, folder, "--refine", "--steps", "2", "--keep", *more)
         found = run(openmpi, 3, *command, folder=folder).good()
         assert found["verification"]["verdict"] == "verified"
-        assert found["file_count"] == 2 * (3 + 2)
+        assert found["file_count"] == 2 * (3 + TEXTS[pattern])
     return folder
 
 

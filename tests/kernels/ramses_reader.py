@@ -8,6 +8,7 @@ grids there its blocks of records.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,11 @@ def read_amr(path: Path) -> File:
     assert file.value("nboundary") == 0
     file.header["free_mem"] = records.numbers("i", 5)
     file.ordering = records.raw().decode().rstrip()
-    file.header["bound_key"] = records.numbers("d", ncpu + 1)
+    assert file.ordering == "bisection"
+    nodes = 2 ** (math.ceil(math.log2(ncpu)) + 1) - 1
+    for name, kind, count in (("wall", "d", nodes), ("next", "i", 2 * nodes), ("indx", "i", nodes),
+                              ("box_min", "d", 3 * ncpu), ("box_max", "d", 3 * ncpu)):  # fmt: skip
+        file.header[name] = records.numbers(kind, count)
     for name in ("coarse_son", "coarse_flag1", "coarse_cpu"):
         file.header[name] = records.numbers("i", 1)
     for level in range(levels):
@@ -118,14 +123,13 @@ def read_hydro(path: Path) -> File:
     return file
 
 
-def read_info(path: Path) -> tuple[dict[str, str], list[tuple[int, float, float]]]:
-    """The values of info_NNNNN.txt, and its table of domains."""
+def read_info(path: Path) -> tuple[dict[str, str], list[float]]:
+    """The values of info_NNNNN.txt, and its numbers of domains: corners and work of each."""
     values, domains = {}, []
     for line in path.read_text().splitlines():
         if "=" in line:
             name, value = line.split("=", 1)
             values[name.strip()] = value.strip()
-        elif line.strip() and not line.strip().startswith("DOMAIN"):
-            domain, begin, end = line.split()
-            domains.append((int(domain), float(begin), float(end)))
+        elif line.strip():
+            domains.append(float(line))
     return values, domains

@@ -44,7 +44,6 @@ def test_record_walk(own_files: Path) -> None:
             assert (h.value("ncpu"), h.value("nvar"), h.value("nlevelmax")) == (3, 5, 6)
             assert a.header["nx"] == (1, 1, 1)
             assert a.value("ngrid_current") == sum(a.numbl.values()) <= a.value("ngridmax")
-            assert a.ordering == "hilbert"
             assert a.header["nstep"] == (step + 1, step + 1)
             assert h.header["gamma"] == (1.4,)
             # Lists of grids: heads and tails enclose the numbers, and nothing overlaps.
@@ -75,13 +74,18 @@ def test_levels_are_uneven_and_some_are_empty(own_files: Path) -> None:
 def test_text_files(own_files: Path) -> None:
     values, domains = reader.read_info(own_files / "output_00002" / "info_00002.txt")
     assert (values["ncpu"], values["ndim"], values["levelmin"]) == ("3", "3", "4")
-    assert (values["levelmax"], values["ordering type"]) == ("6", "hilbert")
+    assert (values["levelmax"], values["ordering type"]) == ("6", "bisection")
     assert float(values["boxlen"]) == 1 and float(values["time"]) == pytest.approx(0.02)
-    keys = reader.read_amr(dump(own_files, 1, "amr", 0)).header["bound_key"]
-    assert [d[0] for d in domains] == [1, 2, 3]
-    assert [d[1] for d in domains] + [domains[-1][2]] == pytest.approx(keys)
-    header = (own_files / "output_00001" / "header_00001.txt").read_text().splitlines()
-    assert header[0].strip() == "Total number of particles" and header[1].strip() == "0"
+    header = reader.read_amr(dump(own_files, 1, "amr", 0)).header
+    for i in range(3):  # corners, and cells of the finest full level
+        low, high = header["box_min"][i::3], header["box_max"][i::3]
+        cells = math.prod(b - a for a, b in zip(low, high, strict=True)) * 16**3
+        assert domains[7 * i : 7 * i + 7] == pytest.approx([*low, *high, cells])
+    lines = (own_files / "output_00001" / "header_00001.txt").read_text().splitlines()
+    assert lines[0].split() == ["#", "Family", "Count"] and lines[7].split() == ["DM", "0"]
+    gas = (own_files / "output_00001" / "hydro_file_descriptor.txt").read_text().splitlines()
+    assert gas[:2] == ["# version:  1", "# ivar, variable_name, variable_type"]
+    assert gas[2:] == [f"{i:2d}, {name}, d" for i, name in enumerate(reader.VARIABLES, 1)]
 
 
 SHARED = [
@@ -151,5 +155,5 @@ def test_shared_files(
         assert data[name].ravel().tolist() == right, name
     assert data["header_int"].tolist()[:2] == ([2, 3] if "amr" in pattern else [2, 5])
     if "amr" in pattern:
-        assert bytes(data["ordering"].tobytes()).decode().rstrip() == "hilbert"
+        assert bytes(data["ordering"].tobytes()).decode().rstrip() == "bisection"
         assert data["memory"].shape == (2, 8)

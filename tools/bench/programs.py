@@ -13,6 +13,7 @@ from typing import Any
 
 from iogauge.paths import BUILDS, KERNELS
 from tools.bench.cases import CGNS, IOR, S3D
+from tools.kernels import generator
 
 PEER_VARIABLES = {IOR: "IOR", S3D: "S3D_IO", CGNS: "CGNS_BENCH"}
 VALUES_SOURCES = ("tests/bench_values.c", "driver/values.c", "base/layout.c", "base/data.c")
@@ -67,8 +68,7 @@ class Stack:
 def build(stack: Stack) -> Path:
     """The folder with `iokernel`, `s3d_io.x` and `bench_values` of this stack, up to date."""
     folder = BUILDS / f"bench-{stack.name}"
-    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    configure = ["cmake", "-S", str(KERNELS), "-B", str(folder), *generator, *stack.cmake]
+    configure = ["cmake", "-S", str(KERNELS), "-B", str(folder), "-G", generator(), *stack.cmake]
     configure += ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]
     _run(configure)
     _run(["cmake", "--build", str(folder), "--parallel", str(os.cpu_count() or 1)])

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mounts file systems, runs the tests on each with verification, and unmounts them.
 
-    python -m tools.mounted_fs [--local] [--scale smoke|laptop] [--tests quick|all] [NAME ...]
+    python -m tools.mounted_fs [--local] [--guest] [--scale smoke|laptop] [--tests quick|few|all]
+                               [--claim ID] [NAME ...] [-- REFRAME OPTIONS]
 
 Without names: all of table.py; `--local`: those without servers. What cannot be mounted is
-listed with the reason. Exit status 1 where a case fails on a file system that was mounted, or where
-nothing could be mounted.
+listed with the reason. What only another kernel can mount is mounted in a guest (tools/guest), by
+this command once more; `--guest`: all, so that a session has both. Exit status 1 where a case fails
+on a file system that was mounted, or where nothing could be mounted.
 
 Everything happens in mount and process namespaces of its own, and servers in a network namespace
 besides: no other process sees the mounts, the servers' address is nobody else's, and when this
@@ -25,9 +27,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iogauge.paths import ROOT
+from tools.mounted_fs import in_guest
 from tools.mounted_fs import kinds as fs_kinds
 from tools.mounted_fs import processes as fs_processes
 from tools.mounted_fs import report as fs_report
@@ -65,8 +69,25 @@ def namespaces() -> list[str]:
     raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
 
 
-def parse(words: list[str]) -> tuple[list[str], str, str]:
-    """Names of file systems, the scale, and which tests."""
+@dataclass(frozen=True)
+class Asked:
+    """On the command line. `guest`: all in a guest, also what this machine's kernel has."""
+
+    names: list[str]
+    scale: str = "smoke"
+    tests: str = ""
+    guest: bool = False
+    claim: str = ""
+    more: list[str] = field(default_factory=list)
+
+    def words(self, names: list[str]) -> list[str]:
+        """Of a command line for the guest."""
+        claim = ["--claim", self.claim] if self.claim else []
+        words = ["--scale", self.scale, "--tests", self.tests or "few", *claim, *names]
+        return [*words, *(["--", *self.more] if self.more else [])]
+
+
+def parse(words: list[str]) -> Asked:
     known = fs_kinds.names(KINDS)
     parser = argparse.ArgumentParser(
         prog="tools.mounted_fs", description=(__doc__ or "").split("\n")[0]
@@ -74,14 +95,17 @@ def parse(words: list[str]) -> tuple[list[str], str, str]:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--local", action="store_true", help="those without servers")
     parser.add_argument("--scale", choices=list(IMAGE_BYTES), default="smoke")
-    parser.add_argument("--tests", choices=list(TESTS), default="all")
-    asked = parser.parse_args(words)
+    parser.add_argument("--tests", choices=list(TESTS), help="all; in a guest few")
+    parser.add_argument("--guest", action="store_true", help="in a guest, all of them")
+    parser.add_argument("--claim", default="", metavar="ID", help="judge it, in place of the tests")
+    cut = words.index("--") if "--" in words else len(words)
+    asked, more = parser.parse_args(words[:cut]), words[cut + 1 :]
     unknown = [name for name in asked.names if name not in known]
     if unknown:
         parser.error(f"unknown file system {unknown[0]!r}; known are {', '.join(known)}")
     local = [kind.name for kind in KINDS if kind.local]
     names = list(dict.fromkeys(asked.names)) or (local if asked.local else known)
-    return names, asked.scale, asked.tests
+    return Asked(names, asked.scale, asked.tests or "", asked.guest, asked.claim, more)
 
 
 @contextmanager
@@ -155,19 +179,37 @@ def run_session(options: Options, front: list[str]) -> int:
     return status if status >= 0 else 1
 
 
-def main(words: list[str]) -> int:
-    names, scale, tests = parse(words)
+def run_here(asked: Asked, output: Path) -> int:
+    """On this machine, or in the guest that this is."""
     try:
         front = namespaces()
     except fs_processes.CannotMount as reason:
-        kinds = [kind for kind in KINDS if kind.name in names]
+        kinds = [kind for kind in KINDS if kind.name in asked.names]
         print(fs_report.table([fs_report.Row(k.name, k.type, str(reason)) for k in kinds]))
         return 1
     start = time.monotonic()
-    output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
     with work_folder(output) as work:
-        status = run_session(Options(names, scale, tests, str(work), str(output)), front)
+        options = Options(
+            *(asked.names, asked.scale, asked.tests or "all", str(work), str(output)),
+            *(asked.claim, asked.more),
+        )
+        status = run_session(options, front)
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
+    return status
+
+
+def main(words: list[str]) -> int:
+    asked = parse(words)
+    output = Path(os.environ.get("IOGAUGE_OUTPUT") or ROOT / "output").absolute() / "test-fs"
+    away = [
+        kind
+        for kind in KINDS
+        if kind.name in asked.names and not in_guest.is_here() and (kind.guest or asked.guest)
+    ]
+    here = [name for name in asked.names if name not in {kind.name for kind in away}]
+    status = run_here(replace(asked, names=here), output) if here else 0
+    if away and status < 128:
+        status = in_guest.run(away, asked.words, output.with_name("guest")) or status
     return status
 
 

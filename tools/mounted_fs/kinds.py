@@ -11,11 +11,14 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from tools.mounted_fs.processes import CannotMount, Servers, find, make_image, run
 
 MIB = 2**20
+
+# Where a file system's module has another name, and no alias.
+MODULES = {"pvfs2": "orangefs"}
 
 # For each scale, what an image must hold: a run's files twice over (the ceilings' lie beside them),
 # and the least that mkfs.xfs takes is 300 MiB.
@@ -37,7 +40,11 @@ class Machine:
             return True
         modprobe = find("modprobe")
         if modprobe:
-            subprocess.run([modprobe, "-q", kind], check=False, capture_output=True)
+            subprocess.run(
+                [modprobe, "-q", "-a", f"fs-{kind}", MODULES.get(kind, kind)],
+                check=False,
+                capture_output=True,
+            )
         return self._is_listed(kind)
 
     @staticmethod
@@ -48,19 +55,18 @@ class Machine:
 
 @dataclass(frozen=True)
 class Needs:
-    """`commands`: each with the Debian package that brings it."""
+    """`commands`: each with the Debian package that brings it; `programs`: that no package has, but
+    something else brings."""
 
     commands: tuple[tuple[str, str], ...] = ()
     devices: tuple[str, ...] = ()
     kernel: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    brought_by: str = ""
 
     def lacking(self, machine: Machine) -> str | None:
         """What `machine` lacks, as the reason why nothing is mounted, or None."""
-        missing = [
-            f"{command} is missing (Debian package {package})"
-            for command, package in self.commands
-            if not machine.has_command(command)
-        ]
+        missing = [self.lacking_commands(machine)] if self.lacking_commands(machine) else []
         missing += [f"no {path}" for path in self.devices if not machine.has_device(path)]
         missing += [
             f"the kernel has no {name}, and no module of it can be loaded"
@@ -68,6 +74,20 @@ class Needs:
             if not machine.has_file_system(name)
         ]
         return ", ".join(missing) or None
+
+    def lacking_commands(self, machine: Machine) -> str:
+        """The same of programs alone, which a guest shares with this machine."""
+        missing = [
+            f"{command} is missing (Debian package {package})"
+            for command, package in self.commands
+            if not machine.has_command(command)
+        ]
+        missing += [
+            f"{name} is missing ({self.brought_by})"
+            for name in self.programs
+            if not machine.has_command(name)
+        ]
+        return ", ".join(missing)
 
 
 @dataclass(frozen=True)
@@ -154,13 +174,15 @@ class Elsewhere:
 @dataclass(frozen=True)
 class Kind:
     """`type`: what /proc/mounts must show. `local`: without servers, so part of `make test`.
-    `entry`: more keys for the site file (docs/reference/site-file.md)."""
+    `guest`: mounted in a guest only (tools/guest). `entry`: more keys for the site file
+    (docs/reference/site-file.md)."""
 
     name: str
     type: str
     how: How
     local: bool = False
-    entry: tuple[tuple[str, str], ...] = ()
+    guest: bool = False
+    entry: tuple[tuple[str, Any], ...] = ()
 
 
 def names(kinds: Sequence[Kind]) -> list[str]:

@@ -9,8 +9,15 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+
+def orangefs() -> list[str]:
+    """Folders of OrangeFS's programs, which no package of Debian brings."""
+    root = os.environ.get("ORANGEFS", "")
+    return [f"{root}/sbin", f"{root}/bin"] if root else []
+
+
 # System administration commands are not on every user's PATH.
-SEARCH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+SEARCH = os.pathsep.join([os.environ.get("PATH", os.defpath), *orangefs(), "/usr/sbin", "/sbin"])
 
 # Of the block that is reserved for documentation: no machine has it, and no packet leaves.
 ADDRESS = "192.0.2.1"

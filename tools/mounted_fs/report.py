@@ -95,13 +95,12 @@ def judge(case: dict[str, Any], mounted_as: str, known: Iterable[Known]) -> Case
     return Case(fs, environ, test, fate, why, float(case.get("time_total") or 0.0))
 
 
-def newest_report(folder: Path) -> dict[str, Any]:
+def newest(folder: Path) -> Path:
     """ReFrame's, of the session that ended last; `ValueError` where there is none."""
     found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
     if not found:
         raise ValueError(f"ReFrame left no report in {folder}")
-    report: dict[str, Any] = json.loads(found[-1].read_text())
-    return report
+    return found[-1]
 
 
 def add_cases(rows: Sequence[Row], report: dict[str, Any], known: Sequence[Known]) -> list[str]:

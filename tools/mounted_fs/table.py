@@ -6,8 +6,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tools.mounted_fs.ceph import Ceph
+from tools.mounted_fs.kernel_servers import Nfs, Pvfs2
 from tools.mounted_fs.kinds import Elsewhere, Kind, Loop, Memory
 from tools.mounted_fs.servers import Gluster, Moose
+
+# Not CephFS's own (one object of 4 MiB after the other), so that reading it back proves something.
+CEPH_LAYOUT = {"kind": "ceph", "count": 3, "size": "64k"}
 
 KINDS = (
     Kind("ext4", "ext4", Loop("ext4", ("mkfs.ext4", "-q", "-F"), "e2fsprogs"), local=True),
@@ -17,10 +22,10 @@ KINDS = (
     Kind("gluster-distribute", "fuse.glusterfs", Gluster(2)),
     Kind("gluster-disperse", "fuse.glusterfs", Gluster(3, ("disperse", "3", "redundancy", "1"))),
     Kind("moosefs", "fuse", Moose(2)),  # its client names no subtype
-    Kind("cephfs", "ceph", Elsewhere("ceph", "three kinds of servers, gigabytes of memory")),
-    Kind("nfs", "nfs4", Elsewhere("nfs4", "no server of it is started here")),
+    Kind("cephfs", "fuse.ceph-fuse", Ceph(), entry=(("striping", CEPH_LAYOUT),)),
     Kind("lustre", "lustre", Elsewhere("lustre", "Debian has no servers of it")),
-    Kind("pvfs2", "pvfs2", Elsewhere("pvfs2", "Debian has no servers of OrangeFS")),
+    Kind("nfs", "nfs4", Nfs(), guest=True),
+    Kind("pvfs2", "pvfs2", Pvfs2(2), guest=True),
 )
 
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""yt and osyris read a RAMSES dump: `make test-readers`, as they are too large for CI."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from iogauge.paths import ROOT
+from tools import kernels
+
+PYTHON = ROOT / ".local" / "venv-readers" / "bin" / "python"
+STACK, SIZE, PROCESSES, DUMPS = "openmpi", 64, 5, 3
+pytestmark = pytest.mark.readers
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not PYTHON.exists():
+        pytest.skip("yt and osyris are not here: make test-readers installs them")
+    if reason := kernels.missing(STACK):
+        pytest.skip(reason)
+    folder, program = (
+        tmp_path_factory.mktemp("readers"),
+        kernels.build_for_tests(STACK) / "iokernel",
+    )
+    launch = [*kernels.launch_words(STACK), "-n", str(PROCESSES), str(program)]
+    for pattern in ("ramses-amr", "ramses-hydro"):
+        words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep"]
+        words += ["--method", "posix", "--steps", str(DUMPS), "--dir", str(folder)]
+        environment = {**os.environ, **kernels.run_environment()}
+        subprocess.run([*launch, *words], env=environment, check=True, timeout=180)
+    return folder
+
+
+@pytest.mark.parametrize("dump", [2, 3])
+def test_mass_and_shock(dumps: Path, dump: int, tmp_path: Path) -> None:
+    """Both find every cell, the mass of a box of density 1, and the shock where Sedov has it."""
+    plot = tmp_path / "slice.png"
+    words = [str(PYTHON), "-m", "tools.ramses_readers", str(dumps), str(dump), "--plot", str(plot)]
+    environment = {**os.environ, "HOME": str(tmp_path), "MPLBACKEND": "agg"}
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"reader"')]
+    assert [line["reader"] for line in lines] == ["yt", "osyris"]
+    radius = ((0.01 * dump) ** 2 / 0.851) ** 0.2
+    for line in lines:
+        assert line["cells"] > SIZE**3 and line["cells"] == lines[0]["cells"]
+        assert line["volume"] == pytest.approx(1, rel=1e-9)
+        assert line["mass"] == pytest.approx(1, rel=0.005)
+        assert line["cell"] == 1 / SIZE
+        assert line["shock"] == pytest.approx(radius, abs=1 / SIZE)
+    assert plot.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a user types and sees: keys that there are not, places, and the width of tables."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.commands import ingest
+from analysis.pages import grid
+from tests.analysis_recorded import ROOT, Recorded, run_analysis
+
+WIDTH = 80
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An output folder with a session of every pattern, and its store."""
+    session = Recorded(tmp_path_factory.mktemp("terminal"), "session-all")
+    ingest.ingest(session.report, session.output / "store")
+    return session.output
+
+
+def on_a_terminal(*words: object, width: int = WIDTH) -> list[str]:
+    """The lines that a command prints on a terminal, without colours."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    command = [sys.executable, "-m", "analysis", *map(str, words)]
+    environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "LANG": "C.UTF-8"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=side, stderr=subprocess.PIPE
+    ) as process:
+        os.close(side)
+        found = b""
+        while True:
+            try:
+                part = os.read(main, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            found += part
+        assert process.stderr
+        said = process.stderr.read()
+    os.close(main)
+    assert process.returncode == 0, said
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.decode())
+    return text.replace("\r", "").splitlines()
+
+
+# ---------------------------------------------------------------- keys
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("compare", "last~1", "last", "--where", "stak=mpich"), "--where stak: no such key (did "
+         "you mean stack?); known are session, started"),
+        (("compare", "a", "b", "--by", "hint-set"), "--by hint-set: no such key (did you mean "
+         "hint_set?); known are session, stack, method"),
+        (("learn", "local", "--where", "layot=x"), "(did you mean layout?)"),
+        (("claims", "--where", "qqqq=x"), "parameters of tests contents, "),
+        (("history", "--where", "hdf=1.10"), "(did you mean hdf5?)"),
+    ],
+)  # fmt: skip
+def test_an_unknown_key_is_named_with_the_known_ones(
+    output: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = run_analysis(*words, "--output", output)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_known_keys_of_each_kind_are_taken(output: Path) -> None:
+    """A column, a version, a parameter of a test."""
+    keys = ("pattern=ramses-hydro", "mpi=4.1", "hdf5=1.10.8", "layout=level-major")
+    where = [word for key in keys for word in ("--where", key)]
+    done = run_analysis("history", *where, "--output", output, "--csv")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["variant"] for row in rows} == {"contents=hydro, layout=level-major"}
+    wrong = run_analysis("history", "--where", "hdf5=1.1", "--output", output)
+    assert wrong.returncode == 3  # 1.1 is not 1.10
+
+
+# ---------------------------------------------------------------- places
+
+
+def test_output_moves_the_store_and_nothing_is_written_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = Recorded(tmp_path / "mine").output
+    elsewhere = tmp_path / "elsewhere"
+    for name, folder in (("HOME", "home"), ("TMPDIR", "tmp"), ("IOGAUGE_OUTPUT", "output")):
+        (elsewhere / folder).mkdir(parents=True)
+        monkeypatch.setenv(name, str(elsewhere / folder))
+    monkeypatch.delenv("IOGAUGE_STORE", raising=False)
+    before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(output)}
+    checkout = {path: path.stat().st_mtime_ns for path in _of_the_checkout()}
+    report = str(output / "reports" / "run-report-0.json")
+    for words in (
+        ("summary",), ("ingest",), ("report",), ("report", report), ("history", "--all"),
+        ("compare", "last", "peak"), ("baseline", "set", "--where", "stack=mpich", "--why", "x"),
+        ("baseline", "list"), ("advise", "--pattern", "s3d", "--system", "local"), ("why",),
+        ("claims", "C1"), ("recover",),
+    ):  # fmt: skip
+        assert main([*words, "--output", str(output)]) in (0, 1), words
+    assert (output / "store" / "store.json").exists()
+    assert (output / "report.html").exists()
+    assert list((output / "store" / "baselines").iterdir())
+    after = {path for path in tmp_path.rglob("*") if not path.is_relative_to(output)}
+    assert after == before
+    assert {path: path.stat().st_mtime_ns for path in _of_the_checkout()} == checkout
+
+
+def _of_the_checkout() -> list[Path]:
+    """All that a command could make there."""
+    places = (ROOT, ROOT / "output", ROOT / "references" / "sites")
+    found = [path for place in places if place.is_dir() for path in place.iterdir()]
+    return [path for path in found if not path.name.startswith(".") and path.is_file()]
+
+
+def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
+    output = Recorded(tmp_path / "mine").output
+    by_variable, by_option = tmp_path / "variable", tmp_path / "option"
+    run_analysis("ingest", "--output", output, IOGAUGE_STORE=str(by_variable))
+    assert (by_variable / "store.json").exists()
+    run_analysis("ingest", "--output", output, "--store", by_option, IOGAUGE_STORE=str(by_variable))
+    assert (by_option / "store.json").exists()
+    assert not (output / "store").exists()
+
+
+# ---------------------------------------------------------------- width
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "last", "peak"),
+        ("compare", "mpiio:independent", "mpiio:collective", "--by", "method"),
+        ("history", "--all"),
+        ("advise", "--pattern", "s3d", "--system", "local"),
+        ("ingest",),
+        ("summary",),
+    ],
+)
+def test_a_table_fits_the_terminal(output: Path, words: tuple[str, ...]) -> None:
+    lines = on_a_terminal(*words, "--output", output)
+    lines = lines[: lines.index("")] if "" in lines else lines  # what follows is no table
+    assert lines
+    assert max(map(len, lines)) <= WIDTH, "\n".join(lines)
+    assert not any("…" in line for line in lines)
+    wide = on_a_terminal(*words, "--output", output, "--wide")
+    assert not any(line.startswith("left out: ") for line in wide)
+
+
+def test_what_is_left_out_is_said_and_a_pipe_has_it(output: Path) -> None:
+    words = ("compare", "last", "peak", "--output", output)
+    lines = on_a_terminal(*words)
+    assert lines[0].startswith("all: ")
+    said = next(line for line in lines if line.startswith("left out: "))
+    missing = said.removeprefix("left out: ").partition(";")[0].split(", ")
+    heading = run_analysis(*words).stdout.splitlines()[0]
+    assert all(name in heading for name in missing)
+    rows = json.loads(run_analysis(*words, "--json").stdout)
+    assert all(name.replace(" ", "_") in rows[0] for name in missing)
+
+
+def test_columns_go_by_what_they_tell() -> None:
+    row = {"name": "a" * 20, "unit": "MiB/s", "value": 1.0, "samples": 3, "verdict": "slower"}
+    rows = [row, {**row, "name": "b" * 20}]
+    assert grid.fitting(rows, list(row), 200) == (list(row), [])
+    kept, left_out = grid.fitting(rows, list(row), 36)
+    assert left_out == ["unit", "samples"]
+    assert kept == ["name", "value", "verdict"]
+    assert grid.fitting(rows, list(row), 1)[0] == ["name", "value", "verdict"]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The guest: what is decided before one is started, and that none outlives its command.
+
+One that really boots is `make test-fs`'s.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.guest import __main__ as guest
+from tools.guest import kernel as guest_kernel
+from tools.guest.kernel import Kernel, NoGuest
+from tools.mounted_fs import in_guest
+from tools.mounted_fs.kernel_servers import configuration
+from tools.mounted_fs.kinds import Kind, Needs, Place
+from tools.mounted_fs.processes import orangefs
+
+LINUX = Kernel("6.1", Path("/nowhere"))
+
+
+def program(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        (f"print({guest.PROBE!r})", "kvm"),  # it came up, and said so
+        ("raise SystemExit(1)", "tcg,thread=multi"),  # /dev/kvm opens, and QEMU ends
+        ("import time; time.sleep(60)", "tcg,thread=multi"),  # the guest stands still
+    ],
+)
+def test_kvm_is_taken_where_a_guest_comes_up(
+    code: str, found: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(guest.os, "access", lambda *_: True)
+    monkeypatch.setattr(guest, "machine", lambda *_: program(code))
+    monkeypatch.setattr(guest, "PROBE_SECONDS", 2)
+    assert guest.accelerator(LINUX, Path("none")) == found
+    assert ("slower" in capsys.readouterr().out) == (found != "kvm")
+
+
+def test_a_guest_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "START_AND_END", 0.2)
+    started = []
+    popen = guest.subprocess.Popen
+
+    def start(*words: object, **more: object) -> object:
+        started.append(popen(*words, **more))  # type: ignore[call-overload]
+        return started[-1]
+
+    monkeypatch.setattr(guest.subprocess, "Popen", start)
+    with pytest.raises(NoGuest, match="did not end within"):
+        guest.boot(program("import time; time.sleep(60)"), 0)
+    assert started[0].poll() is not None
+
+
+def test_what_the_machine_lacks_for_a_guest_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(guest_kernel.shutil, "which", lambda *_, **__: None)
+    assert guest.main(["--", "true"]) == guest.NO_GUEST
+    assert "qemu-system-x86_64 is missing (Debian package qemu" in capsys.readouterr().err
+
+
+def test_a_guest_needs_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        guest.parse(["--minutes", "3"])
+    assert "no command: it comes after --" in capsys.readouterr().err
+    asked, command = guest.parse(["--minutes", "3", "--", "ls", "--", "x"])
+    assert (asked.minutes, command) == (3, ["ls", "--", "x"])
+
+
+class Lacking:
+    needs = Needs(programs=("no-such-server",), brought_by="of nobody")
+
+    def mount(self, place: Place) -> None: ...
+
+    def unmount(self, place: Place) -> None: ...
+
+
+def test_no_guest_is_started_for_programs_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(in_guest, "lacking", lambda: None)
+    monkeypatch.setattr(in_guest, "hidden", lambda: None)
+    monkeypatch.setattr(in_guest.guest, "run", lambda *_: pytest.fail("it was started"))
+    kinds = [Kind("far", "farfs", Lacking(), guest=True)]
+    assert in_guest.run(kinds, lambda names: names, tmp_path) == 1
+    told = capsys.readouterr().out
+    assert "not mounted: far: no-such-server is missing (of nobody)" in told
+
+
+def test_what_the_guest_does_not_see_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_guest, "ROOT", Path("/home/me/iogauge"))
+    monkeypatch.delenv("ORANGEFS", raising=False)
+    assert in_guest.hidden() is None and orangefs() == []
+    monkeypatch.setenv("ORANGEFS", "/tmp/orangefs")
+    assert str(in_guest.hidden()).startswith("/tmp/orangefs/sbin is not seen in the guest")
+
+
+def test_servers_of_pvfs2_share_no_handle() -> None:
+    addresses = {f"s{n}": f"tcp://192.0.2.1:{3334 + n}" for n in range(3)}
+    text = configuration(Path("/servers/s0"), addresses)
+    ranges = [(int(a), int(b)) for a, b in re.findall(r"Range \w+ (\d+)-(\d+)", text)]
+    assert len(ranges) == 6
+    for (_, end), (start, _) in itertools.pairwise(sorted(ranges)):
+        assert end < start
+    assert text.count("Alias s") == 3 and "DataStorageSpace /servers/s0/data" in text

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""This command once more, in a guest: for file systems that this machine's kernel does not have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from iogauge.paths import ROOT
+from tools.guest import __main__ as guest
+from tools.guest.kernel import NoGuest, lacking
+from tools.mounted_fs import report
+from tools.mounted_fs.kinds import Kind, Machine
+from tools.mounted_fs.processes import orangefs
+
+VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
+MINUTES = 120  # then the guest is ended
+
+# Where the guest has folders of its own, and does not see the host's.
+HIDDEN = ("/tmp", "/run", "/dev", "/proc", "/sys")
+
+
+def is_here() -> bool:
+    return VARIABLE in os.environ
+
+
+def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int:
+    """The command on those of `kinds` that can be, and a row with the reason for each other.
+    `words`: what follows from their names."""
+    machine = Machine()
+    reasons = {
+        kind.name: reason
+        for kind in kinds
+        if (reason := lacking() or hidden() or kind.how.needs.lacking_commands(machine))
+    }
+    left = [report.Row(k.name, k.type, reasons[k.name]) for k in kinds if k.name in reasons]
+    if left:
+        print(report.table(left), flush=True)
+    names = [kind.name for kind in kinds if kind.name not in reasons]
+    if not names:
+        return 1
+    print(
+        f"{', '.join(names)}: in a guest with Debian's kernel (without KVM 10 to 30 minutes for "
+        f"each, and {MINUTES} at most)",
+        flush=True,
+    )
+    path = os.pathsep.join([*orangefs(), os.environ.get("PATH", os.defpath)])
+    command = ["env", f"PATH={path}", sys.executable, "-m", "tools.mounted_fs", *words(names)]
+    try:
+        return guest.run(command, MINUTES, guest.default_memory(), output)
+    except NoGuest as reason:
+        print(f"guest: {reason}", flush=True)
+        return 1
+
+
+def hidden() -> str | None:
+    """Why the guest would not find what it needs, or None."""
+    for path in (ROOT, *map(Path, orangefs())):
+        for folder in HIDDEN:
+            if path.is_relative_to(folder):
+                return f"{path} is not seen in the guest, which has a {folder} of its own"
+    return None
