@@ -120,9 +120,12 @@ def connect(
         good, bad = usable(store)
         if bad:
             say(files.in_words(store, bad))
+        if since:
+            good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
             raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
         connection = duckdb.connect(config=CONFIG)
+        connection.execute("SET parquet_metadata_cache = true")  # a page asks hundreds of times
         try:
             source = _source(store, good)
             columns = _columns(connection, source)
