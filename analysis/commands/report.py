@@ -8,6 +8,7 @@ import functools
 import json
 import sys
 from collections.abc import Sequence
+from datetime import timedelta, timezone
 from pathlib import Path
 
 from ..errors import EXIT_OK
@@ -36,6 +37,7 @@ The page is one file that opens from disk and loads nothing. --png writes a pict
 """
 
 PAGE = "report.html"
+YEAR = timedelta(days=366)  # before the session, of which the tables tell; histories have all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +63,10 @@ def run(args: argparse.Namespace) -> int:
     table = make_table(load_session(report))
     root = place.resolve().parent
     connection = options.connect(args)
-    sections = [make(connection, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     histories = history.of_session(connection, table.session.uuid, baselines.load(place))
+    start = table.session.started.astimezone(timezone.utc).replace(tzinfo=None)
+    recent = store.connect(place, since=start - YEAR)
+    sections = [make(recent, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(history_section(histories, connection, table.session.uuid))
     sections.append(spack_stacks.section(table, root))
     if args.csv:

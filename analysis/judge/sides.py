@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -178,43 +179,53 @@ def groups(
     for sql, given in sides:
         tests.append(f"WHEN {sql} THEN '{len(tests)}'")
         values += given
-    names = ", ".join(f"c{i}" for i in range(len(columns)))
-    case = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(columns))
+    names = [f"c{i}" for i in range(len(columns))]
+    case = ", ".join(f"{sql} AS {name}" for sql, name in zip(columns, names, strict=True))
     marks = ", ".join("?" for _ in quantities)
-    sql = f"""
+    chosen = f"""
         WITH chosen AS (
             SELECT CASE {" ".join(tests)} END AS side, {case}, quantity, unit, value,
                 session, run, repeat_no, processes AS n, cores, fs_type, caches, document,
                 started
             FROM records WHERE {where.sql} AND quantity IN ({marks}) AND NOT is_peak
+        )"""
+    values += [*where.values, *quantities]
+    key = ", ".join(("side", *names, "quantity"))
+    found = store.rows(
+        connection,
+        f"""{chosen}
+        SELECT hash({key}) AS id, {key}, any_value(unit) AS unit, any_value(n) AS processes,
+            any_value(cores) AS cores, any_value(fs_type) AS fs_type,
+            any_value(caches) AS caches, min_by(document, (started, run)) AS document,
+            min(started) AS started
+        FROM chosen WHERE side IS NOT NULL GROUP BY {key} ORDER BY started""",
+        values,
+    )
+    made = {
+        row["id"]: Group(
+            tuple(row[name] for name in names), int(row["side"]), row["quantity"], row["unit"], {},
+            {name: row[name] for name in _ABOUT},
         )
-        SELECT side, {names}, quantity, any_value(unit) AS unit, session, repeat_no,
-            list(value) AS found, any_value(n) AS n, any_value(cores) AS cores,
-            any_value(fs_type) AS fs_type, any_value(caches) AS caches,
-            any_value(document) AS document, max(started) AS started
-        FROM chosen WHERE side IS NOT NULL
-        GROUP BY side, {names}, quantity, session, run, repeat_no
-        ORDER BY started, session, run
-    """
-    made: dict[tuple[Any, ...], Group] = {}
-    for row in connection.execute(sql, [*values, *where.values, *quantities]).fetchall():
-        side, *rest = row
-        fields, (quantity, unit, session, repeat, found, *about) = (
-            rest[: len(columns)],
-            rest[len(columns) :],
-        )
-        key = (side, *fields, quantity)
-        names_of = ("processes", "cores", "fs_type", "caches", "document", "started")
-        group = made.setdefault(
-            key,
-            Group(
-                tuple(fields), int(side), quantity, unit, {},
-                dict(zip(names_of, about, strict=True)),
-            ),
-        )  # fmt: skip
-        run = (session, repeat)
-        group.runs[run] = (*group.runs.get(run, ()), *found)
+        for row in found
+    }  # fmt: skip
+    # Apart, with a number in place of the many words of a case: there may be a million runs.
+    runs = connection.execute(
+        f"""{chosen}
+        SELECT hash({key}) AS id, session, repeat_no, list(value) AS found FROM chosen
+        WHERE side IS NOT NULL GROUP BY id, session, repeat_no, run
+        ORDER BY max(started), session, run""",
+        values,
+    )
+    while some := runs.fetchmany(BATCH):
+        for one, session, repeat, of_run in some:
+            known = made[one].runs
+            run = (sys.intern(session), repeat)
+            known[run] = (*known[run], *of_run) if run in known else tuple(of_run)
     return list(made.values())
+
+
+_ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
+BATCH = 10_000  # runs that are fetched at once
 
 
 def share_a_stack(

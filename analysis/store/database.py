@@ -19,6 +19,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,11 @@ LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false"}
 
 MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
 
+# Nobody relies on the order in which files hold rows.
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "memory_limit": MEMORY, "preserve_insertion_order": False,
+}  # fmt: skip
+
 # Runs whose numbers count. A run that missed its reference failed for ReFrame, but its bytes were
 # right: it counts, for without its slow runs a history would expect too much.
 GOOD = (
@@ -98,9 +104,10 @@ def check(store: Path) -> None:
 
 
 def connect(
-    store: Path, say: Callable[[str], object] = lambda _: None
+    store: Path, say: Callable[[str], object] = lambda _: None, since: datetime | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the view `records`, of all files that can be used; `say` hears of others.
+    `since`: of sessions from then on (UTC), which reads the files of their months only.
 
     Raises StoreError where there is no store, and NothingFoundError where it is empty.
     """
@@ -114,13 +121,17 @@ def connect(
         good, bad = usable(store)
         if bad:
             say(files.in_words(store, bad))
+        if since:
+            good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
             raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
-        connection = duckdb.connect(config={"memory_limit": MEMORY})
+        connection = duckdb.connect(config=CONFIG)
+        connection.execute("SET parquet_metadata_cache = true")  # a page asks hundreds of times
         try:
             source = _source(store, good)
             columns = _columns(connection, source)
-            connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}")
+            recent = f" WHERE started >= TIMESTAMP '{since:%Y-%m-%d %H:%M:%S}'" if since else ""
+            connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}{recent}")
         except duckdb.Error as error:
             raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
         weakref.finalize(connection, held.pop_all().close)
@@ -151,7 +162,7 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
     ]
     if not old:
         return []
-    with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+    with duckdb.connect(config=CONFIG) as connection:
         source = _source(store, old)
         sql = f"SELECT {_columns(connection, source)} FROM {source} WHERE session = ?"
         return connection.execute(sql, [session]).fetchall()
@@ -167,7 +178,7 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
     ]
     if lacking and old:
         sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
-        with duckdb.connect(config={"memory_limit": MEMORY}) as connection:
+        with duckdb.connect(config=CONFIG) as connection:
             found = connection.execute(sql, [sorted(lacking)]).fetchall()
         lacking -= {str(row[0]) for row in found}
     return lacking
@@ -201,7 +212,7 @@ def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
     and where that fails for each."""
     import duckdb
 
-    connection = duckdb.connect(config={"memory_limit": MEMORY})
+    connection = duckdb.connect(config=CONFIG)
     wrong: dict[Path, str] = {}
     found: dict[Path, dict[str, str]] = {path: {} for path in paths}
 
