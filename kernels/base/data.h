@@ -52,6 +52,7 @@ typedef struct {
     const io_dim *dims;
     const io_dataset *datasets;
     io_attribute attributes[IO_MAX_ATTRIBUTES];
+    bool grows;            /* a format that can (CDF-5) makes the first dimension one of records */
     bool file_per_process; /* the pattern itself asks for a file for each process (IOR -F) */
     /* In a file for each process, each row (along a part's last dimension) is a Fortran record: its
      * length in bytes as an int32 before and after it. */

@@ -22,14 +22,14 @@ typedef struct {
 } pnetcdf_file;
 
 static const nc_type file_type[IO_TYPES] = {
-    [IO_BYTE] = NC_UBYTE,    [IO_INT32] = NC_INT,      [IO_INT64] = NC_INT64,
+    [IO_BYTE] = NC_BYTE,     [IO_INT32] = NC_INT,      [IO_INT64] = NC_INT64,
     [IO_FLOAT32] = NC_FLOAT, [IO_FLOAT64] = NC_DOUBLE,
 };
 
 /* A function, because MPI's handles need not be constants. */
 static MPI_Datatype memory_type(io_type type) {
     switch (type) {
-    case IO_BYTE: return MPI_UNSIGNED_CHAR;
+    case IO_BYTE: return MPI_SIGNED_CHAR;
     case IO_INT32: return MPI_INT;
     case IO_INT64: return MPI_LONG_LONG;
     case IO_FLOAT32: return MPI_FLOAT;
@@ -55,7 +55,9 @@ static int make_variables(pnetcdf_file *f) {
         code = ncmpi_put_att_double(f->id, NC_GLOBAL, schema->attributes[i].name, NC_DOUBLE, 1,
                                     &schema->attributes[i].value);
     for (int i = 0; i < schema->ndims && code == NC_NOERR; i++)
-        code = ncmpi_def_dim(f->id, schema->dims[i].name, (MPI_Offset)schema->dims[i].length, &dims[i]);
+        code =
+            ncmpi_def_dim(f->id, schema->dims[i].name,
+                          schema->grows && !i ? NC_UNLIMITED : (MPI_Offset)schema->dims[i].length, &dims[i]);
     for (int i = 0; i < schema->ndatasets && code == NC_NOERR; i++) {
         const io_dataset *d = &schema->datasets[i];
         int ids[IO_MAX_DIMS];

@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ior: IOR's pattern, by IOR's option letters.
+/* ior: IOR's pattern, by IOR's option letters, in files that IOR reads (and the other way round).
  *
  * A file holds `s` segments; in each segment every process has one block of `b` bytes, written in
  * transfers of `t` bytes, one transfer each. With -F every process has such a file for itself. Where
  * this differs from IOR 4: every read is verified (IOR verifies with -R only); -C on a single node,
  * where IOR's shift comes to nothing, shifts by one process; -Z gives each process another's data
- * by a permutation (IOR's -Z -Z), so that every byte is read. */
+ * by a permutation (IOR's -Z -Z), so that every byte is read.
+ * Sizes that are not multiples of 8, which IOR refuses, give one data set of bytes with every API. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pattern.h"
 
 extern const io_pattern io_pattern_ior;
 
+/* How a library's file is laid out (aiori-HDF5.c, aiori-NCMPI.c of IOR 4). */
+typedef enum {
+    BYTES,    /* all bytes in one data set */
+    SEGMENTS, /* HDF5: a data set of int64 for each segment */
+    RECORDS,  /* PnetCDF: one variable, a record for each block, a row for each transfer */
+} layout;
+
 typedef struct {
     const char *api, *file;
+    layout layout;
     uint64_t block, transfer, segments, processes, seed;
     uint64_t repeats; /* 0: not given */
-    bool per_process, collective, shift, shuffle, fsync, keep, write, read;
-    io_dim dim;
-    io_dataset data;
+    uint64_t signature;
+    bool per_process, collective, shift, shuffle, fsync, keep, write, read, signed_data;
+    io_dim dims[3];
+    int ndims;
+    uint64_t nsets;
+    io_dataset *sets;
+    char (*names)[40];
     char name[IO_MAX_PATH];
 } ior;
 
@@ -30,6 +44,7 @@ static const io_option options[] = {
     {NULL, 's', "N", "segments (default 1)"},
     {NULL, 'F', NULL, "file for each process"},
     {NULL, 'c', NULL, "collective calls (else independent)"},
+    {NULL, 'G', "N", "data as IOR's -G N makes it, which its -R checks (default: a number for each place)"},
     {NULL, 'C', NULL, "read back what the next node's process wrote"},
     {NULL, 'Z', NULL, "read back what a random other process wrote"},
     {NULL, 'e', NULL, "fsync after writing (--fsync)"},
@@ -45,11 +60,12 @@ static const io_option options[] = {
 /* What each API of IOR is called here. */
 static const struct {
     const char *api, *method, *with_f;
+    layout shared, own;
 } apis[] = {
-    {"POSIX", "posix-shared", "posix"  },
-    {"MPIIO", "mpiio",        "mpiio"  },
-    {"HDF5",  "hdf5",         "hdf5"   },
-    {"NCMPI", "pnetcdf",      "pnetcdf"},
+    {"POSIX", "posix-shared", "posix",   BYTES,    BYTES   },
+    {"MPIIO", "mpiio",        "mpiio",   BYTES,    BYTES   },
+    {"HDF5",  "hdf5",         "hdf5",    SEGMENTS, SEGMENTS},
+    {"NCMPI", "pnetcdf",      "pnetcdf", RECORDS,  BYTES   }, /* IOR has no -F there */
 };
 
 static void defaults(void *state) {
@@ -67,6 +83,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     case 't': return io_parse_size("-t", value, &s->transfer, error);
     case 's': return io_parse_count("-s", value, &s->segments, error);
     case 'F': s->per_process = true; return 0;
+    case 'G': s->signed_data = true; return io_parse_count("-G", value, &s->signature, error);
     case 'c': s->collective = true; return 0;
     case 'C': s->shift = true; return 0;
     case 'Z': s->shuffle = true; return 0;
@@ -80,7 +97,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     }
 }
 
-static int choose_method(const ior *s, io_common *common, io_error *error) {
+static int choose_method(ior *s, io_common *common, io_error *error) {
     const char *api = s->api ? s->api : common->method ? NULL : "POSIX", *name = NULL;
     for (size_t i = 0; api && i < sizeof apis / sizeof *apis; i++)
         if (!strcmp(apis[i].api, api)) name = s->per_process ? apis[i].with_f : apis[i].method;
@@ -90,6 +107,9 @@ static int choose_method(const ior *s, io_common *common, io_error *error) {
         return io_fail_usage(error, "-a %s means --method %s, but --method %s was given; give one of them",
                              api, name, common->method);
     if (name) common->method = name;
+    for (size_t i = 0; common->method && i < sizeof apis / sizeof *apis; i++)
+        if (!strcmp(apis[i].method, common->method))
+            s->layout = s->per_process ? apis[i].own : apis[i].shared;
     common->calls = s->collective ? IO_COLLECTIVE_CALLS : IO_INDEPENDENT_CALLS;
     return 0;
 }
@@ -120,6 +140,49 @@ static int adjust(void *state, io_common *common, io_error *error) {
     return 0;
 }
 
+/* Data sets that hold `all` bytes of a file. */
+static int build(ior *s, uint64_t all, io_error *error) {
+    uint64_t segment = all / s->segments, words = sizeof(int64_t);
+    s->nsets = s->layout == SEGMENTS ? s->segments : 1;
+    if (s->nsets > INT32_MAX / sizeof *s->sets)
+        return io_fail_usage(error, "-s %llu: HDF5 has a data set for each segment; right is less",
+                             (unsigned long long)s->segments);
+    s->sets = calloc(s->nsets, sizeof *s->sets);
+    s->names = calloc(s->nsets, sizeof *s->names);
+    if (!s->sets || !s->names)
+        return io_fail(error, "out of memory for %llu data sets", (unsigned long long)s->nsets);
+    s->ndims = s->layout == RECORDS ? 3 : 1;
+    s->dims[0] = s->layout == SEGMENTS  ? (io_dim){.name = "words", .length = segment / words}
+                 : s->layout == RECORDS ? (io_dim){"segments_times_np", all / s->block}
+                                        : (io_dim){.name = "bytes", .length = all};
+    s->dims[1] = (io_dim){.name = "number_of_transfers", .length = s->block / s->transfer};
+    s->dims[2] = (io_dim){.name = "transfer_size", .length = s->transfer};
+    for (uint64_t i = 0; i < s->nsets; i++) {
+        io_dataset *d = &s->sets[i];
+        snprintf(s->names[i], sizeof s->names[i], "Dataset-0000.%04llu", (unsigned long long)i);
+        *d = (io_dataset){.name = s->layout == SEGMENTS  ? s->names[i]
+                                  : s->layout == RECORDS ? "data_var"
+                                                         : "data",
+                          .type = s->layout == SEGMENTS ? IO_INT64 : IO_BYTE,
+                          .ndims = s->ndims,
+                          .facts = s->signed_data};
+        for (int k = 0; k < s->ndims; k++) {
+            d->dim[k] = k;
+            d->block[k] = 1;
+        }
+        d->block[s->ndims - 1] = s->layout == SEGMENTS ? s->transfer / words : s->transfer;
+    }
+    return 0;
+}
+
+static void release(void *state) {
+    ior *s = state;
+    free(s->sets);
+    free(s->names);
+    s->sets = NULL;
+    s->names = NULL;
+}
+
 static int configure(void *state, const io_setup *setup, io_error *error) {
     ior *s = state;
     uint64_t own, all;
@@ -137,26 +200,28 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
         return io_fail_usage(error, "-b x -s x processes is more than 2^63 bytes; right is less");
     s->processes = setup->processes;
     s->seed = setup->seed;
-    s->dim = (io_dim){"bytes", s->per_process ? own : all};
-    s->data =
-        (io_dataset){.name = "data", .type = IO_BYTE, .role = IO_FIELD, .ndims = 1, .block = {s->transfer}};
-    return 0;
+    if (s->transfer % sizeof(int64_t)) s->layout = BYTES;
+    if (s->signed_data && s->signature > INT32_MAX)
+        return io_fail_usage(error, "-G %llu: right is at most 2^31 - 1", (unsigned long long)s->signature);
+    return build(s, s->per_process ? own : all, error);
 }
 
 static json_t *describe(const void *state) {
     const ior *s = state;
-    return json_pack("{s:I,s:I,s:I,s:b,s:b,s:b}", "block", (json_int_t)s->block, "transfer",
+    return json_pack("{s:I,s:I,s:I,s:b,s:b,s:b,s:I}", "block", (json_int_t)s->block, "transfer",
                      (json_int_t)s->transfer, "segments", (json_int_t)s->segments, "file_per_process",
-                     s->per_process, "reorder", s->shift, "shuffle", s->shuffle);
+                     s->per_process, "reorder", s->shift, "shuffle", s->shuffle, "signature",
+                     (json_int_t)s->signature);
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {
     const ior *s = state;
     (void)step;
-    *out = (io_schema){.ndims = 1,
-                       .dims = &s->dim,
-                       .ndatasets = 1,
-                       .datasets = &s->data,
+    *out = (io_schema){.ndims = s->ndims,
+                       .dims = s->dims,
+                       .ndatasets = (int)s->nsets,
+                       .datasets = s->sets,
+                       .grows = s->layout == RECORDS,
                        .file_per_process = s->per_process};
 }
 
@@ -175,17 +240,40 @@ static uint64_t transfers(const void *state) {
 
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const ior *s = state;
-    uint64_t per_block = s->block / s->transfer, segment = transfer / per_block;
+    uint64_t per_block = s->block / s->transfer, segment = transfer / per_block, row = transfer % per_block;
     uint64_t offset = transfer * s->transfer; /* blocks of a process follow each other in its memory */
-    uint64_t own_bytes = s->block * s->segments;
-    *out = (io_part){.offset = offset, .count = {s->transfer}};
-    if (s->per_process) {
-        out->start[0] = offset;
-        out->index0 = owner * own_bytes;
-    } else {
-        out->start[0] = (segment * s->processes + owner) * s->block + transfer % per_block * s->transfer;
+    uint64_t block = s->per_process ? segment : segment * s->processes + owner; /* in the file */
+    uint64_t at = block * s->block + row * s->transfer, words = sizeof(int64_t);
+    *out = (io_part){.offset = offset};
+    if (s->per_process) out->index0 = owner * s->block * s->segments;
+    switch (s->layout) {
+    case SEGMENTS:
+        out->dataset = (int)segment;
+        out->start[0] = (at - segment * (s->per_process ? 1 : s->processes) * s->block) / words;
+        out->count[0] = s->transfer / words;
+        out->index0 = s->per_process ? owner * s->block / words : 0;
+        break;
+    case RECORDS:
+        out->start[0] = block;
+        out->start[1] = row;
+        out->count[0] = out->count[1] = 1;
+        out->count[2] = s->transfer;
+        break;
+    default: out->start[0] = at; out->count[0] = s->transfer;
     }
     return 1;
+}
+
+/* IOR's own data with -G: in each transfer words that count on from the signature, with the process above. */
+static void facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
+    const ior *s = state;
+    char *next = out;
+    (void)step, (void)part;
+    for (uint64_t i = 0; i < s->transfer / sizeof(uint64_t); i++, next += sizeof(uint64_t)) {
+        uint64_t word = owner << 32 | (s->signature + i);
+        memcpy(next, &word, sizeof word);
+    }
+    for (uint64_t i = s->transfer - s->transfer % sizeof(uint64_t); i < s->transfer; i++) *next++ = (char)i;
 }
 
 static uint64_t bytes(const void *state, uint64_t owner) {
@@ -225,11 +313,13 @@ const io_pattern io_pattern_ior = {
     .option = option,
     .adjust = adjust,
     .configure = configure,
+    .release = release,
     .describe = describe,
     .schema = schema,
     .file_name = file_name,
     .transfers = transfers,
     .parts = parts,
     .bytes = bytes,
+    .facts = facts,
     .owner_to_read = owner_to_read,
 };

@@ -102,8 +102,8 @@ def ior_bytes(how: How, path: Path) -> model.Bytes:
             return np.asarray(file["data"][...])
     if how.method == "pnetcdf":
         with netCDF4.Dataset(path) as dataset:
-            assert dataset.variables["data"].dtype == np.uint8
-            return np.asarray(dataset.variables["data"][:].data)
+            assert dataset.variables["data"].dtype == np.int8
+            return np.asarray(dataset.variables["data"][:].data).view(np.uint8)
     return np.fromfile(path, np.uint8)
 
 
