@@ -42,8 +42,8 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
     if not names:
         return 1
     print(
-        f"{', '.join(names)}: in a guest with Debian's kernel (without KVM 10 to 30 minutes for "
-        f"each, and {MINUTES} at most)",
+        f"{', '.join(names)}: in a guest with Debian's kernel (without KVM a minute or more for "
+        f"each case, {MINUTES} minutes at most)",
         flush=True,
     )
     path = os.pathsep.join([*orangefs(), os.environ.get("PATH", os.defpath)])
