@@ -96,7 +96,8 @@ def _fastest(place: Place) -> str:
     best = place.best
     variant = f" ({best['variant']})" if best["variant"] else ""
     speed = median(best["found"].values())
-    text = f"{place.fs} {best['call']}{variant} on {best['stack']}, {speed:.0f} MiB/s"
+    shown = f"{speed:.0f}" if speed >= 10 else f"{speed:.2f}"
+    text = f"{place.fs} {best['call']}{variant} on {best['stack']}, {shown} MiB/s"
     gain = place.gain
     if gain is None or gain.verdict == "too few samples":
         return text

@@ -136,7 +136,7 @@ def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:
     pair."""
     shared = [job for job in base if job in new]
     unpaired = min(len(base), len(new))
-    if len(shared) >= PAIRS or (len(shared) > 1 and unpaired < JOBS):
+    if len(shared) >= PAIRS or (shared and unpaired < JOBS):
         return of_pairs([(base[job], new[job]) for job in shared])
     return of_two(list(base.values()), list(new.values()))
 
