@@ -141,15 +141,16 @@ def find(
 
 def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list[History]:
     """The histories of a session's cases, up to that session."""
+    systems, cases, when = connection.execute(
+        """SELECT array_agg(DISTINCT system), array_agg(DISTINCT "case"), max(started)
+        FROM records WHERE session = ?""",
+        [session],
+    ).fetchone()
+    # As values, not as queries in the query: those would keep all rows in memory.
     where = store.Where().also(
-        'system IN (SELECT system FROM records WHERE session = ?) AND "case" IN '
-        '(SELECT "case" FROM records WHERE session = ?) AND started <= '
-        "(SELECT max(started) FROM records WHERE session = ?)",
-        *[session] * 3,
-    )
-    when = connection.execute(
-        "SELECT max(started) FROM records WHERE session = ?", [session]
-    ).fetchone()[0]
+        'list_contains(?, system) AND list_contains(?, "case") AND started <= ?',
+        systems, cases, when,
+    )  # fmt: skip
     return [one for one in find(connection, where, given) if one.at[-1] == when]
 
 
