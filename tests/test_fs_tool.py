@@ -208,6 +208,9 @@ def test_the_guest_is_asked_for_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found == {"here": ["tmpfs"], "away": ["nfs"]}
     assert test_fs.main(["--guest", *asked]) == 1
     assert found["away"] == ["tmpfs", "nfs"]
+    # Nothing to start a guest for: no failure beside what was mounted here.
+    monkeypatch.setattr(test_fs.in_guest, "run", lambda *_: None)
+    assert [test_fs.main(asked), test_fs.main(["nfs"])] == [0, 1]
 
 
 def test_a_claim_is_run_at_the_scale_that_was_asked_for() -> None:

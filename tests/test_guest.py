@@ -92,7 +92,7 @@ def test_no_guest_is_started_for_programs_that_are_missing(
     monkeypatch.setattr(in_guest, "hidden", lambda: None)
     monkeypatch.setattr(in_guest.guest, "run", lambda *_: pytest.fail("it was started"))
     kinds = [Kind("far", "farfs", Lacking(), guest=True)]
-    assert in_guest.run(kinds, lambda names: names, tmp_path) == 1
+    assert in_guest.run(kinds, lambda names: names, tmp_path) is None
     told = capsys.readouterr().out
     assert "not mounted: far: no-such-server is missing (of nobody)" in told
 

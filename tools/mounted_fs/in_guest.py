@@ -26,9 +26,9 @@ def is_here() -> bool:
     return VARIABLE in os.environ
 
 
-def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int:
+def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int | None:
     """The command on those of `kinds` that can be, and a row with the reason for each other.
-    `words`: what follows from their names."""
+    `words`: what follows from their names. None where there was nothing to start a guest for."""
     machine = Machine()
     reasons = {
         kind.name: reason
@@ -40,7 +40,7 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
         print(report.table(left), flush=True)
     names = [kind.name for kind in kinds if kind.name not in reasons]
     if not names:
-        return 1
+        return None
     print(
         f"{', '.join(names)}: in a guest with Debian's kernel (without KVM a minute or more for "
         f"each case, {MINUTES} minutes at most)",
