@@ -121,7 +121,7 @@ def test_the_same_round_makes_a_pair() -> None:
 
 
 @given(st.lists(positive, min_size=12, max_size=40), st.floats(0.1, 10))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_factor_moves_ratio_and_interval_alike(values: list[float], factor: float) -> None:
     one = interval.of_two(values, values)
     other = interval.of_two(values, [factor * value for value in values])
