@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from iogauge.mounts import UNKNOWN, mount_of
 from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls
+from tests.reframe_session import reframe
 
 
 def test_a_call_says_what_it_needs_and_how_it_is_asked_for() -> None:
@@ -96,3 +97,15 @@ def test_the_later_of_two_mounts_on_a_point_counts(tmp_path: Path) -> None:
 
 def test_no_mounts_are_unknown(tmp_path: Path) -> None:
     assert mount_of(tmp_path, "") == UNKNOWN
+
+
+def test_values_that_readers_read_are_an_option_of_the_test(tmp_path: Path) -> None:
+    one = r"^RamsesOwnFiles.*fs=ram.*contents=hydro.*scale=smoke.*call=posix"
+    words = ("--system", "local", "-p", "openmpi", "-n", one, "--dry-run")
+    for chosen in ("hash", "physical"):
+        output = tmp_path / chosen
+        session = reframe(
+            output, *words, "-S", f"RamsesOwnFiles.values={chosen}", tests="ramses.py"
+        )
+        (script,) = session.scripts("openmpi")
+        assert ("--values physical" in script.read_text()) == (chosen == "physical"), session.text

@@ -139,6 +139,8 @@ class RamsesBenchmark(IoBenchmark):
     packs = True
     scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
+    # `physical`: a tree and a blast wave, that RAMSES's readers read (docs/iokernel.md).
+    values = variable(str, value="hash", loggable=True)
 
     @run_after("init")
     def set_where_it_runs(self) -> None:
@@ -153,7 +155,8 @@ class RamsesBenchmark(IoBenchmark):
         return SCALES[self.scale].size
 
     def pattern_options(self) -> list[str]:
-        return [f"--size {self.cells()}"]
+        values = [f"--values {self.values}"] if self.values != "hash" else []
+        return [f"--size {self.cells()}", *values]
 
     def payload_bytes(self) -> int:
         of = own_bytes if self.call in OWN_FILES else shared_bytes
