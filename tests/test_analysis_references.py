@@ -203,7 +203,7 @@ def test_golden_learn(tmp_path: Path, folder: Path) -> None:
     found = list(csv.DictReader(io.StringIO(done.stdout)))
     golden = list(csv.DictReader((DATA / "golden_learn.csv").open()))
     assert [{name: row[name] for name in golden[0]} for row in found] == golden
-    assert {float(row["low"]) for row in found} == {pytest.approx(bound_low())}
+    assert [float(row["low"]) for row in found] == [pytest.approx(bound_low())] * len(found)
     assert not (folder / "sites" / "local.yaml").exists()
 
 
