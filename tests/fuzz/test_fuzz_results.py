@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from analysis.__main__ import main
 from analysis.errors import EXIT_DATA, AnalysisError
 from analysis.session.document import read_document
+from analysis.store import files, months
+from analysis.store.database import MARK
 from iogauge import document, text
 from iogauge.run_folder import CASE, LEDGER
 from tests.analysis_recorded import Recorded, documents, s3d
@@ -131,6 +133,9 @@ def test_reports_bytes(place: Place, data: st.DataObject) -> None:
     place.command("summary", place.report)
 
 
+PARTS_OF_STORE = {MARK, files.RECORDS, files.SUMS, files.MONTHS, months.ALONE, months.READERS}
+
+
 @fuzz("reports: ingest", 0.02, 30, data=st.data())
 def test_ingest(place: Place, data: st.DataObject) -> None:
     report_of(place, data)
@@ -141,7 +146,7 @@ def test_ingest(place: Place, data: st.DataObject) -> None:
     found = (
         {path.relative_to(store).parts[0] for path in store.rglob("*")} if store.exists() else ()
     )
-    assert set(found) <= {"store.json", "records", "sums"}
+    assert set(found) <= PARTS_OF_STORE
     assert place.outside() == []
     shutil.rmtree(store, ignore_errors=True)
     (place.document.parent / LEDGER).unlink()
