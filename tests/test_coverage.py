@@ -64,6 +64,41 @@ f(1)
 """
 
 
+# As in ReFrame's test classes, whose namespace is none to be looked through.
+STRICT = """\
+class Names(dict):
+    def values(self):
+        raise AttributeError
+
+
+class Meta(type):
+    @classmethod
+    def __prepare__(cls, name, bases):
+        return Names()
+
+
+def f():
+    return 1
+
+
+class C(metaclass=Meta):
+    for _ in range(1000):
+        f()
+"""
+
+
+def test_counting_does_not_look_into_what_it_counts(tmp_path: Path) -> None:
+    (tmp_path / "tools" / "counted").mkdir(parents=True)
+    hook = shutil.copy(ROOT / "tools" / "counted" / "sitecustomize.py", tmp_path / "tools/counted")
+    (tmp_path / "iogauge").mkdir()
+    (tmp_path / "iogauge" / "file.py").write_text(STRICT)
+    environment = {"PYTHONPATH": str(Path(hook).parent), "IOGAUGE_COUNTS": str(tmp_path)}
+    command = [sys.executable, "-m", "iogauge.file"]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **environment}, check=True)
+    (file,) = of_python(tmp_path, tmp_path)
+    assert file.missed == (3,)
+
+
 def test_what_programs_of_python_enter_is_counted(tmp_path: Path) -> None:
     """Of our packages alone; also of files that are loaded by their path, as ReFrame does it."""
     root, counts = tmp_path / "checkout", tmp_path / "counts"
