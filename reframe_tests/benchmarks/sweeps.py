@@ -88,8 +88,6 @@ class StripeSweep(S3d):
     descr = "S3D, striping"
     call = parameter(CALLS, type=str, loggable=True)
     scale = parameter(["node"], type=str, loggable=True)
-    # Where there are none, no test is made only to be left out.
-    fs = parameter(list(filter(with_stripes, filesystems.names())), type=str, loggable=True)
     count = parameter([1, 4, 16, 64, -1], type=int, loggable=True)
     size = parameter(["1M", "4M", "16M"], type=str, loggable=True)
 
