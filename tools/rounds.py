@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.judge.advice import DEFAULT
 from analysis.judge.interval import PAIRS
 from analysis.session.case_file import ABORTED
 from analysis.session.loader import ROUNDS_KEY, load_session
@@ -26,7 +27,6 @@ from tools.session import REPORT_OPTION, Child, Measured, measure, say
 
 ROUNDS = PAIRS + 1
 SECONDS = 180.0  # for a whole session; the later rounds may take as long as the first in any case
-DEFAULT = "mpiio:collective"
 START = 4.0  # seconds until a round of ReFrame measures
 VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
 

@@ -11,7 +11,7 @@ from typing import Any
 from iogauge.files import write_whole
 
 from ..errors import EXIT_OK, NothingFoundError, OutputError
-from ..judge.advice import candidates, rank, settings
+from ..judge.advice import DEFAULT, candidates, rank, settings
 from . import formats, options
 
 EXAMPLES = """\
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", required=True, help="ReFrame's name of the system")
     parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
                         help="what should be fast (default: write)")  # fmt: skip
-    parser.add_argument("--default", default="mpiio:collective", metavar="METHOD[:MODE]",
+    parser.add_argument("--default", default=DEFAULT, metavar="METHOD[:MODE]",
                         help="what to compare with (mpiio:collective)")  # fmt: skip
     parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
     parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")

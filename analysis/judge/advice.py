@@ -17,6 +17,8 @@ from .sides import CALL
 
 Row = dict[str, Any]
 
+DEFAULT = "mpiio:collective"  # what a way is held against, where nobody says otherwise
+
 
 def candidates(
     connection: Any, where: store.Where, quantity: str

@@ -13,12 +13,11 @@ from typing import Any
 from ..errors import NothingFoundError
 from ..store import database as store
 from . import compare_with, interval
-from .advice import candidates
+from .advice import DEFAULT, candidates
 from .comparison import Question
 
 Row = dict[str, Any]
 
-DEFAULT = "mpiio:collective"
 FAR_BELOW = 0.5  # of the ceiling
 NAMED = 3
 

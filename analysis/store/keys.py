@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from iogauge.spelling import nearest
 
 from ..errors import UsageError
 from . import versions
@@ -38,8 +39,8 @@ def check(
     own = parameters(connection)
     for key in unknown:
         if key not in own:
-            near = difflib.get_close_matches(key, [*fixed, *own], n=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
+            near = nearest(key, [*fixed, *own])
+            meant = f" (did you mean {near}?)" if near else ""
             raise UsageError(
                 f"{option} {key}: no such key{meant}; known are {', '.join(dict.fromkeys(fixed))}, "
                 f"and of parameters of tests {', '.join(own) or 'none'}"
