@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -216,7 +215,7 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     ).fetchall():
         at = sized.also(f"CAST({size} AS DOUBLE) = ?", value[0])
         for group in groups(connection, at, [test["quantity"]], sides, columns):
-            if len(group.runs) >= needs["samples"]:
+            if len(group.jobs) >= needs["samples"]:
                 points.setdefault(group.case, {}).setdefault(value[0], {})[group.side] = group
     findings = []
     for by_size in points.values():
@@ -244,7 +243,7 @@ def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
     """The slope of log(y) over log(x) by least squares, from the first job of each size, from the
     second, and so on; with two groups at each x, y is their ratio."""
     x = np.log([size for size, _ in points])
-    logs = [[np.log([median(v) for v in g.runs.values()]) for g in of] for _, of in points]
+    logs = [[np.log(list(group.jobs.values())) for group in of] for _, of in points]
     jobs = min(len(values) for of in logs for values in of)
     y = np.array([of[0][:jobs] - of[1][:jobs] if len(of) == 2 else of[0][:jobs] for of in logs])
     centred = x - x.mean()
