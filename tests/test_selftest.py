@@ -12,7 +12,7 @@ import pytest
 from tools.selftest import cases, damage, injector, known, payload, table
 from tools.selftest.injector import Fired, Plan
 from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
-from tools.selftest.run import Outcome
+from tools.selftest.run import Outcome, Place
 
 ERROR = "iokernel: error: process 0: write: Input/output error\n"
 OK: dict[str, Any] = {"status": "ok"}
@@ -29,7 +29,17 @@ def outcome(
     processes: int = 0,
 ) -> Outcome:
     shots = [SHOT] if fired else []
-    return Outcome("iokernel", status, said, document, shots, list(left), 1.0, processes)
+    return Outcome("iokernel", status, said, said, document, shots, list(left), 1.0, processes)
+
+
+def test_an_error_is_seen_in_the_middle_of_a_line_of_the_other_output(tmp_path: Path) -> None:
+    """MPICH's launcher passes on what it has, also half a line."""
+    place = Place(tmp_path, tmp_path / "no library")
+    words = f"printf '0.12 MiB read'; printf '{ERROR.strip()}\\n' >&2; echo ' back'; exit 1"
+    found = place.run(["bash", "-c", words])
+    assert (found.status, found.errors) == (1, [ERROR.strip()])
+    assert "read back" in found.said
+    assert ERROR in found.said
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,13 @@ def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
 
 def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Lack:
     """The first thing that is missing."""
+    quantity = test["part"] if "part" in test else test["quantity"]
+    where = where.also("verdict = 'verified'").also("quantity = ?", quantity)
     sides = [test[name] for name in ("a", "b") if name in test] or [{}]
     for side in sides:
         keys = {**test["where"], **side}
         sql, values = keys_condition(keys)
-        mine = where.also(sql, *values).also("verdict = 'verified'")
+        mine = where.also(sql, *values)
         wanted = " ".join(f"{key}={value}" for key, value in keys.items())
         found = connection.execute(
             f"SELECT count(*), max(processes) FROM records WHERE {mine.sql}", mine.values

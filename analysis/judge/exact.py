@@ -19,12 +19,12 @@ LARGEST = 2500  # products of two sample sizes up to which ranks are counted; th
 
 def heads(at_least: int, n: int) -> float:
     """The chance of so many heads or more in `n` throws of a coin."""
-    return sum(_ways(n, n - at_least + 1)) / 2**n  # as many as of so few tails
+    return float(sum(_ways(n, n - at_least + 1)) / 2**n)  # as many as of so few tails
 
 
 def _ways(n: int, end: int) -> Iterator[int]:
-    """In how many of the 2^n ways `n` coins show k heads, for each k before `end`. Each follows from
-    the one before: of thousands of coins they have thousands of digits."""
+    """In how many of the 2^n ways `n` coins show k heads, for each k before `end`. Each is made of
+    the one before: those of thousands of coins have thousands of digits."""
     found = 1
     for k in range(end):
         yield found

@@ -176,8 +176,6 @@ def groups(
     columns: Sequence[str],
 ) -> list[Group]:
     """The values of all cases that `where` lets pass, for each side that has them."""
-    import numpy as np  # here: it is slow to load
-
     tests: list[str] = []
     values: list[Any] = []
     for sql, given in sides:
@@ -212,19 +210,20 @@ def groups(
         )
         for row in found
     }  # fmt: skip
+    if not made:
+        return []
     # Apart, with numbers in place of the many words of a case and a job: there may be a million.
-    jobs = connection.execute(
+    jobs = store.by_id(
+        connection,
         f"""{chosen}
         SELECT hash({key}) AS id, hash(session, repeat_no) AS job, median(value) AS middle
         FROM chosen WHERE side IS NOT NULL GROUP BY id, session, repeat_no
         ORDER BY id, max(started), session, min(run)""",
         values,
-    ).fetchnumpy()
-    ids, first = np.unique(jobs["id"], return_index=True)
-    ends = np.append(first, len(jobs["id"]))
-    for i, one in enumerate(ids):
-        of_case = (jobs[name][ends[i] : ends[i + 1]].tolist() for name in ("job", "middle"))
-        made[int(one)].jobs.update(zip(*of_case, strict=True))
+    )
+    for one, of_case in jobs.items():
+        pairs = zip(of_case["job"].tolist(), of_case["middle"].tolist(), strict=True)
+        made[one].jobs.update(pairs)
     return list(made.values())
 
 
