@@ -69,7 +69,7 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     cases = store.rows(
         connection,
         f"""SELECT DISTINCT hash({columns}) AS id, partition, stack, "case" AS test, processes,
-            fsync, hints, quantity {chosen} ORDER BY ALL""",
+            fsync, hints, quantity {chosen} ORDER BY {columns}""",
         values,
     )
     jobs = store.by_id(
