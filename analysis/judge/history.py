@@ -173,10 +173,10 @@ def _load(
     runs = store.by_id(
         connection,
         f"""SELECT id, moment, median(job) AS middle FROM (
-            SELECT hash({columns}) AS id, epoch_us(started) AS moment, session, run,
-                median(value) AS job
+            SELECT hash({columns}) AS id, epoch_us(started) AS moment, hash(session) AS number,
+                run, median(value) AS job
             FROM records WHERE {sql} GROUP BY ALL)
-        GROUP BY id, moment, session ORDER BY id, moment, session""",
+        GROUP BY id, moment, number ORDER BY id, moment, number""",
         values,
     )
     found = []
