@@ -14,7 +14,6 @@ from tools.selftest.injector import COUNT, Fired, preload, read_counts
 from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
 from tools.selftest.run import Outcome, Place
 
-
 AGAIN = 20  # so often a run is tried again whose fault passed, until it passes again
 
 
