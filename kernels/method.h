@@ -54,6 +54,7 @@ enum {
     IO_TAKES_HINTS = 4,
     IO_ALONE =
         8, /* without modes, but its writes need no other process: it can stand behind another method */
+    IO_JUST_DATA = 16, /* its files hold the data and nothing else */
 };
 
 struct io_method {

@@ -21,6 +21,13 @@ bool io_own_files(const io_case *c) {
     return (c->method->traits & IO_FILE_PER_PROCESS) || schema.file_per_process;
 }
 
+bool io_holds_just_data(const io_case *c) {
+    io_schema schema;
+    c->pattern->schema(c->state, 0, &schema);
+    bool more = schema.records || (io_own_files(c) && c->pattern->text_file);
+    return c->method->traits & IO_JUST_DATA && !more;
+}
+
 uint64_t io_series_length(const io_case *c) { return c->pattern->series ? c->pattern->series(c->state) : 1; }
 
 uint64_t io_total_bytes(const io_case *c, uint64_t processes) {

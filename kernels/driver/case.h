@@ -29,6 +29,8 @@ io_ctx io_context(const io_case *what, io_world *world, MPI_Info info);
 
 /* A file for each process, because of the method or because the pattern asks for it. */
 bool io_own_files(const io_case *what);
+/* Have its files the data's bytes and no others? Fortran's marks and text files are more than data. */
+bool io_holds_just_data(const io_case *what);
 /* How many files of its own a process handles in a step. */
 uint64_t io_series_length(const io_case *what);
 /* Of a step, all processes. */

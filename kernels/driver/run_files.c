@@ -145,5 +145,10 @@ int io_look_at_files(io_session *s) {
                 "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
                 "check the free space and the quota there (df), or ask for less data",
                 (unsigned long long)all, (unsigned long long)right, s->what->common.dir);
+    if (all > right && s->world->rank == 0 && io_holds_just_data(s->what))
+        io_fail(&s->world->error,
+                "write: the files have %llu bytes, but their data %llu: %s; something else was written "
+                "behind the data, or data twice",
+                (unsigned long long)all, (unsigned long long)right, s->what->common.dir);
     return io_agree(s->world);
 }

@@ -222,6 +222,7 @@ const io_method io_method_master = {
     .name = "master",
     .summary = "process 0 gathers everything and alone writes one raw file",
     .extension = ".bin",
+    .traits = IO_JUST_DATA,
     .create = create,
     .open = open_existing,
     .write = write_parts,

@@ -16,6 +16,8 @@ import pytest
 from conftest import IOR, S3D, Writer, Written
 from iokernel_stacks import MOVING, How, Stack
 
+from tools.selftest.injector import Plan, preload
+
 STEP = 1  # the second dump's file
 NAME, INDEX = "u", (2, 5, 9, 11)
 BYTE = 4321  # of IOR's data; in the second segment of a file of two processes
@@ -156,3 +158,12 @@ def test_wrong_seed(openmpi: Stack, how: How, written: Writer, tmp_path: Path) -
     run = openmpi.run("ior", *model.Ior(seed=2).options(), *words, document=tmp_path / "r.json")
     run.error(1)
     assert run.result()["verification"]["mismatches"] > 0.95 * IOR.own * IOR.processes
+
+
+def test_a_copy_behind_the_data(stack: Stack, injector: Path, tmp_path: Path) -> None:
+    """All that is read back is right, but each file is twice as long as its data."""
+    words = ("metadata", "--files", "3", "--method", "posix", "--dir", str(tmp_path))
+    environment = preload(injector, Plan("write", "double", times=None), tmp_path)
+    run = stack.run(*words, environment=environment)
+    assert run.status == 1
+    assert "something else was written behind the data, or data twice" in run.stderr

@@ -121,17 +121,23 @@ ssize_t inj_write(const inj_shot *shot, int fd, const void *data, size_t bytes, 
     return result;
 }
 
+/* `n` bytes from farther on for those at `at`. Behind the end of the file there are none: many libraries
+ * would read on after a short read, so bytes that are surely wrong stand for those. */
+static ssize_t read_beside(const inj_shot *shot, int fd, char *data, const char *right, size_t n,
+                           off64_t at) {
+    off64_t by = (off64_t)inj_choose(shot, FARTHEST) + 1;
+    for (size_t i = 0; i < n; i++) data[i] = (char)~right[i];
+    if (real_read(fd, data, n, at + by) < 0) return -1;
+    if (memcmp(data, right, n)) inj_note(shot, at, n); /* zeros beside zeros are right */
+    return (ssize_t)n;
+}
+
 ssize_t inj_read(const inj_shot *shot, int fd, void *data, size_t bytes, off64_t at) {
     inj_fault fault = inj_current()->fault;
     if (fault == INJ_SHORT && bytes > 1) {
         ssize_t n = real_read(fd, data, bytes / 2, at);
         if (n == (ssize_t)(bytes / 2)) inj_note(shot, -1, 0); /* else it would have been short anyway */
         return n;
-    }
-    if (fault == INJ_SHIFT) {
-        off64_t by = (off64_t)inj_choose(shot, FARTHEST) + 1;
-        inj_note(shot, at, bytes);
-        return real_read(fd, data, bytes, at + by);
     }
     char *right = malloc(bytes + 1);
     if (!right) return -1;
@@ -140,7 +146,10 @@ ssize_t inj_read(const inj_shot *shot, int fd, void *data, size_t bytes, off64_t
         if (fault == INJ_FLIP) flip(shot, right, (size_t)n, at);
         if (fault == INJ_STALE && put_stale(false, right, (size_t)n)) inj_note(shot, at, (size_t)n);
         if (fault == INJ_DROP) inj_note(shot, at, (size_t)n);
-        if (fault != INJ_DROP) memcpy(data, right, (size_t)n);
+        if (fault == INJ_SHIFT)
+            n = read_beside(shot, fd, data, right, (size_t)n, at);
+        else if (fault != INJ_DROP)
+            memcpy(data, right, (size_t)n);
     }
     free(right);
     return n;

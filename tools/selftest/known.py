@@ -66,6 +66,12 @@ KNOWN: tuple[Known, ...] = (
         "a helper file of the MPI library, with a name that only the library knows",
     ),
     Known(
+        r"^mpich-.*-mpiio-ordered ",
+        (CAUGHT,),
+        HELPERS,
+        "the file of ROMIO's shared pointer, whose name only ROMIO knows, stays",
+    ),
+    Known(
         r"^mpich-.*-mpiio-ordered (open:|read:|write:|close:|place:)",
         (SILENT,),
         ALL,
