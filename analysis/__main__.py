@@ -27,6 +27,7 @@ COMMANDS = {
     "history": "how fast each case was over time, when that changed, and what changed with it",
     "baseline": "acknowledges changes of histories, with who, when and why: set, list, remove",
     "learn": "what to expect of a system, from its history, as a file of references",
+    "accept": "does a session keep what an acceptance.yaml promises, case by case",
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
