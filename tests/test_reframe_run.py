@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from tests.analysis_recorded import run_analysis
 from tests.reframe_session import Session, changed_site, reframe
 
 STACKS = ("openmpi", "mpich")
@@ -55,6 +57,15 @@ def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
     assert list((tmp_path / "disk").iterdir()) == []
     log = (tmp_path / "perflogs" / "local" / "host" / "S3d.log").read_text()
     assert log.count("|write_bw|") == 2
+    bundle = tmp_path / "bundle.tar"
+    for words in (("bundle", "--output", tmp_path, "--to", bundle), ("verify-bundle", bundle)):
+        done = run_analysis(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(bundle) as tar:
+        member = tar.extractfile("verdicts.json")
+        assert member is not None
+        judged = json.load(member)
+    assert [(run["asked"], run["wrong"]) for run in judged["runs"]] == [(True, "")] * 2
 
 
 def test_a_run_without_a_trace_says_so(tmp_path: Path) -> None:
