@@ -30,6 +30,7 @@ COMMANDS = {
     "accept": "does a session keep what an acceptance.yaml promises, case by case",
     "bundle": "a session with its raw data and verdicts, as one file that others can verify",
     "verify-bundle": "is a bundle what it says: every hash and verdict computed anew",
+    "export": "for other programs: metrics for Prometheus, JUnit XML, a timeline for Perfetto",
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",

@@ -13,11 +13,11 @@ from typing import Any
 from ..bundle import archive, contents, manifest
 from ..checks import again
 from ..errors import EXIT_NOT_VERIFIED, OutputError
-from ..judge import accept, acceptance
+from ..judge import accept, acceptance, references
 from ..session.loader import load_session
 from ..session.model import Run, Session
 from ..store import database as store
-from . import options, progress
+from . import formats, options, progress
 from .accept import exit_status, in_words
 from .ingest import ingest
 from .latest import last_report
@@ -35,6 +35,7 @@ bounds are given; 1 where a run that passed is not right by its own raw data.
 """
 
 SCHEMA = "iogauge.bundle/1"
+COLUMNS = ("run", "case", "stack", "status", "verification", "ledger", "wrong")
 Row = dict[str, Any]
 
 
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the bundle (default: bundle-SESSION.tar in the output folder)",
     )  # fmt: skip
     options.add_output(parser)
+    formats.add_format(parser, "the verdicts on the runs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
             names = [manifest.SIGNATURE, *names]
         target = args.to or args.output / f"bundle-{made['session'][:8]}.tar"
         _write(folder, [manifest.MANIFEST, *names], target)
+    formats.show(args, [{name: row[name] for name in COLUMNS} for row in made["runs"]], COLUMNS)
     options.say_written(target)
     for line in made["wrong"]:
         options.say(line)
@@ -114,6 +117,11 @@ def verdicts(folder: Path) -> Row:
     }
 
 
+def _accepted(folder: Path, promised: acceptance.Acceptance, session: Session) -> list[Row]:
+    rows = accepted(folder / contents.REPORT, promised, session, folder)
+    return [{**row, "why": row["why"].replace(f"{folder}/", "")} for row in rows]
+
+
 def _runs(session: Session, folder: Path) -> Iterator[Row]:
     ran = [run for run in session.runs if run.status != "skipped"]
     for run in progress.steps(ran, "judge"):
@@ -136,12 +144,16 @@ def _judged(run: Run) -> Row:
     return {"wrong": found.wrong, "ledger": found.ledger, "asked": found.asked}
 
 
-def _accepted(folder: Path, promised: acceptance.Acceptance, session: Session) -> list[Row]:
+def accepted(
+    report: Path,
+    promised: acceptance.Acceptance,
+    session: Session,
+    sites: Path = references.SITES,
+) -> list[Row]:
     """The verdicts on the promises, from a store that holds this session alone."""
     with tempfile.TemporaryDirectory(prefix="iogauge-store-") as name:
         place = Path(name) / "store"
-        ingest(folder / contents.REPORT, place, strict=False)
+        ingest(report, place, strict=False)
         with store.connect(place) as connection:
             chosen = options.where_session(session.uuid)
-            rows = accept.verdicts(connection, promised, chosen, folder)
-    return [{**row, "why": row["why"].replace(f"{folder}/", "")} for row in rows]
+            return accept.verdicts(connection, promised, chosen, sites)

@@ -29,6 +29,7 @@ from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.challenge import NoticesAWrongByte
+from reframe_tests.framework.ci import InCi
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
@@ -49,6 +50,7 @@ class IoBenchmark(
     Tidy,
     SelfDescribed,
     Documented,
+    InCi,
     Fits,
     Hinted,
     rfm.RunOnlyRegressionTest,
