@@ -222,6 +222,16 @@ def less_asked(folder: Path) -> None:
          lambda d: d["case"]["judged_by"]["expected"].update(payload_bytes=1))  # fmt: skip
 
 
+def not_ours(folder: Path) -> None:
+    """Of another program less is known, so less is checked."""
+    edit(folder / FIRST / "case.json",
+         lambda d: d["case"]["judged_by"]["expected"].update(ours=False))  # fmt: skip
+
+
+def no_record(folder: Path) -> None:
+    edit(folder / FIRST / "case.json", lambda d: d["case"].update(judged_by=None))
+
+
 TAMPERED = {
     "a number": (faster, "the bandwidth is 900000 MiB/s"),
     "numbers that follow from one another": (faster_throughout, "runs/0000"),
@@ -235,6 +245,8 @@ TAMPERED = {
     "a run removed": (no_run, "the run crashed or was killed"),
     "an exit status": (failed, "the job ended with exit status 1"),
     "what was asked for": (less_asked, "payload.bytes is"),
+    "which program": (not_ours, "says that another program ran, and it was iokernel"),
+    "no record": (no_record, "1 of 12 runs are without a record of what their test asked for"),
 }
 
 

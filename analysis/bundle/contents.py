@@ -21,11 +21,12 @@ from typing import Any
 
 from iogauge import json_file, paths, version
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
+from iogauge.text import FOLDER
 
 from ..errors import MalformedReportError
 from ..judge import references
 from ..session.loader import Place, read_report
-from .archive import BadBundleError
+from .archive import NAME, BadBundleError
 
 REPORT = "report.json"
 ACCEPTANCE = "acceptance.yaml"
@@ -57,13 +58,15 @@ def gather(
         own.mkdir(parents=True)
         case["outputdir"] = f"{PLACE}/{RUNS}/{own.name}"
         for path in [*(found / name for name in _OF_A_RUN), *found.glob("*.lock")]:
-            if path.is_file() and not path.is_symlink():
+            if path.is_file() and not path.is_symlink() and NAME.fullmatch(path.name):
                 shutil.copyfile(path, own / path.name)
     data["session_info"] |= {"workdir": PLACE, "prefix_output": "", "prefix_stage": ""}
     (folder / REPORT).write_text(json.dumps(data, indent=1) + "\n")
     if acceptance:
         shutil.copyfile(acceptance, folder / ACCEPTANCE)
         for system in sorted({str(case["system"]) for case in cases}):
+            if not FOLDER.fullmatch(system):
+                continue  # no site has such a name
             _copy_into(folder / SITES, references.site_file(system, sites))
     if paths.is_checkout():
         for lock in sorted((paths.ROOT / "requirements").glob("*.lock")):

@@ -24,7 +24,7 @@ from ..ledger.verdict import as_json
 from . import arithmetic
 from .evidence import Outside
 from .result_file import Wrong
-from .verdict import Expected, check_evidence, check_run, check_trace
+from .verdict import OURS, Expected, check_evidence, check_run, check_trace
 
 STDERR = "rfm_job.err"
 _CLOSE = 1e-9
@@ -58,6 +58,8 @@ def judged(folder: Path) -> Judged:
     ledger = ""
     try:
         document = check_run(folder, expected, STDERR, outside) if expected else _alone(folder)
+        if expected and not expected.ours and document["program"]["name"] == OURS:
+            raise Wrong(f"{CASE} says that another program ran, and it was {OURS}")
         if (folder / TRACE).exists():
             run = traced.load(folder)
             ledger = run.judgement.verdict

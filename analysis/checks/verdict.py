@@ -37,6 +37,7 @@ __all__ = [
 # How much of a job's stderr a message quotes, in lines, where no line speaks of an error. One that
 # does comes first: launchers add a page of their own behind it.
 TAIL = 3
+OURS = "iokernel"  # the program whose ways are known
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
@@ -66,7 +67,7 @@ class Expected:
 
     @property
     def program(self) -> str | None:
-        return "iokernel" if self.ours else None
+        return OURS if self.ours else None
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         _write(folder, [manifest.MANIFEST, *names], target)
     formats.show(args, [{name: row[name] for name in COLUMNS} for row in made["runs"]], COLUMNS)
     options.say_written(target)
-    for line in made["wrong"]:
+    for line in [*made["wrong"], *unasked(made)]:
         options.say(line)
     rows = made["acceptance"]
     if rows is not None:
@@ -120,6 +120,13 @@ def verdicts(folder: Path) -> Row:
 def _accepted(folder: Path, promised: acceptance.Acceptance, session: Session) -> list[Row]:
     rows = accepted(folder / contents.REPORT, promised, session, folder)
     return [{**row, "why": row["why"].replace(f"{folder}/", "")} for row in rows]
+
+
+def unasked(made: Row) -> list[str]:
+    """That runs lack the record of what their test asked for, and are held against less."""
+    count = sum(1 for row in made["runs"] if row["status"] == "ok" and not row["asked"])
+    what = "without a record of what their test asked for: their documents speak alone"
+    return [f"{count} of {len(made['runs'])} runs are {what}"] if count else []
 
 
 def _runs(session: Session, folder: Path) -> Iterator[Row]:

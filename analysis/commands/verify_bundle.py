@@ -15,7 +15,7 @@ from ..checks.again import differences
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from . import formats, options
 from .accept import in_words
-from .bundle import verdicts
+from .bundle import unasked, verdicts
 
 EXAMPLES = """\
 examples:
@@ -75,6 +75,8 @@ def _recomputed(folder: Path) -> list[str]:
     claimed = contents.said(folder)
     found = verdicts(folder)
     _say_versions(folder)
+    for line in unasked(found):
+        options.say(line)
     rows: list[dict[str, Any]] | None = found["acceptance"]
     if rows is not None:
         options.say(f"{found['accepted']}: {in_words(rows)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge import paths
+from iogauge.text import FOLDER as FOLDER_NAME
 
 # ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def baseline(system: str, folder: Path = SITES) -> str:
 @functools.cache
 def _site_file(system: str, folder: Path) -> YamlFile | None:
     path = site_file(system, folder)
-    if not path.exists():
+    if not FOLDER_NAME.fullmatch(system) or not path.exists():
         return None
     from .yamlfile import YamlFile
 
