@@ -141,6 +141,16 @@ def test_the_same_session_makes_the_same_bundle(made: Made, tmp_path: Path) -> N
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["session", "session-all"])
+def test_honest_runs_of_every_pattern_are_right(name: str, tmp_path: Path) -> None:
+    """Recorded before runs kept what was asked for: their documents speak alone."""
+    made = Recorded(tmp_path / "s", name)
+    code, said = called("bundle", made.report, "--to", tmp_path / "b.tar")
+    ran = sum(case["result"] == "pass" for case in made.cases())
+    assert code == 0 and f"{ran} of {ran} runs are without a record" in said, said
+    assert "is wrong" not in said
+
+
 # ---------------------------------------------------------------- tampering
 
 

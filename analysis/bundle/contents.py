@@ -39,6 +39,8 @@ PLACE = "/iogauge-bundle"
 _FOLDER = re.compile(rf"{PLACE}/{RUNS}/\d{{4,6}}")
 _OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.out", "rfm_job.err",
              "ior.json")  # fmt: skip
+# Of a Spack stack; of a test with several programs.
+_MORE = ("*.lock", "result-*.json")
 _LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "polars", "darshan")
 
 
@@ -57,7 +59,8 @@ def gather(
         own = folder / RUNS / f"{number:04d}"
         own.mkdir(parents=True)
         case["outputdir"] = f"{PLACE}/{RUNS}/{own.name}"
-        for path in [*(found / name for name in _OF_A_RUN), *found.glob("*.lock")]:
+        more = (path for pattern in _MORE for path in sorted(found.glob(pattern)))
+        for path in [*(found / name for name in _OF_A_RUN), *more]:
             if path.is_file() and not path.is_symlink() and NAME.fullmatch(path.name):
                 shutil.copyfile(path, own / path.name)
     data["session_info"] |= {"workdir": PLACE, "prefix_output": "", "prefix_stage": ""}
