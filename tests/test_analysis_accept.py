@@ -106,6 +106,9 @@ def test_what_the_file_asks_for_is_asked_for(store: Path, tmp_path: Path) -> Non
     assert row["verdict"] == "too few samples" and "12 jobs; 20 needed" in row["why"]
     _, (row,), _ = accepted(written(tmp_path, f"{entry}, repeats: 3"), store)
     assert row["verdict"] == "too few samples" and "3 needed in each" in row["why"]
+    entry = "where: {stack: openmpi}, quantity: write_bw, at_least: 1, of: {runs: {stack: mpich}}"
+    _, (row,), _ = accepted(written(tmp_path, f"{entry}, repeats: 3"), store)
+    assert row["verdict"] == "too few samples" and "3 needed in each" in row["why"]
 
 
 def test_one_job_decides_nothing(tmp_path: Path) -> None:

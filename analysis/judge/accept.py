@@ -170,7 +170,8 @@ def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found
     )
     pairs = comparison.pairs(groups)
     with_base = {id(new) for _, new in pairs}
-    found = [_quotient(case, base, new) for base, new in pairs]
+    repeats = _fewest_repeats(connection, case, session, both)
+    found = [_quotient(case, base, new, repeats) for base, new in pairs]
     for group in groups:
         if group.side == 1 and id(group) not in with_base:
             why = f"no run with {' '.join(f'{k}={v}' for k, v in others.items())} beside it"
@@ -182,11 +183,24 @@ def _about(group: sides.Group) -> Row:
     return dict(zip(sides.CASE, group.case, strict=True))
 
 
-def _quotient(case: Case, base: sides.Group, new: sides.Group) -> Found:
+def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
+    """Of any job of these runs."""
+    chosen = session.also(_VERIFIED).also("quantity = ?", case.quantity)
+    chosen = chosen.also(
+        " OR ".join(f"({side.sql})" for side in both), *(v for side in both for v in side.values)
+    )
+    found = store.rows(
+        connection,
+        f"SELECT count(*) AS repeats FROM records WHERE {chosen.sql} GROUP BY session, run",
+        chosen.values,
+    )
+    return min((int(row["repeats"]) for row in found), default=0)
+
+
+def _quotient(case: Case, base: sides.Group, new: sides.Group, repeats: int) -> Found:
     of = comparison.evidence(base, new)
     row = _row(case, _about(new), value=of.ratio, unit="1")
-    fewest = min(len(values) for group in (base, new) for values in group.runs.values())
-    short = _too_few_repeats(case, fewest)
+    short = _too_few_repeats(case, repeats)
     if of.kind == "pairs":
         quotients = [y / x for x, y in zip(of.base, of.new, strict=True)]
         row["samples"] = _counted(quotients, "pair")
