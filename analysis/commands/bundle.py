@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if args.acceptance:
         acceptance.read(args.acceptance)  # its mistakes first
     with tempfile.TemporaryDirectory(prefix="iogauge-bundle-") as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
         contents.gather(report, folder, args.acceptance)
         made = verdicts(folder)
         (folder / contents.VERDICTS).write_text(json.dumps(made, indent=1) + "\n")
