@@ -27,6 +27,10 @@ COMMANDS = {
     "history": "how fast each case was over time, when that changed, and what changed with it",
     "baseline": "acknowledges changes of histories, with who, when and why: set, list, remove",
     "learn": "what to expect of a system, from its history, as a file of references",
+    "accept": "does a session keep what an acceptance.yaml promises, case by case",
+    "bundle": "a session with its raw data and verdicts, as one file that others can verify",
+    "verify-bundle": "is a bundle what it says: every hash and verdict computed anew",
+    "export": "for other programs: metrics for Prometheus, JUnit XML, a timeline for Perfetto",
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
@@ -90,7 +94,7 @@ def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
         if name not in wanted:
             commands.add_parser(name, help=text, add_help=False)
             continue
-        module = importlib.import_module(f"{__package__}.commands.{name}")
+        module = importlib.import_module(f"{__package__}.commands.{name.replace('-', '_')}")
         command = commands.add_parser(
             name,
             help=text,

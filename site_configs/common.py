@@ -31,7 +31,7 @@ from iogauge.mounts import mount_of
 from iogauge.paths import ROOT
 from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
-from site_configs import check
+from site_configs import check, push
 
 settings.refuse_unknown()
 
@@ -125,10 +125,16 @@ def logging() -> list[dict[str, Any]]:
                     "level": "info",
                     "format": f"{columns}|{values}",
                     "append": True,
-                }
+                },
+                *push.handlers(),
             ],
         }
     ]
+
+
+def storage() -> list[dict[str, Any]]:
+    """The `storage` section: ReFrame's database, for --performance-compare and its like."""
+    return [{"enable": True, "sqlite_db_file": str(OUTPUT / "reports" / "results.db")}]
 
 
 def folders() -> dict[str, str]:
@@ -276,6 +282,7 @@ def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
     """A site as it is; `ConfigError` names file and key of what cannot be right. `file`: the
     caller's own where it is not given."""
     file = file or inspect.stack()[1].filename
+    site.setdefault("storage", storage())
     wrong = [f"{file}: {problem}" for problem in check.problems(site)]
     if wrong:
         raise ConfigError("; ".join(wrong))

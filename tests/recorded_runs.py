@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from analysis.checks.evidence import Outside
+from analysis.checks.result_file import Wrong, load
+from analysis.checks.verdict import Expected, check_run, check_trace
 from analysis.darshan.log import Log, read_log
 from analysis.ledger.ledger import make_ledger
 from analysis.ledger.verdict import Judgement, judge
-from reframe_tests.framework.evidence import Outside
-from reframe_tests.framework.result_file import Wrong, load
-from reframe_tests.framework.verdict import Expected, check_run, check_trace
 
 DATA = Path(__file__).parent / "data"
 TRACED = sorted(path.name for path in (DATA / "darshan").iterdir())

@@ -20,13 +20,16 @@ def test_every_command_explains_itself(command: str) -> None:
     assert done.returncode == 0
     assert "examples:" in done.stdout
     assert f"python -m analysis {command}" in done.stdout
-    assert "--json" in done.stdout
-    assert "--csv" in done.stdout
+    if command != "export":  # it has forms of its own
+        assert "--json" in done.stdout
+        assert "--csv" in done.stdout
 
 
 def test_help_names_every_command() -> None:
     text = run_analysis("--help").stdout
-    assert all(f"  {name} " in text for name in COMMANDS)
+    assert {line.split()[0] for line in text.splitlines() if line.startswith("    ")} >= set(
+        COMMANDS
+    )
     assert "exit codes:" in text
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from analysis.checks.verdict import Expected, Wrong, check, load
 from reframe_tests.framework.ior_document import Asked, convert, convert_files
-from reframe_tests.framework.verdict import Expected, Wrong, check, load
 
 RECORDED = Path(__file__).parent / "golden" / "ior"
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "result.schema.json").read_text())

@@ -4,11 +4,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tarfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from site_configs import push
+from tests.analysis_recorded import run_analysis
 from tests.reframe_session import Session, changed_site, reframe
 
 STACKS = ("openmpi", "mpich")
@@ -24,14 +33,53 @@ ONE = ("-t", "smoke", "-t", "disk", "-n", "S3d.*call=mpiio:collective")
 SMOKE_BYTES = 23 * 19 * 17 * 16 * 8 * 2
 
 
-def run(folder: Path, *options: str) -> Session:
-    return reframe(folder, "-r", *ONE, *options, tests="s3d.py")
+def run(folder: Path, *options: str, **environment: str) -> Session:
+    words = ("-r", *ONE, *options)
+    return reframe(folder, *words, tests="s3d.py", environment={**os.environ, **environment})
+
+
+@contextmanager
+def server(most: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A web server on this machine that takes so many documents, and ends: its URL, and what it
+    has got."""
+    got: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 10
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append({"authorization": self.headers["Authorization"], **json.loads(body)})
+            self.send_response(201)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as web:
+        web.timeout = 240
+
+        def serve() -> None:
+            # At its start ReFrame looks if somebody listens: a connection that says nothing.
+            for _ in range(most + 2):
+                web.handle_request()
+                if len(got) >= most:
+                    return
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{web.server_port}/iogauge/_doc", got
+        thread.join(timeout=5)
 
 
 def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
-    session = run(tmp_path)
+    (tmp_path / "key").write_text("ApiKey abc\n")
+    with server(most=2) as (url, pushed):
+        wanted = {"IOGAUGE_HTTPJSON_URL": url, "IOGAUGE_HTTPJSON_AUTHORIZATION": tmp_path / "key"}
+        session = run(tmp_path, **{name: str(value) for name, value in wanted.items()})
     assert session.status == 0, session.text
     assert sorted(case["environ"] for case in session.cases) == sorted(STACKS)
+    check_pushed(pushed, session)
     for case in session.cases:
         assert case["result"] == "pass"
         kept = Path(case["outputdir"])
@@ -55,6 +103,33 @@ def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
     assert list((tmp_path / "disk").iterdir()) == []
     log = (tmp_path / "perflogs" / "local" / "host" / "S3d.log").read_text()
     assert log.count("|write_bw|") == 2
+    compared = reframe(
+        tmp_path, "--performance-compare=now-1d:now/now-1d:now/mean:/", tests="s3d.py"
+    )
+    assert compared.status == 0 and compared.text.count(" write_bw ") == 2, compared.text
+    bundle = tmp_path / "bundle.tar"
+    for words in (("bundle", "--output", tmp_path, "--to", bundle), ("verify-bundle", bundle)):
+        done = run_analysis(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(bundle) as tar:
+        member = tar.extractfile("verdicts.json")
+        assert member is not None
+        judged = json.load(member)
+    assert [(run["asked"], run["wrong"]) for run in judged["runs"]] == [(True, "")] * 2
+
+
+def check_pushed(pushed: list[dict[str, Any]], session: Session) -> None:
+    """A document for each case, with the fields of the mapping and all of its values."""
+    fields = {*push.mapping()["mappings"]["properties"], "perf", "authorization"}
+    of = {case["environ"]: case for case in session.cases}
+    assert sorted(one["stack"] for one in pushed) == sorted(STACKS)
+    for one in pushed:
+        case = of[one["stack"]]
+        assert set(one) == fields and one["authorization"] == "ApiKey abc"
+        assert (one["pattern"], one["method"], one["fs"]) == ("s3d", "mpiio", "disk")
+        assert one["processes"] == case["num_tasks"] and one["case"] == case["display_name"]
+        values = {key.split(":")[-1]: value[0] for key, value in case["perfvalues"].items()}
+        assert one["perf"] == values and values["write_bw"] > 0
 
 
 def test_a_run_without_a_trace_says_so(tmp_path: Path) -> None:

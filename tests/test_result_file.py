@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reframe_tests.framework.result_file import Wrong, is_readable, load
-from reframe_tests.framework.verdict import check
+from analysis.checks.result_file import Wrong, is_readable, load
+from analysis.checks.verdict import check
 from tests.test_reframe_verdict import EXPECTED, change, document
 
 Change = Callable[[dict[str, Any]], None]

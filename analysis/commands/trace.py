@@ -14,6 +14,7 @@ from ..darshan.others import Others, ask_others
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..ledger.ledger import Ledger
 from ..ledger.traced import last_traced, load
+from ..ledger.verdict import as_json
 from . import formats, options
 
 EXAMPLES = """\
@@ -46,12 +47,7 @@ def run(args: argparse.Namespace) -> int:
     folder = args.folder or last_traced(args.output)
     traced = load(folder if folder.is_dir() else folder.parent)
     if args.json:
-        data = {
-            "verdict": traced.judgement.verdict,
-            "reasons": traced.judgement.reasons,
-            **traced.ledger.as_json(),
-        }
-        json.dump(data, sys.stdout, indent=1)
+        json.dump(as_json(traced.ledger, traced.judgement), sys.stdout, indent=1)
         print()
     elif args.csv:
         formats.write_csv(_layers(traced.ledger), ())

@@ -100,7 +100,7 @@ def decide(
     return found
 
 
-def _holm(values: Sequence[float], rate: float) -> list[bool]:
+def holm(values: Sequence[float], rate: float) -> list[bool]:
     """Holm: from the smallest p on, each against the rate over the cases that are left."""
     found = [False] * len(values)
     for place, i in enumerate(sorted(range(len(values)), key=lambda i: values[i])):
@@ -119,7 +119,7 @@ def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
     return [bool(below) and value <= below[-1] for value in values]
 
 
-_REJECTED = {"holm": _holm, "bh": _benjamini_hochberg}
+_REJECTED = {"holm": holm, "bh": _benjamini_hochberg}
 
 
 def _lacks(case: Evidence, cases: int, rate: float) -> str:

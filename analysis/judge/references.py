@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge import paths
+from iogauge.text import FOLDER as FOLDER_NAME
 
 # ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
 if TYPE_CHECKING:
@@ -130,14 +131,9 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
 
     Raises ReferenceFileError, with the line, for a file with a mistake.
     """
-    path = site_file(system, folder)
-    if not path.exists():
+    file = _site_file(system, folder)
+    if file is None:
         return {}
-    from .yamlfile import YamlFile
-
-    file = YamlFile(path, FOLDER / "site.schema.json")
-    if file.data["system"] != system:
-        raise file.error(["system"], f"expected {system!r}, found {file.data['system']!r}")
     expected: dict[Key, dict[str, Expected]] = {}
     for index, entry in enumerate(file.data["references"]):
         case = entry["case"]
@@ -154,6 +150,25 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
                 raise file.error(where, f"{name}: expected low <= value <= high")
         expected[key] = values
     return expected
+
+
+def baseline(system: str, folder: Path = SITES) -> str:
+    """The name of the baseline that a site's file holds; empty where it has none."""
+    file = _site_file(system, folder)
+    return str(file.data.get("baseline", {}).get("name", "")) if file else ""
+
+
+@functools.cache
+def _site_file(system: str, folder: Path) -> YamlFile | None:
+    path = site_file(system, folder)
+    if not FOLDER_NAME.fullmatch(system) or not path.exists():
+        return None
+    from .yamlfile import YamlFile
+
+    file = YamlFile(path, FOLDER / "site.schema.json")
+    if file.data["system"] != system:
+        raise file.error(["system"], f"expected {system!r}, found {file.data['system']!r}")
+    return file
 
 
 def for_reframe(

@@ -11,6 +11,7 @@ import jsonschema
 import yaml
 
 from iogauge import json_file
+from iogauge.spelling import nearest
 from iogauge.text import CONTROL, one_line
 
 from ..errors import ReferenceFileError
@@ -80,7 +81,9 @@ class YamlFile:
                 # The schema's message names the object; the line of the wrong key is better.
                 known = problem.schema.get("properties", {})
                 wrong = next(key for key in problem.instance if key not in known)
-                what = f"unknown key {wrong!r}; known are {', '.join(known)}"
+                near = nearest(str(wrong), known)
+                meant = f" (did you mean {near}?)" if near else ""
+                what = f"unknown key {wrong!r}{meant}; known are {', '.join(known)}"
                 raise self.error([*where, wrong], what)
             name = ".".join(map(str, where))
             raise self.error(where, f"{name}: {problem.message}" if name else problem.message)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from .ledger import VARIABLES, Ledger, Side, Verdict
 
@@ -58,6 +59,12 @@ def judge(ledger: Ledger) -> Judgement:
         return Judgement("unbalanced", wrong)
     causes = tuple(dict.fromkeys(finding.text for finding in findings))
     return Judgement("explained" if causes else "balanced", causes)
+
+
+def as_json(ledger: Ledger, judgement: Judgement) -> dict[str, Any]:
+    """What ledger.json holds."""
+    said = {"verdict": judgement.verdict, "reasons": judgement.reasons}
+    return {**said, **ledger.as_json()}
 
 
 def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:

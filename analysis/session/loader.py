@@ -121,7 +121,7 @@ def load_session(
     data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
     tries = _last_tries(data["runs"])
-    place = _Place(report, info)
+    place = Place(report, info)
     cases = [as_it_ended(case, place.folders(case)) for case in tries]
     causes = {plain(_key(case)): _why(case) for case in cases if case["result"] not in _SUCCESS}
     runs = [
@@ -227,7 +227,7 @@ def _is_folder(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Finds a test's files, also after the output folder was moved or copied."""
 
     report: Path
@@ -268,7 +268,7 @@ class _Place:
 
 
 def _run(
-    case: dict[str, Any], place: _Place, causes: dict[str, str], order: int, strict: bool
+    case: dict[str, Any], place: Place, causes: dict[str, str], order: int, strict: bool
 ) -> Run:
     folder = place.test_folder(case)  # by its name as it is; all that is shown is plain
     case = plain_all(case)

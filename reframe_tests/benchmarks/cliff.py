@@ -13,11 +13,11 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
+from analysis.checks.verdict import Wrong, check, exit_status, load
 from iogauge.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import GIB, MIB
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
-from reframe_tests.framework.verdict import Wrong, check, exit_status, load
 from reframe_tests.machine import memory_group, scales
 from reframe_tests.machine.memory import memory
 

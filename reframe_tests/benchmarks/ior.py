@@ -15,12 +15,12 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
+from analysis.checks.verdict import Wrong, load
 from iogauge.mounts import mount_of
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.ior_document import Asked, convert_files
-from reframe_tests.framework.verdict import Wrong, load
 from reframe_tests.machine import calls, scales, stacks
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30

@@ -22,17 +22,19 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
+from analysis.checks.again import judged_by
+from analysis.checks.result_file import Wrong, is_readable
+from analysis.checks.verdict import Expected, check_run
 from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.challenge import NoticesAWrongByte
+from reframe_tests.framework.ci import InCi
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
-from reframe_tests.framework.result_file import Wrong, is_readable
 from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
-from reframe_tests.framework.verdict import Expected, check_run
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
@@ -48,6 +50,7 @@ class IoBenchmark(
     Tidy,
     SelfDescribed,
     Documented,
+    InCi,
     Fits,
     Hinted,
     rfm.RunOnlyRegressionTest,
@@ -380,9 +383,10 @@ class IoBenchmark(
     @says_why
     def every_byte_is_right(self) -> bool:
         try:
-            stage, expected = Path(self.stagedir), self.expected()
-            document = check_run(stage, expected, self.job.stderr, self.outside())
-            self.check_the_trace(document, expected)
+            stage, expected, outside = Path(self.stagedir), self.expected(), self.outside()
+            self.judged_by = judged_by(expected, outside, traced=bool(self.recorder))
+            document = check_run(stage, expected, self.job.stderr, outside)
+            self.check_the_trace(document, expected, outside)
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
         self.check_the_label(document)

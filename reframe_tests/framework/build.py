@@ -18,6 +18,7 @@ from reframe.core.exceptions import SanityError
 from iogauge import json_file
 from iogauge.libraries import libraries
 from iogauge.paths import KERNELS, builds
+from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 
@@ -69,7 +70,7 @@ def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
     ]
 
 
-class BuildKernels(rfm.CompileOnlyRegressionTest):
+class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     """The kernels, built from the checkout with the stack's compiler.
 
     The build folder is kept (.local/build/<system>-<partition>-<environ>): a second session

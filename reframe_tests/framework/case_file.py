@@ -51,6 +51,9 @@ def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 class SelfDescribed(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets."""
 
+    # What a run is judged by, so that others can judge it again: of analysis/checks/again.py.
+    judged_by: dict[str, Any] | None = None
+
     @run_before("run", always_last=True)
     def say_that_it_runs(self) -> None:
         self.write_case("fail", UNCHECKED, checked=False)
@@ -78,6 +81,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "result": result,
             "fail_reason": reason,
             "checked": checked,
+            "judged_by": test.judged_by,
             "fixture": False,
             "ended": time.time(),
         }

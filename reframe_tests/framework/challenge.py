@@ -20,11 +20,12 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
+from analysis.checks.result_file import Wrong, load
 from iogauge import tables
 from iogauge.files import write_whole
 from iogauge.paths import builds
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.result_file import Wrong, load
+from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
 
@@ -87,7 +88,7 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
     return None
 
 
-class NoticesAWrongByte(rfm.RunOnlyRegressionTest):
+class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
     """A fixture of every test of the kernels."""
 
     descr = "one changed bit for each pattern is found"

@@ -11,10 +11,10 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
+from analysis.checks.result_file import load
 from analysis.judge import references
 from iogauge.run_folder import DOCUMENT
 from reframe_tests.framework.figures import figures_of
-from reframe_tests.framework.result_file import load
 from reframe_tests.machine import filesystems
 
 

@@ -15,17 +15,17 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
 
+from analysis.checks.evidence import Outside
+from analysis.checks.result_file import Wrong, load
+from analysis.checks.verdict import Expected, check_trace
 from analysis.darshan.log import Log, read_log
 from analysis.errors import AnalysisError
 from analysis.ledger.ledger import Ledger, make_ledger
-from analysis.ledger.verdict import Judgement, judge
+from analysis.ledger.verdict import Judgement, as_json, judge
 from iogauge.run_folder import DOCUMENT, LEDGER, TRACE
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
-from reframe_tests.framework.evidence import Outside
 from reframe_tests.framework.figures import Figures
-from reframe_tests.framework.result_file import Wrong, load
-from reframe_tests.framework.verdict import Expected, check_trace
 from reframe_tests.jobs import collected
 from reframe_tests.machine import stacks
 
@@ -122,11 +122,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     def write_the_ledger(self, path: Path) -> None:
         assert self.the_ledger and self.judgement
-        data = {
-            "verdict": self.judgement.verdict,
-            "reasons": self.judgement.reasons,
-            **self.the_ledger.as_json(),
-        }
+        data = as_json(self.the_ledger, self.judgement)
         path.write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
@@ -140,12 +136,14 @@ class TraceChecks(rfm.RegressionTestPlugin):
         read = int(lines[1]) - int(lines[0]) if len(lines) == 2 else None
         return Outside(began, time.time(), time.monotonic() - since, local, read)
 
-    def check_the_trace(self, document: dict[str, Any], expected: Expected) -> None:
+    def check_the_trace(
+        self, document: dict[str, Any], expected: Expected, outside: Outside | None
+    ) -> None:
         """`Wrong` for bytes without a cause, for a log that was asked for and cannot tell, and for
         what the document says and the log does not show."""
         if not self.recorder:
             return
-        check_trace(document, expected, self.judgement, self.the_log, self.outside())
+        check_trace(document, expected, self.judgement, self.the_log, outside)
 
     def ledger_figures(self) -> Figures:
         """For the log: bytes, calls and processes at the POSIX layer, all repeats."""

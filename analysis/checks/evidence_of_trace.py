@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from analysis.darshan.log import FileTrace, Log
-from analysis.ledger.ledger import is_ceiling, is_direct, own_files
-from reframe_tests.framework.arithmetic import MIB, Json, clients
-from reframe_tests.framework.evidence import (
+from ..darshan.log import FileTrace, Log
+from ..ledger.ledger import is_ceiling, is_direct, own_files
+from .arithmetic import MIB, Json, clients
+from .evidence import (
     SECONDS,
     SIDES,
     SKEW,

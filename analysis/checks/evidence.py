@@ -15,7 +15,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from iogauge.mounts import IN_MEMORY
-from reframe_tests.framework.arithmetic import MIB, clients
+
+from .arithmetic import MIB, clients
 
 # Two clocks of one machine: what they may differ by in a time, and in rate; and in the length of
 # what lies wholly within something else.

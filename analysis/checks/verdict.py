@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.darshan.log import Log
-from analysis.ledger.verdict import Judgement
 from iogauge.document import first_mismatch
 from iogauge.run_folder import DOCUMENT, EXIT_STATUS
 from iogauge.text import one_line
-from reframe_tests.framework import arithmetic, evidence
-from reframe_tests.framework.evidence import Outside
-from reframe_tests.framework.evidence_of_trace import against_the_trace
-from reframe_tests.framework.result_file import Wrong, load
+
+from ..darshan.log import Log
+from ..ledger.verdict import Judgement
+from . import arithmetic, evidence
+from .evidence import Outside
+from .evidence_of_trace import against_the_trace
+from .result_file import Wrong, load
 
 __all__ = [
     "Expected",
@@ -36,6 +37,7 @@ __all__ = [
 # How much of a job's stderr a message quotes, in lines, where no line speaks of an error. One that
 # does comes first: launchers add a page of their own behind it.
 TAIL = 3
+OURS = "iokernel"  # the program whose ways are known
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
@@ -65,7 +67,7 @@ class Expected:
 
     @property
     def program(self) -> str | None:
-        return "iokernel" if self.ours else None
+        return OURS if self.ours else None
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:

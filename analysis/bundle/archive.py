@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bundle's tar file: plain files in the oldest form of tar (ustar), and nothing else.
+
+Any `tar` reads it. Reading it here is reading what others made: a link, a folder, a name that leads
+elsewhere or stands twice, a size beyond all measure, or bytes behind the end are refused, and
+nothing is written outside of the folder given. Python's reader would follow extensions of the form.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+from typing import BinaryIO
+
+from iogauge.text import one_line
+
+from ..errors import AnalysisError
+
+BLOCK = tarfile.BLOCKSIZE
+MOST_FILES = 200_000
+MOST_BYTES = 2**34  # of all files
+LARGEST = 2**30  # of one
+CHUNK = 2**20
+# runs/0007/result.json, sites/local.yaml, locks/run.lock, MANIFEST
+NAME = re.compile(r"(?:(?:runs/\d{4,6}|sites|locks)/)?[A-Za-z0-9_][A-Za-z0-9_.+-]{0,79}")
+
+
+class BadBundleError(AnalysisError):
+    """A file is no bundle, or holds what no bundle may hold."""
+
+
+def write(folder: Path, names: list[str], target: BinaryIO) -> None:
+    """The files `names` of `folder`, in this order. The same files make the same bytes."""
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in names:
+            entry = tarfile.TarInfo(name)
+            entry.size = (folder / name).stat().st_size
+            with (folder / name).open("rb") as source:
+                archive.addfile(entry, source)
+
+
+def extract(path: Path, folder: Path) -> list[str]:
+    """Write all files of the bundle `path` below `folder`, an empty one; returns their names.
+    Raises BadBundleError, and then what stands in `folder` is of no use."""
+    names: dict[str, None] = {}
+    total = 0
+    try:
+        with path.open("rb") as source:
+            while (block := _block(path, source)) != bytes(BLOCK):
+                entry = _entry(path, block)
+                total += entry.size
+                if entry.name in names:
+                    raise BadBundleError(f"{path}: {entry.name} stands twice")
+                if len(names) >= MOST_FILES or total > MOST_BYTES:
+                    raise BadBundleError(f"{path}: more than {MOST_FILES} files or {MOST_BYTES} "
+                                         "bytes")  # fmt: skip
+                names[entry.name] = None
+                _copy(path, source, entry, folder / entry.name)
+            rest = source.read(tarfile.RECORDSIZE + 1)
+            if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):
+                raise BadBundleError(f"{path}: there is something behind its end")
+    except OSError as error:
+        raise BadBundleError(f"{path}: cannot be read: {error.strerror}") from None
+    return list(names)
+
+
+def _block(path: Path, source: BinaryIO) -> bytes:
+    block = source.read(BLOCK)
+    if len(block) < BLOCK:
+        raise BadBundleError(f"{path}: no tar file, or cut off")
+    return block
+
+
+def _entry(path: Path, block: bytes) -> tarfile.TarInfo:
+    try:
+        entry = tarfile.TarInfo.frombuf(block, "ascii", "strict")
+    except (tarfile.TarError, ValueError) as error:
+        raise BadBundleError(f"{path}: no tar file, or damaged: {error}") from None
+    shown = one_line(repr(entry.name), 80)
+    if entry.type != tarfile.REGTYPE:
+        raise BadBundleError(f"{path}: {shown} is no plain file")
+    if not NAME.fullmatch(entry.name):
+        raise BadBundleError(f"{path}: {shown} is no name of a bundle's file")
+    if not 0 <= entry.size <= LARGEST:
+        raise BadBundleError(f"{path}: {shown} has {entry.size} bytes")
+    return entry
+
+
+def _copy(path: Path, source: BinaryIO, entry: tarfile.TarInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("xb") as file:
+        left = entry.size
+        while left:
+            some = source.read(min(left, CHUNK))
+            if not some:
+                raise BadBundleError(f"{path}: cut off within {entry.name}")
+            file.write(some)
+            left -= len(some)
+    padding = -entry.size % BLOCK
+    if len(source.read(padding)) < padding:
+        raise BadBundleError(f"{path}: cut off behind {entry.name}")

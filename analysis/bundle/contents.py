@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands in a bundle: one session's raw data, and what was made of them.
+
+MANIFEST, MANIFEST.sig     manifest.py
+report.json                ReFrame's report; its folders are those of the bundle
+runs/0007/                 a case's result document, trace, ledger, job script and its output
+acceptance.yaml, sites/    bounds, and the learned baselines that they may be parts of
+locks/, versions.json      with what it was run and judged
+verdicts.json              what the raw data say: recomputed by whoever verifies the bundle
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from iogauge import json_file, paths, version
+from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
+from iogauge.text import FOLDER
+
+from ..errors import MalformedReportError
+from ..judge import references
+from ..session.loader import Place, read_report
+from .archive import NAME, BadBundleError
+
+REPORT = "report.json"
+ACCEPTANCE = "acceptance.yaml"
+VERSIONS = "versions.json"
+VERDICTS = "verdicts.json"
+RUNS, SITES, LOCKS = "runs", "sites", "locks"
+
+# Where the report says that a bundle is. Nothing is there: files are found beside the report.
+PLACE = "/iogauge-bundle"
+_FOLDER = re.compile(rf"{PLACE}/{RUNS}/\d{{4,6}}")
+_OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.out", "rfm_job.err",
+             "ior.json")  # fmt: skip
+# Of a Spack stack; of a test with several programs.
+_MORE = ("*.lock", "result-*.json")
+_LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "polars", "darshan")
+
+
+def gather(
+    report: Path, folder: Path, acceptance: Path | None, sites: Path = references.SITES
+) -> None:
+    """Copy a session's raw data to `folder`, an empty one. Raises an AnalysisError."""
+    data = read_report(report)
+    place = Place(report, dict(data["session_info"]))
+    cases = [case for run in data["runs"] for case in run["testcases"]]
+    for number, case in enumerate(cases):
+        found = place.test_folder(case)
+        case["outputdir"] = case["stagedir"] = ""
+        if found is None:
+            continue
+        own = folder / RUNS / f"{number:04d}"
+        own.mkdir(parents=True)
+        case["outputdir"] = f"{PLACE}/{RUNS}/{own.name}"
+        more = (path for pattern in _MORE for path in sorted(found.glob(pattern)))
+        for path in [*(found / name for name in _OF_A_RUN), *more]:
+            if path.is_file() and not path.is_symlink() and NAME.fullmatch(path.name):
+                shutil.copyfile(path, own / path.name)
+    data["session_info"] |= {"workdir": PLACE, "prefix_output": "", "prefix_stage": ""}
+    (folder / REPORT).write_text(json.dumps(data, indent=1) + "\n")
+    if acceptance:
+        shutil.copyfile(acceptance, folder / ACCEPTANCE)
+        for system in sorted({str(case["system"]) for case in cases}):
+            if not FOLDER.fullmatch(system):
+                continue  # no site has such a name
+            _copy_into(folder / SITES, references.site_file(system, sites))
+    if paths.is_checkout():
+        for lock in sorted((paths.ROOT / "requirements").glob("*.lock")):
+            _copy_into(folder / LOCKS, lock)
+    (folder / VERSIONS).write_text(json.dumps(versions(), indent=1) + "\n")
+
+
+def _copy_into(folder: Path, path: Path) -> None:
+    if path.is_file():
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
+
+
+def versions() -> dict[str, str]:
+    """Of what judges: iogauge, Python, and the libraries that compute."""
+    found = {"iogauge": version(), "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def files(folder: Path) -> list[str]:
+    """Names of all files, as a bundle has them."""
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def check_places(folder: Path) -> None:
+    """Raises BadBundleError for a report whose cases would be looked for outside of the bundle."""
+    try:
+        data = read_report(folder / REPORT)
+    except MalformedReportError as problem:
+        raise BadBundleError(str(problem).replace(f"{folder}/", "")) from None
+    info = data["session_info"]
+    if info.get("workdir") != PLACE or info.get("prefix_output"):
+        raise BadBundleError(f"{REPORT}: its folder is not {PLACE}")
+    for run in data["runs"]:
+        for case in run["testcases"]:
+            for key in ("outputdir", "stagedir"):
+                said = str(case.get(key) or "")
+                if said and not _FOLDER.fullmatch(said):
+                    raise BadBundleError(f"{REPORT}: {key} {said!r:.100} is no folder of a bundle")
+
+
+def said(folder: Path) -> Any:
+    """The verdicts that the bundle claims. Raises BadBundleError."""
+    try:
+        return json_file.read(folder / VERDICTS, VERDICTS)
+    except json_file.Unreadable as problem:
+        raise BadBundleError(f"{VERDICTS}: {problem}") from None

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MANIFEST: the sha256 of each file of a bundle, as `sha256sum --check` reads it; and its
+signature, which `ssh-keygen -Y` makes and verifies."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import AnalysisError
+from .archive import CHUNK, BadBundleError
+
+MANIFEST = "MANIFEST"
+SIGNATURE = "MANIFEST.sig"
+NAMESPACE = "iogauge-bundle"  # so that no signature of something else passes
+_LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
+_SECONDS = 60
+
+
+class SignatureError(AnalysisError):
+    """ssh-keygen is missing, or cannot sign."""
+
+
+def digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while some := file.read(CHUNK):
+            found.update(some)
+    return found.hexdigest()
+
+
+def write(folder: Path, names: Sequence[str]) -> None:
+    lines = [f"{digest(folder / name)}  {name}\n" for name in names]
+    (folder / MANIFEST).write_text("".join(lines))
+
+
+def problems(folder: Path, names: Sequence[str]) -> list[str]:
+    """What of the files `names` is not as MANIFEST says. Raises BadBundleError where there is no
+    MANIFEST that can be read."""
+    if MANIFEST not in names:
+        raise BadBundleError(f"no {MANIFEST} in it")
+    listed: dict[str, str] = {}
+    for line in (folder / MANIFEST).read_text(encoding="ascii", errors="replace").splitlines():
+        match = _LINE.fullmatch(line)
+        if not match or match[2] in listed:
+            raise BadBundleError(f"{MANIFEST}: {line!r:.100} is no line of it, or stands twice")
+        listed[match[2]] = match[1]
+    there = [name for name in names if name not in (MANIFEST, SIGNATURE)]
+    return [
+        *(f"{name}: was removed" for name in listed if name not in there),
+        *(f"{name}: was added" for name in there if name not in listed),
+        *(
+            f"{name}: was changed: its sha256 is not that of {MANIFEST}"
+            for name in there
+            if name in listed and digest(folder / name) != listed[name]
+        ),
+    ]
+
+
+def sign(folder: Path, key: Path) -> None:
+    """Sign MANIFEST with the SSH key `key`. Raises SignatureError."""
+    done = _keygen("sign", "-f", str(key), "-n", NAMESPACE, str(folder / MANIFEST))
+    if done.returncode or not (folder / SIGNATURE).exists():
+        raise SignatureError(f"{key}: cannot sign: {_said(done)}")
+
+
+def signer(folder: Path, allowed: Path) -> tuple[str, str]:
+    """Who signed, of those in the file `allowed`; or empty, and why not."""
+    signature = folder / SIGNATURE
+    if not signature.exists():
+        return "", "it is not signed"
+    found = _keygen("find-principals", "-s", str(signature), "-f", str(allowed))
+    names = found.stdout.decode(errors="replace").split("\n")[0].split(",")
+    if found.returncode or not names[0]:
+        return "", f"signed by nobody in {allowed}"
+    checked = _keygen(
+        "verify", "-f", str(allowed), "-I", names[0], "-n", NAMESPACE, "-s", str(signature),
+        given=(folder / MANIFEST).read_bytes(),
+    )  # fmt: skip
+    if checked.returncode:
+        return "", f"the signature is not of this {MANIFEST}: {_said(checked)}"
+    return names[0], ""
+
+
+def _keygen(action: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ["ssh-keygen", "-Y", action, *words], input=given, capture_output=True, check=False,
+            timeout=_SECONDS,
+        )  # fmt: skip
+    except OSError as error:
+        raise SignatureError(f"ssh-keygen (OpenSSH 8.1 or newer): {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise SignatureError("ssh-keygen waits for something; a key with a passphrase needs an "
+                             "agent") from None  # fmt: skip
+
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr or done.stdout).decode(errors="replace").split("\n")
+    return " ".join(line.strip() for line in lines if line.strip()) or f"status {done.returncode}"

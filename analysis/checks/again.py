@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run judged again, elsewhere and later, from its files alone.
+
+case.json keeps what the test asked for and what the harness saw of the job; all else is computed
+anew: the document's arithmetic, its evidence, the ledger of its trace.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from iogauge import json_file
+from iogauge.document import BadDocument
+from iogauge.document import load as load_document
+from iogauge.run_folder import CASE, DOCUMENT, LEDGER, TRACE
+
+from ..errors import AnalysisError
+from ..ledger import traced
+from ..ledger.verdict import as_json
+from . import arithmetic
+from .evidence import Outside
+from .result_file import Wrong
+from .verdict import OURS, Expected, check_evidence, check_run, check_trace
+
+STDERR = "rfm_job.err"
+_CLOSE = 1e-9
+
+
+def judged_by(expected: Expected, outside: Outside | None, *, traced: bool) -> dict[str, Any]:
+    """For case.json: what `judged` needs besides the run's own files."""
+    return {
+        "expected": asdict(expected),
+        "outside": asdict(outside) if outside else None,
+        "traced": traced,
+    }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """`wrong`: the first thing that is, in words; empty where all is right. `ledger`: its verdict,
+    empty without a trace. `asked`: whether it is known what the test asked for."""
+
+    wrong: str
+    ledger: str
+    asked: bool
+
+
+def judged(folder: Path) -> Judged:
+    """The run in `folder`, whatever stands there."""
+    try:
+        expected, outside, was_traced = _record(folder)
+    except (json_file.Unreadable, LookupError, TypeError, ValueError) as problem:
+        return Judged(f"{CASE}: {problem}", "", asked=False)
+    ledger = ""
+    try:
+        document = check_run(folder, expected, STDERR, outside) if expected else _alone(folder)
+        if expected and not expected.ours and document["program"]["name"] == OURS:
+            raise Wrong(f"{CASE} says that another program ran, and it was {OURS}")
+        if (folder / TRACE).exists():
+            run = traced.load(folder)
+            ledger = run.judgement.verdict
+            _same_ledger(folder, as_json(run.ledger, run.judgement))
+            if expected:
+                check_trace(document, expected, run.judgement, run.log, outside)
+        elif was_traced:
+            raise Wrong(f"it was traced, and {TRACE} is not there")
+        wrong = ""
+    except (Wrong, AnalysisError) as problem:
+        wrong = str(problem).replace(f"{folder}/", "")
+    except (KeyError, TypeError, ValueError, LookupError) as problem:
+        wrong = f"{DOCUMENT} lacks a part: {problem!r}"
+    return Judged(wrong, ledger, asked=expected is not None)
+
+
+def _alone(folder: Path) -> dict[str, Any]:
+    """The document of a run whose test left no record of what it asked for."""
+    try:
+        document = load_document(folder / DOCUMENT)
+    except BadDocument as problem:
+        raise Wrong(f"{DOCUMENT}{problem}") from None
+    if document["status"] != "ok":
+        raise Wrong(f"status {document['status']!r}: {document.get('error')}")
+    for complaint in arithmetic.complaints(document):
+        raise Wrong(complaint)
+    check_evidence(document, None)
+    return document
+
+
+def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:
+    """What case.json says of the test. Raises ValueError and its like where that cannot be used."""
+    if not (folder / CASE).exists():
+        return None, None, False
+    found = json_file.read(folder / CASE, CASE)["case"].get("judged_by")
+    if not found:
+        return None, None, False
+    expected = {**found["expected"], "directions": tuple(found["expected"]["directions"])}
+    for one, kinds in _KINDS.items():
+        if not isinstance(expected[one], kinds):
+            raise ValueError(f"expected.{one} is {expected[one]!r:.60}")
+    outside = found["outside"] and Outside(**found["outside"])
+    if outside and not all(
+        isinstance(getattr(outside, one.name), int | float | None) for one in fields(outside)
+    ):
+        raise ValueError("outside holds no numbers")
+    return Expected(**expected), outside, bool(found["traced"])
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "pattern": (str,), "method": (str,), "verdict": (str,), "hints": (dict,),
+    "processes": (int,), "repeats": (int,), "payload_bytes": (int,),
+}  # fmt: skip
+
+
+def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
+    """`Wrong` where ledger.json says something else than the trace."""
+    if not (folder / LEDGER).exists():
+        return
+    try:
+        said = json_file.read(folder / LEDGER, LEDGER)
+    except json_file.Unreadable as problem:
+        raise Wrong(f"{LEDGER}: {problem}") from None
+    different = differences(said, json_file.parse(json.dumps(made)), LEDGER)
+    if different:
+        raise Wrong(f"not what the trace says: {different[0]}")
+
+
+def differences(said: Any, found: Any, place: str) -> list[str]:
+    """Where two values of JSON differ, each in a line; numbers but for their last digits."""
+    if isinstance(said, dict) and isinstance(found, dict):
+        return [
+            line
+            for key in [*said, *(key for key in found if key not in said)]
+            for line in differences(said.get(key), found.get(key), f"{place}: {key}")
+        ]
+    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+        return [
+            line
+            for i, (a, b) in enumerate(zip(said, found, strict=True))
+            for line in differences(a, b, f"{place}[{i}]")
+        ]
+    numbers = (int, float)
+    if isinstance(said, numbers) and isinstance(found, numbers) and math.isclose(
+        said, found, rel_tol=_CLOSE, abs_tol=_CLOSE
+    ):  # fmt: skip
+        return []
+    return [] if said == found else [f"{place}: {said!r:.120} is said, {found!r:.120} is found"]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Is a promise kept? Exact tests of jobs against a bound, over many cases.
+
+Of each case two things are asked: is the median within the bound, and is it beyond? Each is
+answered with Holm's correction over all cases at half of the rate, so that all verdicts together
+are wrong, in either way, at most at the rate. A job is one sample, whatever its repeats; jobs that
+are alike as they follow each other count for fewer (interval.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from . import exact, gate
+from .acceptance import Bound
+from .interval import JOBS, PAIRS, in_rounds, repeated, worth_of
+
+Verdict = Literal["met", "not met", "too few samples", "failed", "missing"]
+MOST = 10_000  # jobs that anybody could be asked for
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A value for each job, oldest first, to be held against `bound`. `base`: of other runs, which
+    are no pairs with these; the bound is then of the quotient. `in_turn`: each value is a quotient
+    of two that were measured in turn. `jobs`: so many are asked for."""
+
+    values: Sequence[float]
+    bound: Bound
+    base: Sequence[float] = ()
+    in_turn: bool = False
+    jobs: int = 1
+
+    @property
+    def fewest(self) -> int:
+        return max(self.jobs, PAIRS if self.in_turn else JOBS)
+
+    @property
+    def count(self) -> int:
+        return min(len(self.values), len(self.base)) if self.base else len(self.values)
+
+    @property
+    def share(self) -> float:
+        """The part of jobs, or of pairs of jobs, that are within the bound."""
+        if self.base:
+            found = [self.bound.meets(new / old) for old in self.base for new in self.values]
+        else:
+            found = [self.bound.meets(value) for value in self.values]
+        return sum(found) / len(found)
+
+    @property
+    def worths(self) -> tuple[int, ...]:
+        """How many independent jobs these are, on each side."""
+        sides = (self.values, self.base) if self.base else (self.values,)
+        found = (worth_of(np.asarray(v, dtype=np.float64), in_turn=self.in_turn) for v in sides)
+        return tuple(int(worth + _ROUNDING) for worth in found)
+
+    def chance(self, share: float) -> float:
+        """How often chance alone puts so large a part, or more, on one side of the bound."""
+        worths = self.worths
+        if len(worths) == 2:
+            n, m = worths
+            return exact.above(math.ceil((1 - share) * n * m - _ROUNDING), n, m)
+        return exact.heads(math.floor(share * worths[0] + _ROUNDING), worths[0])
+
+
+@dataclass(frozen=True)
+class Decision:
+    verdict: Verdict
+    why: str = ""
+
+
+def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
+    """A decision for each case; all of them together are right with chance `level`."""
+    if not cases:
+        return []
+    rate = (1 - level) / 2
+    enough = [case.count >= case.fewest for case in cases]
+    within = [c.chance(c.share) if ok else 1.0 for c, ok in zip(cases, enough, strict=True)]
+    beyond = [c.chance(1 - c.share) if ok else 1.0 for c, ok in zip(cases, enough, strict=True)]
+    found = []
+    for case, met, broken in zip(
+        cases, gate.holm(within, rate), gate.holm(beyond, rate), strict=True
+    ):
+        if met or broken:
+            found.append(Decision("met" if met else "not met"))
+        else:
+            found.append(Decision("too few samples", _lacks(case, len(cases), rate)))
+    return found
+
+
+def _lacks(case: Samples, cases: int, rate: float) -> str:
+    """How many jobs it takes."""
+    word = "pair" if case.in_turn and case.bound.of == "runs" else "job"
+    fewest = max(case.fewest, _needed(case, cases, rate))
+    has = f"{case.count} {word}{'' if case.count == 1 else 's'}"
+    among = f" among {cases} cases" if cases > 1 else ""
+    if case.count >= fewest:
+        worth = min(case.worths)
+        if worth < case.count:
+            has += f" that follow each other, worth {worth}"
+        if 0 < case.share < 1:
+            has += ", some on each side of the bound"
+        fewest = _as_they_fall(case, rate / cases, fewest)
+        if fewest > MOST:
+            return f"{has}: it lies in their middle, and more of them tell no more"
+    command = in_rounds(fewest) if word == "pair" else repeated(fewest)
+    return f"{has}; {fewest} needed{among} ({command})"
+
+
+def _needed(case: Samples, cases: int, rate: float) -> int:
+    """The fewest jobs that can decide a case."""
+    if not case.base:
+        return gate.needed(cases, rate)
+    return next(n for n in range(1, MOST) if math.comb(2 * n, n) * rate >= cases)
+
+
+def _as_they_fall(case: Samples, rate: float, fewest: int) -> int:
+    """How many jobs decide it, if they go on falling as they did; more than MOST: none do.
+    `fewest`: what it takes where all fall on one side."""
+    share = max(case.share, 1 - case.share)
+    beyond = NormalDist().inv_cdf(1 - rate)
+    # Of a coin with a bias, and of the rank test of two samples of one size: both nearly normal.
+    factor = 1 / 6 if case.base else 1 / 4
+    bias = share - 0.5
+    many = factor * (beyond / bias) ** 2 if bias > 0 else math.inf
+    alike = case.count / max(min(case.worths), 1)
+    more = max(many, fewest) * alike
+    return max(math.ceil(more), case.count + 1) if more < MOST else MOST + 1

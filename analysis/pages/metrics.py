@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session as metrics: text that Prometheus reads, by itself or through node_exporter's textfile
+collector. All are gauges without time stamps, which both of its formats have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..session.model import CEILINGS, DIRECTIONS, Run
+from ..session.rows import Row, Table
+from ..session.stats import Spread
+
+MIB = 2**20
+CASE = ("system", "partition", "stack", "fs", "case", "pattern", "method", "mode", "scale",
+        "processes")  # fmt: skip
+
+# Name without `iogauge_`, what it is, and labels besides those of the case.
+METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "verified": ("1: the last runs of the case ended well and every byte was verified", ()),
+    "bandwidth_bytes_per_second": ("Median over the repeats", ("direction",)),
+    "ceiling_bytes_per_second": (
+        "Median of what the file system gave between the repeats", ("direction", "kind"),
+    ),
+    "ceiling_ratio": ("Median of the part of the ceiling that was reached", ("direction", "kind")),
+    "operations_per_second": ("Median over the repeats", ("operation",)),
+    "repeats": ("Repeats that the medians are of", ()),
+}  # fmt: skip
+SESSION = {
+    "session_start_timestamp_seconds": ("When the session began", ("session", "host")),
+    "session_duration_seconds": ("How long the session took", ("session", "host")),
+    "session_cases": ("Cases by what came out", ("session", "outcome")),
+}
+
+Sample = tuple[str, Sequence[str], float]  # name, values of its labels, value
+
+
+def openmetrics(table: Table) -> str:
+    """The text, which ends with `# EOF`."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import GaugeMetricFamily
+    from prometheus_client.openmetrics.exposition import generate_latest
+
+    families = {
+        name: GaugeMetricFamily(f"iogauge_{name}", text, labels=[*labels])
+        for name, (text, labels) in SESSION.items()
+    } | {
+        name: GaugeMetricFamily(f"iogauge_{name}", text, labels=[*CASE, *labels])
+        for name, (text, labels) in METRICS.items()
+    }
+    for name, labels, value in [*_of_session(table), *_of_rows(table)]:
+        families[name].add_metric(labels, value)
+
+    class Session:
+        def collect(self) -> Iterator[GaugeMetricFamily]:
+            yield from (family for family in families.values() if family.samples)
+
+    registry = CollectorRegistry()
+    registry.register(Session())
+    return str(generate_latest(registry).decode())  # type: ignore[no-untyped-call]
+
+
+def _of_session(table: Table) -> Iterator[Sample]:
+    session = table.session
+    about = (session.uuid, session.host)
+    yield "session_start_timestamp_seconds", about, session.started.timestamp()
+    yield "session_duration_seconds", about, session.seconds
+    for outcome, count in sorted(table.counts().items()):
+        yield "session_cases", (session.uuid, outcome), count
+
+
+def _of_rows(table: Table) -> Iterator[Sample]:
+    for row in table.ran:
+        case = _labels(row.run)
+        yield "verified", case, float(row.outcome == "verified")
+        if row.run.status != "ok":
+            continue  # numbers of a run that went wrong are no numbers
+        yield "repeats", case, len(row.samples)
+        for direction in DIRECTIONS:
+            if spread := row.bandwidth(direction):
+                yield "bandwidth_bytes_per_second", (*case, direction), spread.median * MIB
+        for operation, rate in row.rates.items():
+            yield "operations_per_second", (*case, operation), rate
+        yield from _ceilings(row, case)
+
+
+def _ceilings(row: Row, case: Sequence[str]) -> Iterator[Sample]:
+    for kind in CEILINGS:
+        for direction in DIRECTIONS:
+            both = [
+                (own, peak)
+                for sample in row.samples
+                if (peak := sample.ceilings.get((kind, direction)))
+                and (own := sample.bandwidth(direction))
+            ]
+            labels = (*case, direction, kind)
+            if peaks := Spread.of(peak for _, peak in both):
+                yield "ceiling_bytes_per_second", labels, peaks.median * MIB
+            if parts := Spread.of(own / peak for own, peak in both):
+                yield "ceiling_ratio", labels, parts.median
+
+
+def _labels(run: Run) -> list[str]:
+    return ["" if (value := getattr(run, name)) is None else str(value) for name in CASE]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Opt-in: each case that ended well goes to a web server as one JSON document, by ReFrame's handler
+`httpjson`. Nothing is sent unless IOGAUGE_HTTPJSON_URL names a server.
+
+    python -m site_configs.push      the mapping of an index of Elasticsearch that takes them
+
+IOGAUGE_HTTPJSON_AUTHORIZATION names a file whose one line becomes the header Authorization.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import requests
+from reframe.core import logging
+from reframe.core.exceptions import ConfigError
+
+URL, AUTHORIZATION = "IOGAUGE_HTTPJSON_URL", "IOGAUGE_HTTPJSON_AUTHORIZATION"
+SECONDS = 10  # a server that answers later is one that does not
+
+# Field of a document -> type in the index, and what ReFrame calls it in a record.
+FIELDS = {
+    "system": ("keyword", "check_system"),
+    "partition": ("keyword", "check_partition"),
+    "stack": ("keyword", "check_environ"),
+    "case": ("keyword", "check_display_name"),
+    "pattern": ("keyword", "check_pattern"),
+    "method": ("keyword", "check_method"),
+    "mode": ("keyword", "check_mode"),
+    "scale": ("keyword", "check_scale"),
+    "fs": ("keyword", "check_fs"),
+    "processes": ("integer", "check_num_tasks"),
+    "caches": ("keyword", "check_caches"),
+    "ledger": ("keyword", "check_ledger"),
+    "result": ("keyword", "check_result"),
+    "job": ("keyword", "check_jobid"),
+}
+TIME, VALUES = "@timestamp", "perf"  # perf.write_bw, perf.read_bw, ...: units as in the table
+
+
+def handlers() -> list[dict[str, Any]]:
+    """For `handlers_perflog`; none where nobody asked. `ConfigError` where a file is not there."""
+    url = os.environ.get(URL)
+    if not url:
+        return []
+    _never_wait()
+    found: dict[str, Any] = {
+        "type": "httpjson", "url": url, "level": "info", "json_formatter": document,
+    }  # fmt: skip
+    if file := os.environ.get(AUTHORIZATION):
+        try:
+            line = Path(file).read_text(encoding="ascii").strip()
+        except (OSError, ValueError) as error:
+            what = f"{AUTHORIZATION}={file}: expected a file of one line: {error}"
+            raise ConfigError(what) from None
+        found["extra_headers"] = {"Authorization": line}
+    return [found]
+
+
+def document(record: Any, extras: Any, ignored: Any) -> str | None:
+    """One of each case that measured something: ReFrame makes a record of each value, all with all
+    values."""
+    values = {name.split(":")[-1]: of[0] for name, of in (record.check_perfvalues or {}).items()}
+    if not values or record.check_perf_var != next(iter(values)):
+        return None
+    about = {field: getattr(record, name, None) for field, (_, name) in FIELDS.items()}
+    now = datetime.fromtimestamp(record.created, timezone.utc)
+    return json.dumps({TIME: now.isoformat(), **about, VALUES: values}, default=str)
+
+
+def mapping() -> dict[str, Any]:
+    """Of an index that takes the documents."""
+    fields = {field: {"type": kind} for field, (kind, _) in FIELDS.items()}
+    values = {"path_match": f"{VALUES}.*", "mapping": {"type": "double"}}
+    return {
+        "mappings": {
+            "dynamic_templates": [{"values": values}],
+            "properties": {TIME: {"type": "date"}, **fields},
+        }
+    }
+
+
+def _never_wait() -> None:
+    """ReFrame's handler would wait for ever for a server that takes a document and says nothing."""
+
+    class Patient:
+        post = staticmethod(functools.partial(requests.post, timeout=SECONDS))
+        exceptions = requests.exceptions
+
+    logging.requests = Patient
+
+
+if __name__ == "__main__":
+    print(json.dumps(mapping(), indent=1))
