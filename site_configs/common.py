@@ -26,7 +26,7 @@ from reframe.core.exceptions import ConfigError
 
 import reframe_tests.jobs.launchers
 import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
-from iogauge import paths
+from iogauge import paths, user
 from iogauge.mounts import mount_of
 from iogauge.paths import ROOT
 from reframe_tests.jobs import settings
@@ -34,6 +34,7 @@ from reframe_tests.machine import spack
 from site_configs import check
 
 settings.refuse_unknown()
+user.make_known()
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = paths.output()
