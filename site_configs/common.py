@@ -196,7 +196,7 @@ def system(
 
 
 def of_extras(more: dict[str, Any]) -> dict[str, Any]:
-    """Takes those keys out of `more` that are an environ's extras, as the schema of a site has it."""
+    """Takes those keys out of `more` that the schema of a site has in an environ's extras."""
     environ = check.SCHEMA["properties"]["environments"]["items"]["properties"]
     known = environ["extras"]["properties"]
     return {key: more.pop(key) for key in list(more) if key in known}

@@ -270,7 +270,11 @@ def test_measurements_have_their_nodes_alone(tmp_path: Path) -> None:
 
 def test_a_stacks_extras_land_in_its_extras() -> None:
     """Each key that the schema knows there, whichever function makes the environ."""
-    given = {"iokernel": "/opt/iokernel", "ior": "/opt/ior", "darshan": "/opt/darshan"}
+    given: dict[str, Any] = {
+        "iokernel": "/opt/iokernel",
+        "ior": "/opt/ior",
+        "darshan": "/opt/darshan",
+    }
     for made in (
         common.stack("own", "mpicc", "libmpi.so.40", [], env_vars=[["A", "1"]], **given),
         common.spack_stack("default", [], env_vars=[["A", "1"]], **given),
