@@ -14,6 +14,7 @@ REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --ex
 STACKS := openmpi mpich
 # Debian releases: what `make stacks` makes, and those that STACKS names besides the machine's own.
 RELEASES := trixie
+WHEELS = $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))))
 NEWER = $(sort $(foreach stack,$(STACKS),$(filter-out $(stack),$(stack:%-openmpi=%) $(stack:%-mpich=%))))
 ROUNDS := 8
 KILLS := 50
@@ -41,6 +42,7 @@ stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB
 	@environments/debian/release.sh $(RELEASES)
 
 newer:
+	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
 	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
@@ -77,7 +79,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test

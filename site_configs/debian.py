@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stacks of Debian's packages: of the machine's own release, and of others, each in a root
 folder (environments/debian/release.sh), in one ReFrame session.
-
-IOGAUGE_STACKS names those of a session: openmpi, mpich, and SUITE-openmpi, SUITE-mpich such as
-trixie-openmpi. `make run STACKS="openmpi trixie-openmpi"` sets it.
 """
 
 from __future__ import annotations
@@ -11,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,9 +102,29 @@ def cgns_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
     return dict.fromkeys(cgns_features(debian), needs)
 
 
+def openmpi_options() -> list[str]:
+    """Of its launcher, on this machine."""
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["--oversubscribe", "--bind-to none", *as_root]
+
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "openmpi": {
+        "count": 8 * CORES,
+        "why": "more than 8 processes per core measure the kernel's scheduler",
+    },
+    "mpich": {
+        "count": CORES,
+        "why": "MPICH busy-polls: with more processes than cores a barrier takes "
+        "15 ms and the numbers are the scheduler's",
+    },
+}
+# What Open MPI picks on one node anyway; naming it skips 0.2 s of probing at each start.
+OPENMPI_VARIABLES = [["OMPI_MCA_pml", "ob1"]]
+
+
 def openmpi(debian: Debian = HERE) -> dict[str, Any]:
     """Debian's Open MPI, HDF5 and PnetCDF, and CGNS built for it."""
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     peak = [] if debian.release else ["peak"]
     return {
         "name": debian.stack("openmpi"),
@@ -116,14 +132,13 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
         "cxx": "",
         "ftn": "",
         "features": ["mpi", "mpiio", "hdf5", "pnetcdf", *cgns_features(debian), *peak],
-        # What Open MPI picks on one node anyway; naming it skips 0.2 s of probing at each start.
-        "env_vars": [["OMPI_MCA_pml", "ob1"]],
+        "env_vars": OPENMPI_VARIABLES,
         "extras": {
             **debian.extras(),
             "mpi_library": "libmpi.so.40",
             "launcher": {
                 "command": debian.program("mpiexec.openmpi"),
-                "options": ["--oversubscribe", "--bind-to none", *as_root],
+                "options": openmpi_options(),
             },
             "cmake": {
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
@@ -131,10 +146,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
-            "max_processes": {
-                "count": 8 * CORES,
-                "why": "more than 8 processes per core measure the kernel's scheduler",
-            },
+            "max_processes": LIMITS["openmpi"],
             "needs": {
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
@@ -165,11 +177,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
                 "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
             },
-            "max_processes": {
-                "count": CORES,
-                "why": "Debian's MPICH busy-polls: with more processes than cores a barrier takes "
-                "15 ms and the numbers are the scheduler's",
-            },
+            "max_processes": LIMITS["mpich"],
             "needs": {
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("mpich", "libmpich-dev", "mpich"),
@@ -194,9 +202,3 @@ def stack(name: str) -> dict[str, Any]:
             f"of a Debian release before it, such as trixie-{here}"
         )
     return MPIS[mpi](Debian(release))
-
-
-def chosen(default: Sequence[str] = tuple(MPIS)) -> list[dict[str, Any]]:
-    """The stacks of this session."""
-    names = common.setting("STACKS", " ".join(default)).split()
-    return [stack(name) for name in dict.fromkeys(names)]

@@ -4,7 +4,7 @@
     reframe -C site_configs/local.py -c reframe_tests -R -l
 
 Paths: IOGAUGE_RAM (a file system in memory, /dev/shm) and IOGAUGE_DISK (output/scratch).
-Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/debian.py).
+Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/chosen.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine.memory import memory
-from site_configs import common
-from site_configs.debian import CORES, chosen
+from site_configs import chosen, common
+from site_configs.debian import CORES
 
 
 def disk() -> dict[str, Any]:
@@ -39,7 +39,7 @@ def ram() -> dict[str, Any]:
     return common.file_system(path, note=note)
 
 
-ENVIRONS = chosen()
+ENVIRONS = chosen.stacks()
 
 site_configuration = common.checked(
     {

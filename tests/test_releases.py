@@ -16,7 +16,7 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from iogauge.paths import ROOT
-from site_configs import debian
+from site_configs import chosen, debian
 from tests.reframe_session import reframe
 
 SCRIPTS = ROOT / "environments" / "debian"
@@ -212,9 +212,9 @@ def test_a_suite_is_a_word(checkout: Path) -> None:
 
 def test_stacks_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IOGAUGE_STACKS", raising=False)
-    assert [stack["name"] for stack in debian.chosen()] == ["openmpi", "mpich"]
+    assert [stack["name"] for stack in chosen.stacks()] == ["openmpi", "mpich"]
     monkeypatch.setenv("IOGAUGE_STACKS", "mpich trixie-openmpi mpich")
-    assert [stack["name"] for stack in debian.chosen()] == ["mpich", "trixie-openmpi"]
+    assert [stack["name"] for stack in chosen.stacks()] == ["mpich", "trixie-openmpi"]
     for wrong in ("trixie", "trixi-mpi", "-mpich", "a/b-mpich"):
         with pytest.raises(ConfigError, match="right is one of openmpi, mpich"):
             debian.stack(wrong)
