@@ -5,13 +5,17 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
+.PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
 	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate test-slurm \
 	test-readers test-fs test-fs-local guest site lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
 STACKS := openmpi mpich
+# Debian releases: what `make stacks` makes, and those that STACKS names besides the machine's own.
+RELEASES := trixie
+WHEELS = $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))))
+NEWER = $(sort $(foreach stack,$(STACKS),$(filter-out $(stack),$(stack:%-openmpi=%) $(stack:%-mpich=%))))
 ROUNDS := 8
 KILLS := 50
 INGEST_KILLS := 200
@@ -27,11 +31,19 @@ KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## measure with both stacks on both file systems; table, output/report.html, what was found (ARGS='-n S3d')
-	@$(PYTHON) -m tools.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
+run: setup newer ## measure with both stacks on both file systems; table, output/report.html, what was found (ARGS='-n S3d')
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
 
-ab: setup ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
-	@$(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+ab: setup newer ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+
+stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB each (RELEASES="trixie sid")
+	@environments/debian/setup.sh --releases
+	@environments/debian/release.sh $(RELEASES)
+
+newer:
+	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
+	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
 	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
@@ -67,7 +79,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/debian/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test

@@ -26,7 +26,7 @@ from reframe.core.exceptions import ConfigError
 
 import reframe_tests.jobs.launchers
 import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
-from iogauge import paths
+from iogauge import paths, user
 from iogauge.mounts import mount_of
 from iogauge.paths import ROOT
 from reframe_tests.jobs import settings
@@ -34,6 +34,7 @@ from reframe_tests.machine import spack
 from site_configs import check, push
 
 settings.refuse_unknown()
+user.make_known()
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.
 OUTPUT = paths.output()
@@ -200,6 +201,13 @@ def system(
     }
 
 
+def of_extras(more: dict[str, Any]) -> dict[str, Any]:
+    """Takes those keys out of `more` that the schema of a site has in an environ's extras."""
+    environ = check.SCHEMA["properties"]["environments"]["items"]["properties"]
+    known = environ["extras"]["properties"]
+    return {key: more.pop(key) for key in list(more) if key in known}
+
+
 def stack(
     name: str,
     compiler: str,
@@ -216,19 +224,19 @@ def stack(
     `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
     script, and not by ReFrame, which would want the machine's module system even to look at the
     site file elsewhere. `modules_init`: the file that defines `module` where a job's shell does not
-    have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras: `cmake`,
-    `cross` (built here, but it runs on compute nodes only), `darshan`. IOGAUGE_CGNS names the
-    prefix of a parallel CGNS.
+    have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras, such as
+    `cmake`, `iokernel`, `cross` (built here, but it runs on compute nodes only). IOGAUGE_CGNS names
+    the prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,
         "launcher": {"command": command, "options": launcher or []},
-        "cmake": more.pop("cmake", {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]}),
-        "cross": more.pop("cross", False),
+        "cmake": {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]},
+        "cross": False,
+        **of_extras(more),
     }
     if cgns := setting("CGNS", ""):
         extras["cmake"] = {**extras["cmake"], "cgns": [f"-DIOKERNEL_CGNS_ROOT={cgns}"]}
-    extras |= {key: more.pop(key) for key in ("darshan",) if key in more}
     loads = [f"module load {shlex.quote(module)}" for module in modules or []]
     if loads and modules_init:
         loads.insert(0, f"[[ $(type -t module) ]] || . {shlex.quote(modules_init)}")
@@ -253,10 +261,7 @@ def spack_stack(
     (`env_vars`, `prepare_cmds`, `modules`), and of its extras: `max_processes`, `iokernel` (the
     bare name takes the program that Spack installed in place of one built from the checkout).
     """
-    extras: dict[str, Any] = {"spack_env": variant}
-    for key in ("max_processes", "iokernel", "cmake"):
-        if key in more:
-            extras[key] = more.pop(key)
+    extras: dict[str, Any] = {"spack_env": variant, **of_extras(more)}
     if launcher:
         extras["launcher_options"] = launcher
     activate = f". {shlex.quote(str(spack.activation_file(variant)))}"

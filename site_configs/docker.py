@@ -15,7 +15,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from iogauge.paths import ROOT
 from reframe_tests.machine.memory import memory
 from site_configs import common
-from site_configs.local import CORES, mpich, need, openmpi, ram
+from site_configs.debian import CORES, mpich, need, openmpi
+from site_configs.local import ram
 
 
 def built_before(environ: dict[str, Any]) -> dict[str, Any]:

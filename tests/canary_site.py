@@ -12,7 +12,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from reframe_tests.jobs.schedulers import NAMES
-from site_configs import common, local
+from site_configs import common, debian
 
 # Ends a word and a quotation of each kind, and would then make a file.
 WORDS = "x\"; touch ran; ' ; touch ran & touch ran | touch ran #"
@@ -49,7 +49,7 @@ def system(scheduler: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-MPICH = local.mpich()
+MPICH = debian.mpich()
 MPICH["env_vars"] = [["OF_THE_STACK", WORDS]]
 
 site_configuration = common.checked(

@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common, local
+from site_configs import common, debian, local
 
 RSH = Path(__file__).with_name("pbs_rsh.sh")
 # Debian's Open MPI knows nothing of PBS, and would fill the first node; MPICH finds the nodes.
@@ -43,7 +43,7 @@ BATCH = {
 
 site_configuration = {
     "systems": [{"name": "pbs", "hostnames": [".*"], **common.folders(), "partitions": [BATCH]}],
-    "environments": [stack(local.openmpi()), stack(local.mpich())],
+    "environments": [stack(debian.openmpi()), stack(debian.mpich())],
     "general": common.general(poll_rate_max=5, poll_rate_min=1),
     "logging": common.logging(),
 }

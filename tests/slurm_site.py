@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common, local
+from site_configs import common, debian, local
 
 CORES = 4
 
@@ -56,7 +56,7 @@ site_configuration = {
     "systems": [system("slurm", "slurm.j2", "srun"), system("squeue", "squeue.j2", "stack")],
     "environments": [
         stack(environ, name)
-        for environ in (local.openmpi(), local.mpich())
+        for environ in (debian.openmpi(), debian.mpich())
         for name in ("slurm", "squeue")
     ],
     "general": common.general(poll_rate_max=5, poll_rate_min=1),

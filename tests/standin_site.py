@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common, local
+from site_configs import common, debian, local
 
 SYSTEMS = ("pbs", "torque", "cobalt", "loadleveler")
 
@@ -28,7 +28,7 @@ def system(name: str) -> dict[str, Any]:
     return {"name": name, "hostnames": [".*"], **common.folders(), "partitions": [partition]}
 
 
-MPICH = local.mpich()
+MPICH = debian.mpich()
 # These systems' nodes are not really there.
 MPICH["extras"]["launcher"]["options"] = ["-launcher", "fork"]
 

@@ -6,13 +6,16 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import struct
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from analysis.darshan import header
 from analysis.darshan import log as darshan_log
 from analysis.darshan.convert import write_log
 from analysis.darshan.log import Log, UnreadableLogError, read_log
@@ -253,3 +256,57 @@ def test_a_cut_trace_of_a_process_is_refused(tmp_path: Path) -> None:
     (tmp_path / "process-000000-1.trace").write_bytes(b"IOGTRACE" + bytes(40))
     with pytest.raises(BrokenTraceError, match="cut off"):
         read_folder(tmp_path)
+
+
+# ---------------------------------------------------------------- older formats
+
+
+def as_of_321(log: Path, older: Path) -> None:
+    """The log in format 3.21, as darshan-logutils.h of 3.2.1 describes it: room for 16 modules, a
+    shorter head, and a job without nanoseconds."""
+    data = log.read_bytes()
+    version, magic, compression, partial, *rest = header.HEAD.unpack_from(data)
+    assert version.startswith(b"3.41")
+    places = rest[: 2 * header.MODULES + 2]
+    first = min(at for at, length in zip(places[::2], places[1::2], strict=True) if length)
+    job = zlib.decompress(data[header.HEAD.size : first])
+    fields = struct.unpack_from("<7q", job)
+    old_job = struct.pack("<5q", *fields[:2], fields[3], *fields[5:]) + job[7 * 8 :]
+    packed = zlib.compress(old_job)
+    layout = struct.Struct("<8sqB3xI2Q32Q16I")
+    moved = layout.size + len(packed) - first
+    # The names' place, then the modules', of which 3.2.1 had no PNETCDF_VAR.
+    pairs = list(zip(places[::2], places[1::2], strict=True))
+    versions = rest[2 * header.MODULES + 2 :]
+    gone = header.NAMES.index("PNETCDF_VAR")
+    del pairs[1 + gone], versions[gone]
+    assert not partial
+    old = [n for at, length in pairs[: 1 + 16] for n in (at + moved if length else at, length)]
+    versions = versions[:16]
+    head = layout.pack(b"3.21", magic, compression, partial, *old, *versions)
+    older.write_bytes(head + packed + data[first:])
+
+
+@pytest.mark.parametrize("run", ["mpich-collective-dxt", "openmpi-hdf5"])
+def test_a_log_of_an_older_format_says_the_same(run: str, tmp_path: Path) -> None:
+    newer = Path(__file__).parent / "data" / "darshan" / run / "trace.darshan"
+    older = tmp_path / "older.darshan"
+    as_of_321(newer, older)
+    wanted, found = (read_log(log, heat=True, segments=True) for log in (newer, older))
+    assert found.files == wanted.files
+    assert found.segments == wanted.segments
+    assert found.heat == wanted.heat
+    assert (found.processes, found.partial, found.command) == (
+        wanted.processes, wanted.partial, wanted.command
+    )  # fmt: skip
+
+
+def test_an_older_log_that_is_cut_ends_in_a_message(tmp_path: Path) -> None:
+    newer = Path(__file__).parent / "data" / "darshan" / "mpich-collective-dxt" / "trace.darshan"
+    older = tmp_path / "older.darshan"
+    as_of_321(newer, older)
+    data = older.read_bytes()
+    for length in (4, 100, 400, len(data) // 2):
+        older.write_bytes(data[:length])
+        with pytest.raises(UnreadableLogError, match=r"older\.darshan"):
+            read_log(older, segments=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reframe_tests.machine.filesystems import published_peak, published_shares
-from site_configs import check
+from site_configs import check, common
 from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe
 
 ONE = ("-t", "smoke", "-n", "S3d.*call=posix%")
@@ -266,3 +266,19 @@ def test_measurements_have_their_nodes_alone(tmp_path: Path) -> None:
         assert scripts, session.text
         for script in scripts:
             assert ("#SBATCH --exclusive\n" in script.read_text()) == is_alone
+
+
+def test_a_stacks_extras_land_in_its_extras() -> None:
+    """Each key that the schema knows there, whichever function makes the environ."""
+    given: dict[str, Any] = {
+        "iokernel": "/opt/iokernel",
+        "ior": "/opt/ior",
+        "darshan": "/opt/darshan",
+    }
+    for made in (
+        common.stack("own", "mpicc", "libmpi.so.40", [], env_vars=[["A", "1"]], **given),
+        common.spack_stack("default", [], env_vars=[["A", "1"]], **given),
+    ):
+        assert given.items() <= made["extras"].items()
+        assert not given.keys() & made.keys()
+        assert made["env_vars"] == [["A", "1"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.commands import trace
 from analysis.darshan import others
-from analysis.darshan.log import read_log
+from analysis.darshan.log import Segments, read_log
 from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
 from analysis.ledger.phases import OUTSIDE
 from analysis.ledger.traced import Traced, load
@@ -144,9 +145,72 @@ def test_each_access_is_in_the_time_line_of_a_run_with_dxt() -> None:
     spec = chart.to_dict()
     drawn = spec["datasets"][spec["data"]["name"]]
     posix = [file for file in log.files if file.module == "POSIX"]
-    assert len(drawn) == sum(file.count("READS", "WRITES") for file in posix)
+    empty = sum(not row[1] for one in log.segments if one.module == "POSIX" for row in one.reads)
+    assert len(drawn) == sum(file.count("READS", "WRITES") for file in posix) - empty
     assert {row["direction"] for row in drawn} == {"read", "write"}
     assert all(0 < row["start"] <= row["end"] <= log.seconds for row in drawn)
+
+
+def test_reads_hide_no_writes_and_what_moved_nothing_is_no_work() -> None:
+    """Two accesses of one process at the same time have each a line; an empty one has no bar, and
+    does not stretch the axis."""
+    log = read_log(DATA / "mpich-collective-dxt" / "trace.darshan", segments=True)
+    writes, reads = [(0, 10, 1.0, 2.0)], [(0, 10, 1.0, 2.0), (10, 0, 5.0, 9.0)]
+    log = replace(log, segments=(Segments("POSIX", "/f", 0, writes, reads),))
+    chart = trace_chart.timeline(log)
+    assert chart is not None
+    spec = chart.to_dict()
+    drawn = spec["datasets"][spec["data"]["name"]]
+    assert [row["direction"] for row in drawn] == ["write", "read"]
+    assert spec["encoding"]["yOffset"]["field"] == "direction"
+    assert spec["encoding"]["x"]["scale"]["domain"] == [1.0, 2.0]
+
+
+# ---------------------------------------------------------------- a log alone
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log without its document, in a folder that nothing can be written to by name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    log = tmp_path / "logs" / "mine.darshan"
+    return Path(shutil.copy(DATA / "mpich-sieving" / "trace.darshan", log))
+
+
+def test_a_log_alone_says_where_its_seconds_went(
+    alone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", str(alone), "--json"]) == EXIT_OK
+    said = json.loads(capsys.readouterr().out)
+    log = read_log(alone)
+    layers = {layer["name"]: layer for layer in said["layers"]}
+    assert list(layers) == ["MPI-IO", "POSIX"]  # from the top down
+    for name, layer in layers.items():
+        files = [file for file in log.files if file.module == name]
+        assert layer["written"] == sum(file.values["BYTES_WRITTEN"] for file in files)
+        # The recorder's own sums: of the seconds by kind, and of those by process.
+        every = sum(work.seconds for file in files for work in file.ranks)
+        assert layer["reading"] + layer["writing"] + layer["other"] == pytest.approx(every)
+        assert sum(layer["ranks"].values()) == pytest.approx(every)
+        rank, most = layer["slowest"]
+        assert most == max(layer["ranks"].values()) == layer["ranks"][str(rank)]
+
+
+def test_a_log_alone_has_a_page_where_one_stands(
+    alone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", str(alone), "--no-summary"]) == EXIT_OK
+    assert "MPI-IO" in capsys.readouterr().out
+    page = Path("mine.html").read_text()
+    assert page.count("<svg") == 2 and "Where the seconds went" in page
+    assert main(["trace", str(alone), "--csv"]) == EXIT_OK
+    assert capsys.readouterr().out.splitlines()[1].startswith("MPI-IO,1,")
+
+
+def test_a_log_beside_a_document_is_a_run(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", str(copied / "trace.darshan"), "--json"]) == EXIT_OK
+    assert "verdict" in json.loads(capsys.readouterr().out)
 
 
 def test_the_heat_maps_hold_every_byte() -> None:

@@ -12,12 +12,12 @@ the user `user`. Run on what it has made, it changes nothing.
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from iogauge import user
 from iogauge.files import write_whole
 from iogauge.paths import ROOT
 from iogauge.run_folder import DOCUMENT, JOB_SCRIPT, LEDGER
@@ -36,7 +36,7 @@ EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 def without_places(text: str) -> str:
     """The same without this checkout's path and this user's name."""
-    return text.replace(str(ROOT), "/checkout").replace(f'"{getpass.getuser()}"', '"user"')
+    return text.replace(str(ROOT), "/checkout").replace(f'"{user.name()}"', '"user"')
 
 
 def on_one_line(data: Any) -> str:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 from dataclasses import asdict
 from datetime import datetime, timezone
+
+from iogauge import user
 
 from ..errors import EXIT_OK, NothingFoundError, UsageError
 from ..store import baselines
@@ -71,7 +72,7 @@ def _set(args: argparse.Namespace) -> None:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")
     now = f"{datetime.now(timezone.utc).replace(tzinfo=None):%Y-%m-%dT%H:%M:%S}"
     one = baselines.Baseline(
-        tuple(args.where), _time(args.since) or now, args.who or getpass.getuser(), now, args.why
+        tuple(args.where), _time(args.since) or now, args.who or user.name(), now, args.why
     )
     path = baselines.add(options.store_of(args), one)
     options.say(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")

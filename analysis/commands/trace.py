@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did."""
+"""`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did; of any
+other Darshan log, where its seconds went."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from iogauge.run_folder import DOCUMENT, TRACE
 
+from ..darshan.log import Log, read_log
 from ..darshan.others import Others, ask_others
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
+from ..ledger import seconds
 from ..ledger.ledger import Ledger
 from ..ledger.traced import last_traced, load
 from ..ledger.verdict import as_json
@@ -22,6 +26,7 @@ examples:
   python -m analysis trace                                the run that was traced last
   python -m analysis trace output/SESSION/local/host/mpich/S3d_0d1a48dc
   python -m analysis trace --json FOLDER | jq .verdict
+  python -m analysis trace mine.darshan                   a log of your own program, of any version
 
 A run that was made with -S dxt=true shows each access. Exit code 1: the ledger does not add up.
 """
@@ -32,19 +37,26 @@ PAGE = "trace.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=Path, metavar="RUN",
-        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one)",
+        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), or any log",
     )  # fmt: skip
     options.add_output(parser)
     formats.add_format(parser, "the ledger (and make no page)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help=f"in place of RUN/{PAGE}")
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help=f"in place of RUN/{PAGE} (of a log: LOG.html here)",
+    )
     parser.add_argument(
         "--no-summary", action="store_true", help="leave out PyDarshan's summary (some seconds)"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the ledger of a run and write its page."""
+    """Print the ledger of a run and write its page; likewise of a log alone."""
     folder = args.folder or last_traced(args.output)
+    if folder.is_file() and not folder.with_name(DOCUMENT).exists():
+        return run_alone(args, read_log(folder, heat=True, segments=True))
     traced = load(folder if folder.is_dir() else folder.parent)
     if args.json:
         json.dump(as_json(traced.ledger, traced.judgement), sys.stdout, indent=1)
@@ -62,6 +74,32 @@ def run(args: argparse.Namespace) -> int:
         trace_page.write(traced, others, page)
         options.say_written(page)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
+
+
+def run_alone(args: argparse.Namespace, log: Log) -> int:
+    """A log without a result document: nobody knows what its bytes should be."""
+    found = [
+        {**asdict(layer), "slowest": layer.slowest, "seconds": layer.seconds}
+        for layer in seconds.layers(log)
+    ]
+    if args.json:
+        data = {"recorder": log.recorder, "processes": log.processes, "layers": found}
+        json.dump(data, sys.stdout, indent=1)
+        print()
+    elif args.csv:
+        cells = ("name", "files", "read", "written", "reading", "writing", "other")
+        formats.write_csv([{name: row[name] for name in cells} for row in found], ())
+    else:
+        from ..pages import log_page  # here: the chart library is slow to load
+
+        log_page.print_log(log)
+        page = args.html or Path(f"{log.path.stem}.html")
+        others = Others() if args.no_summary else ask_others(log, page.absolute().parent)
+        for problem in others.problems:
+            options.say(problem)
+        log_page.write(log, others, page)
+        options.say_written(page)
+    return EXIT_OK
 
 
 def _layers(ledger: Ledger) -> list[formats.Record]:

@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import EXIT_DATA, AnalysisError
 from . import library as native
 from .convert import convert, short_names
-from .header import read_header
+from .header import is_older, read_header
 from .reduce import Record, reduce
 
 # The newest version of each module's records that can be read: DXT by this program, all others by
@@ -40,6 +40,10 @@ MOST = 1e60
 # What reading may take: CPU seconds, and bytes of memory for each byte of the log or its traces.
 SECONDS, BYTES_PER_SECOND = 20, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
+
+
+# Head and accesses of one process and file in DXT.
+SegmentRecord = tuple[native.DxtHead, Any]
 
 
 class BrokenLogError(AnalysisError):
@@ -63,7 +67,8 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError(f"{log}: its command cannot be read")
     modules = native.modules(handle)
-    header = read_header(log)
+    header = None if is_older(log) else read_header(log)
+    lost = [_name(module) for module in modules if module.partial]
     found: dict[str, Any] = {
         "processes": job.processes,
         "start": job.start_seconds + job.start_nanoseconds / 1e9,
@@ -71,7 +76,7 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         + (job.end_nanoseconds - job.start_nanoseconds) / 1e9,
         "command": exe.value.decode(errors="replace"),
         "metadata": _metadata(job.metadata),
-        "partial": list(header.partial),
+        "partial": list(header.partial) if header else lost,
         "modules": {_name(module): module.version for module in modules},
         "notes": [],
         "files": [],
@@ -88,8 +93,12 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         elif name == "HEATMAP" and heat:
             found["heat"] = _heat(log, handle, module, names)
         elif name in DXT and segments:
-            data = header.data(module.index)
-            found["segments"] += list(_segments(log, data, module, names))
+            records = (
+                _segment_records(log, module, header.data(module.index))
+                if header
+                else _older_segment_records(log, handle, module)
+            )
+            found["segments"] += list(_segments(log, module, names, records))
     return found
 
 
@@ -199,9 +208,8 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
     return list(bins[: last + 1])
 
 
-def _segments(
-    log: Path, data: bytes, module: native.ModuleInfo, names: dict[int, str]
-) -> Iterator[dict[str, Any]]:
+def _segment_records(log: Path, module: native.ModuleInfo, data: bytes) -> Iterator[SegmentRecord]:
+    """From a module's bytes."""
     name = _name(module)
     kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
     at, room = 0, ctypes.sizeof(native.DxtHead)
@@ -213,8 +221,27 @@ def _segments(
         end = at + room + count * ctypes.sizeof(kind)
         if min(head.writes, head.reads) < 0 or end > len(data):
             raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments in {name}")
-        entries = (kind * count).from_buffer_copy(data, at + room)
+        yield head, (kind * count).from_buffer_copy(data, at + room)
         at = end
+
+
+def _older_segment_records(
+    log: Path, handle: int, module: native.ModuleInfo
+) -> Iterator[SegmentRecord]:
+    """From the library, which also knows the other byte order."""
+    room = ctypes.sizeof(native.DxtHead)
+    for address, _ in _records(log, handle, module, room):
+        head = native.DxtHead.from_address(address)
+        if min(head.writes, head.reads) < 0:
+            raise BrokenLogError(f"{log}: a count of segments below 0 in {_name(module)}")
+        yield head, (native.Segment * (head.writes + head.reads)).from_address(address + room)
+
+
+def _segments(
+    log: Path, module: native.ModuleInfo, names: dict[int, str], records: Iterator[SegmentRecord]
+) -> Iterator[dict[str, Any]]:
+    name = _name(module)
+    for head, entries in records:
         rows = [[s.offset, s.length, s.start, s.end] for s in entries]
         _check(log, name, [time for row in rows for time in row[2:]], MOST_SECONDS)
         yield {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Darshan's library does not tell of a log: which modules lost records, and the bytes of
-modules that are newer than the library. It reads log format 3.41."""
+modules that are newer than the library. It reads log format 3.41; all of an older one the library
+tells by itself."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from ..errors import AnalysisError
 
 FORMAT, MAGIC = b"3.41", 6567223
+OLDEST = b"3.00"
 MODULES = 64
 # Version, magic number, compression, flags of what is partial, the place of the names, then of
 # each module; versions of the modules.
@@ -59,6 +61,12 @@ class Header:
                 raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
             rest = stream.unused_data
         return bytes(found)
+
+
+def is_older(log: Path) -> bool:
+    """Of a format before this one. Such a log may be shorter than this format's head."""
+    with log.open("rb") as file:
+        return OLDEST <= file.read(len(FORMAT)) < FORMAT
 
 
 def read_header(log: Path) -> Header:

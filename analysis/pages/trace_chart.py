@@ -18,6 +18,7 @@ MOST_SEGMENTS = 5000  # more would be one grey block, and a page of megabytes
 MOST_BINS = 200
 MOST_MARKS = 50_000  # of a picture: more take minutes to draw
 ROW = 14  # pixels of a process
+LANES = 1.6  # a process with a line each for its writes and its reads is that much higher
 MOST_HEIGHT = 420
 MIB = 2**20
 COLOURS = dict(zip(DIRECTIONS, PALETTE, strict=False))
@@ -56,7 +57,8 @@ def _time(log: Log) -> alt.Scale:
         (start, end)
         for one in log.segments
         if one.module == "POSIX"
-        for _, _, start, end in (*one.writes, *one.reads)
+        for _, length, start, end in (*one.writes, *one.reads)
+        if length
     ]
     heat = log.heat.get("POSIX")
     if heat and not spans:
@@ -73,13 +75,16 @@ def _time(log: Log) -> alt.Scale:
 
 
 def timeline(log: Log) -> alt.Chart | None:
-    """Each access as a bar in its process's line (DXT), else each process's rate over time."""
+    """Each access as a bar in its process's line (DXT), else each process's rate over time. Writes
+    and reads have each half of the line: neither hides the other. One that moved nothing, as a
+    read at the end of a file, is no work and not drawn."""
     rows: list[Datum] = [
         {"process": one.rank, "start": start, "end": end, "direction": direction}
         for one in log.segments
         if one.module == "POSIX"
         for direction, entries in (("write", one.writes), ("read", one.reads))
-        for _, _, start, end in entries
+        for _, length, start, end in entries
+        if length
     ]
     if not rows:
         return _rates(log)
@@ -87,18 +92,20 @@ def timeline(log: Log) -> alt.Chart | None:
         rows.sort(key=lambda row: row["start"] - row["end"])  # the longest stay
         rows = rows[:MOST_SEGMENTS]
     ranks = len({row["process"] for row in rows})
+    height = min(MOST_HEIGHT, int(LANES * _height(ranks)))
     chart: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(height=max(2, _height(ranks) / ranks - 2), minBandSize=1)
+        .mark_bar(minBandSize=1, strokeWidth=0.5)
         .encode(
             x=alt.X("start:Q", title="seconds", axis=TIME_AXIS, scale=_time(log)),
             x2="end:Q",
             y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
+            yOffset=alt.YOffset("direction:N", sort=list(DIRECTIONS)),
             color=_direction_colour(),
             # With an edge, an access that is shorter than a pixel is seen too.
             stroke=alt.Stroke("direction:N", title=None, scale=DIRECTION_SCALE),
         )
-        .properties(width=WIDTH, height=_height(ranks))
+        .properties(width=WIDTH, height=height)
     )
     return chart
 

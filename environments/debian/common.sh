@@ -8,6 +8,15 @@ readonly root
 readonly local_dir="$root/.local"
 readonly log_dir="$local_dir/log"
 
+# What Debian has for one MPI only or for none: NAME MPI, and what to call it.
+# Of those who source this file, not all use it.
+# shellcheck disable=SC2034
+readonly built_here=(
+    'pnetcdf mpich PnetCDF for MPICH'
+    'cgns openmpi parallel CGNS for Open MPI'
+    'cgns mpich parallel CGNS for MPICH'
+)
+
 say() { printf '%s\n' "$*"; }
 
 # fail STATUS LINE...

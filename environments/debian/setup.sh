@@ -3,10 +3,10 @@
 # Sets this checkout up on Debian: system packages where they are missing, and
 # all else inside the checkout (.venv, .local).
 #
-#   setup.sh [--test] [--fs] [--python-only]
+#   setup.sh [--test] [--fs] [--releases] [--python-only]
 #
 # --test adds what `make test` needs, --fs the file systems with servers that
-# `make test-fs` mounts; --python-only makes .venv alone, and jansson where
+# `make test-fs` mounts, --releases what release.sh needs; --python-only makes .venv alone, and jansson where
 # there is none, for the ways in which the libraries come from Spack or modules.
 # Run it as often as you like: what is in place is checked and left alone, and
 # what an interrupted run left half done is done again.
@@ -113,13 +113,6 @@ source_package() {
     bash "$here/source_package.sh" "$@"
 }
 
-# What Debian has for one MPI only or for none: NAME STACK, and what to call it.
-built_here=(
-    'pnetcdf mpich PnetCDF for MPICH'
-    'cgns openmpi parallel CGNS for Open MPI'
-    'cgns mpich parallel CGNS for MPICH'
-)
-
 stacks_in_place() {
     local line name stack _
     for line in "${built_here[@]}"; do
@@ -224,13 +217,14 @@ set_up_python() {
 }
 
 main() {
-    local argument level=run system=yes groups=(common openmpi mpich) more=()
+    local argument level=run system=yes groups=(build common openmpi mpich) more=()
     for argument in "$@"; do
         case $argument in
             --test) level='test' ;;
             --fs) more+=(fs) ;;
+            --releases) more+=(releases) ;;
             --python-only) system=no ;;
-            *) fail 2 'usage: setup.sh [--test] [--fs] [--python-only]' ;;
+            *) fail 2 'usage: setup.sh [--test] [--fs] [--releases] [--python-only]' ;;
         esac
     done
     [[ $root != *[[:space:]]* ]] ||

@@ -8,6 +8,9 @@
 #
 #   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich, jansson any
 #
+# SUITE-mpich and SUITE-openmpi are those of another release: started by enter.sh,
+# it takes that release's sources, compilers and libraries.
+#
 # IOGAUGE_JANSSON=FOLDER (such a variable for each NAME) is source that is here
 # already, unpacked: then nothing is fetched, and this need not be Debian.
 # --check only says, by its exit status, whether NAME is in place.
@@ -28,7 +31,7 @@ build_pnetcdf() {
     run_logged "$log" autoreconf -fi
     run_logged "$log" ./configure --prefix="$prefix" \
         --disable-fortran --disable-cxx --enable-shared --disable-static \
-        MPICC="mpicc.$stack" CFLAGS="-O2 -g"
+        MPICC="mpicc.$mpi" CFLAGS="-O2 -g"
     run_logged "$log" make -j"$(nproc)"
     run_logged "$log" make install DESTDIR="$stage"
 }
@@ -38,11 +41,11 @@ build_cgns() {
     # CMake would take whichever h5pcc it finds; 64 bits: cgsize_t is int64.
     # The tools bring cgnscheck, an independent reader; it needs no X.
     run_logged "$log" cmake -S . -B iogauge-build -G Ninja \
-        -DCMAKE_C_COMPILER="mpicc.$stack" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_C_COMPILER="mpicc.$mpi" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
         -DCMAKE_INSTALL_RPATH="$prefix/lib" \
         -DCGNS_ENABLE_HDF5=ON -DHDF5_PREFER_PARALLEL=ON -DHDF5_NEED_MPI=ON \
-        -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$stack" \
+        -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$mpi" \
         -DCGNS_ENABLE_PARALLEL=ON -DCGNS_ENABLE_64BIT=ON -DCGNS_BUILD_SHARED=ON \
         -DCGNS_BUILD_CGNSTOOLS=OFF -DCGNS_ENABLE_TESTS=OFF
     run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"
@@ -81,7 +84,7 @@ in_place() {
 
 # Those that a library of this stack must load.
 right_mpis() {
-    [[ $stack == any ]] || printf '%s\n' "$stack"
+    [[ $mpi == any ]] || printf '%s\n' "$mpi"
 }
 
 # Debian machines seldom list sources. Derive `deb-src` entries from the
@@ -172,14 +175,15 @@ main() {
     name=$1 stack=$2
     [[ -n ${sources[$name]-} ]] ||
         fail 2 "no recipe for $name; there are: ${!sources[*]}"
-    [[ $stack == mpich || $stack == openmpi || $stack == any ]] ||
-        fail 2 "no stack $stack; there are: mpich openmpi any"
+    mpi=${stack##*-}
+    [[ $stack =~ ^([a-z]+-)?(mpich|openmpi)$|^any$ ]] ||
+        fail 2 "no stack $stack; there are: mpich openmpi any, and SUITE-mpich SUITE-openmpi"
     prefix="$local_dir/stacks/$stack"
     library="$prefix/${libraries[$name]}"
     stamp="$prefix/.installed/$name"
     work="$local_dir/build/$stack/$name"
     stage="$work/stage"
-    apt_dir="$local_dir/apt"
+    apt_dir="$local_dir/${stack%"$mpi"}apt"
     if in_place; then
         return 0
     fi

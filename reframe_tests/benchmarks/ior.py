@@ -83,19 +83,20 @@ def output_of(*command: str) -> str:
 
 
 @functools.cache
-def apis_of(ior: str, mpi_library: str) -> frozenset[str]:
-    """The APIs of the `ior` in a path; none where it is not linked to the stack's MPI alone."""
-    if mpi_problem(output_of("ldd", ior), mpi_library):
+def apis_of(ior: str, mpi_library: str, *inside: str) -> frozenset[str]:
+    """The APIs of the `ior` in a path; none where it is not linked to the stack's MPI alone.
+    `inside`: as `stacks.inside`."""
+    if mpi_problem(output_of(*inside, "ldd", ior), mpi_library):
         return frozenset()
-    match = APIS.search(output_of(ior, "-h"))
+    match = APIS.search(output_of(*inside, ior, "-h"))
     return frozenset(match[1].split("|")) if match else frozenset()
 
 
 def find_ior(wanted: str, environ: Any, api: str) -> str | None:
     """The `ior` for an API: the one asked for, the stack's (`extras['ior']`), the one on PATH."""
-    stack = stacks.extras(environ)
+    stack, inside = stacks.extras(environ), stacks.inside(environ)
     for candidate in (wanted, stack.get("ior"), shutil.which("ior")):
-        if candidate and api in apis_of(candidate, stack["mpi_library"]):
+        if candidate and api in apis_of(candidate, stack["mpi_library"], *inside):
             return str(candidate)
     return None
 

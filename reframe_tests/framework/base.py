@@ -281,10 +281,10 @@ class IoBenchmark(
 
     @run_before("run")
     def keep_the_stacks_lock(self) -> None:
-        """A Spack stack's versions and hashes, and the lock file that makes the same again."""
+        """The stack's versions, and of Spack the lock file that makes the same again."""
+        self.spack_packages = stacks.packages(self.current_environ)
         environment = stacks.spack_environment(self.current_environ)
         if isinstance(environment, spack.Environment):
-            self.spack_packages = environment.provenance
             shutil.copy(environment.lock, self.stagedir)
             self.keep_files += [environment.lock.name]
 

@@ -81,7 +81,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     descr = "iokernel with one stack"
     kernel_path = variable(str, value="", loggable=True)
     missing = variable(str, value="", loggable=True)
-    # Version and hash of each package, where the stack comes from a Spack environment.
+    # Version of each package: those of a Spack environment, or of a Debian release.
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
@@ -103,8 +103,8 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         environment = stacks.spack_environment(self.current_environ)
         if environment is not None:
             spack.write_activation(self.current_environ.extras["spack_env"])
+        self.spack_packages = stacks.packages(self.current_environ)
         if isinstance(environment, spack.Environment):
-            self.spack_packages = environment.provenance
             shutil.copy(environment.lock, self.stagedir)
             self.keep_files += [environment.lock.name]
 
@@ -145,9 +145,18 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         build: Any = self.build_system
         build.commands = [] if self.given else self.cmake_commands()
         if not self.is_cross:
-            build.commands += [f"ldd {program} > ldd.txt", f"{program} --list --json - > list.json"]
+            here = self.inside
+            build.commands += [
+                f"{here}ldd {program} > ldd.txt",
+                f"{here}{program} --list --json - > list.json",
+            ]
         if self.missing:
             build.commands = []
+
+    @property
+    def inside(self) -> str:
+        """Before each command that must run where the stack's programs are."""
+        return "".join(f"{shlex.quote(word)} " for word in stacks.inside(self.current_environ))
 
     @property
     def is_cross(self) -> bool:
@@ -177,7 +186,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             *(["-DIOKERNEL_RECORDER=OFF"] if self.is_cross else []),
             *map(shlex.quote, self.stack_arguments()),
         ]
-        configure = " ".join(["cmake", f"-B {folder}", *arguments])
+        configure = " ".join([f"{self.inside}cmake", f"-B {folder}", *arguments])
         stamp = f"{folder}/iogauge-configure"
         return [
             f"mkdir -p {folder}",
@@ -189,7 +198,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             f"cmp -s configure.txt {stamp} || {{ rm -rf {folder}; mkdir -p {folder}; }}",
             configure,
             f"cp configure.txt {stamp}",
-            f"cmake --build {folder} --parallel {os.cpu_count() or 1}",
+            f"{self.inside}cmake --build {folder} --parallel {os.cpu_count() or 1}",
             "exec 9>&-",
         ]
 

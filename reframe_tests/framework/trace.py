@@ -93,7 +93,8 @@ class TraceChecks(rfm.RegressionTestPlugin):
     def fits(self, library: Path) -> bool:
         """Is a Darshan runtime built for this stack's MPI?"""
         test: Any = self
-        done = subprocess.run(["ldd", str(library)], capture_output=True, text=True, check=False)
+        words = [*stacks.inside(test.current_environ), "ldd", str(library)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
         return mpi_problem(done.stdout, stacks.extras(test.current_environ)["mpi_library"]) is None
 
     @run_before("sanity", always_last=True)

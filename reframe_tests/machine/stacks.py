@@ -29,6 +29,25 @@ def spack_environment(environ: Any) -> spack.Environment | spack.CannotUse | Non
     return spack.find(variant) if variant else None
 
 
+def inside(environ: Any) -> list[str]:
+    """The words before a command that make it run where the stack's programs are: none, or those
+    that enter another root (`extras['inside']`). The launcher's command has them already."""
+    return list(environ.extras.get("inside", []))
+
+
+def packages(environ: Any) -> dict[str, str]:
+    """Version of each package that the stack is made of, by name, where that is known: of its Spack
+    environment, with the hash, or in the file `extras['versions']`, "name version" a line."""
+    environment = spack_environment(environ)
+    if isinstance(environment, spack.Environment):
+        return environment.provenance
+    file = environ.extras.get("versions")
+    if not file or not Path(file).is_file():
+        return {}
+    lines = (line.split() for line in Path(file).read_text().splitlines())
+    return {words[0]: words[1] for words in lines if len(words) == 2}
+
+
 def missing(environ: Any, features: Sequence[str]) -> str | None:
     """What `environ` needs for `features` and does not find here, as a reason to skip, or None.
 

