@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a page looks like: nothing is cut off on any screen, no colour has two meanings, and what it
+says is what the judge says."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.judge import shares
+from analysis.pages import colours
+from analysis.session.loader import load_session
+from analysis.session.model import CEILINGS, DIRECTIONS
+from analysis.session.rows import Table, make_table
+from tests.analysis_recorded import DATA, Recorded, run_analysis
+from tests.test_analysis_page import CHROMIUM, chromium
+
+PROBE = f"<script>{(DATA / 'look_probe.js').read_text()}</script>"
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+PERCENT = re.compile(r"\d+(?= %)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a recorded session of all patterns, two of whose runs outran their ceiling."""
+    folder = tmp_path_factory.mktemp("look")
+    recorded = Recorded(folder, "session-all")
+    done = run_analysis(
+        "report", recorded.report, "--html", folder / "page.html", "--store", folder / "store"
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@in_browser
+@pytest.mark.parametrize("width", [400, 800, 1400])
+def test_nothing_is_cut_off(folder: Path, tmp_path: Path, width: int) -> None:
+    found = chromium(folder / "page.html", tmp_path, PROBE, width=width)
+    assert found["charts"] > 20
+    assert found["wide"] == []
+    assert found["cut"] == []
+    assert found["page"] <= 0
+    assert found["untold"] == []  # each chart says its numbers when one points at it
+    assert found["groups"] > 5
+    assert found["stacked"] == (width == 400)
+    assert found["legends"]
+    for legend in found["legends"]:
+        assert len(set(legend)) == len(legend)
+
+
+def test_no_colour_has_two_names() -> None:
+    names = [f"call {i}" for i in range(200)]
+    found = colours.of_names(names)
+    assert list(found) == names
+    assert len({colour.upper() for colour in found.values()}) == len(names)
+    assert colours.of_names(["a", "b", "a"]) == dict(zip("ab", colours.PALETTE, strict=False))
+
+
+@pytest.fixture(scope="module")
+def shown(folder: Path) -> Table:
+    """The session of the page."""
+    report = folder / "results" / "reports" / "run-report-0.json"
+    return make_table(load_session(report))
+
+
+def cells(text: str) -> dict[tuple[str, str, str, str], float]:
+    """The numbers of both heat maps, by direction, pattern, place and method."""
+    found = {}
+    for table in re.findall(r'<table class="heat".*?</table>', text, re.DOTALL):
+        direction = re.search(r'data-direction="(\w+)"', table)
+        assert direction
+        methods = re.findall(r"<th>([^<]*)</th>", table.partition("</thead>")[0])[1:]
+        for body in table.split("<tbody>")[1:]:
+            pattern = re.search(r"<th colspan[^>]*>([^<]*)", body)
+            assert pattern
+            for line in body.split("<tr>")[2:]:
+                place, *values = re.findall(r"<td[^>]*>", line)
+                where = re.search(r'class="place">([^<]*)', line)
+                assert where and len(values) == len(methods), place
+                for method, cell in zip(methods, values, strict=True):
+                    if value := re.search(r'data-value="([^"]*)"', cell):
+                        key = (direction[1], pattern[1], where[1], method)
+                        found[key] = float(value[1])
+    return found
+
+
+def test_a_cell_of_the_heat_map_is_the_judges_number(folder: Path) -> None:
+    """The most that any case of the cell reached, of `compare SESSION peak`."""
+    done = run_analysis(
+        "compare", "last", "peak", "--json", "--store", folder / "store",
+        "--where", "verdict=verified",
+    )  # fmt: skip
+    wanted: dict[tuple[str, str, str, str], float] = {}
+    for row in json.loads(done.stdout):
+        if row["pattern"] != "metadata":  # of many small files
+            place = f"{row['fs']}, {row['stack']}"
+            key = (row["quantity"].removesuffix("_bw"), row["pattern"], place, row["method"])
+            wanted[key] = max(wanted.get(key, 0), row["efficiency"])
+    assert len(wanted) > 15
+    assert cells((folder / "page.html").read_text()) == wanted
+
+
+def test_what_is_above_100_percent_is_explained_in_place(folder: Path, shown: Table) -> None:
+    """In the overview, on a bar, in the heat map, among the fastest ways: each has its reason."""
+    text = (folder / "page.html").read_text()
+    reasons = [
+        why
+        for row in shown.ran
+        for ceiling in CEILINGS
+        for direction in DIRECTIONS
+        if (share := row.share(ceiling, direction)) and share.value > 1
+        if (why := shares.why_above(row, ceiling, direction))
+    ]
+    assert len(reasons) > 5
+    overview = text.split('<h2 id="overview">')[1].split("</table>")[0]
+    told = re.findall(r'<td class="n above" title="([^"]+)"[^>]*>\d+\*? ▲<', overview)
+    assert sorted(map(html.unescape, told)) == sorted(reasons)
+    assert overview.count("▲") == len(reasons)
+
+    body = text.split('<figure class="card bars">')[1].split("</figure>")[0]
+    bars = re.findall(r"<title>([^<]*)</title>.*?<span>([^<]*)</span>", body, re.DOTALL)
+    over = [(says, seen) for says, seen in bars if "▲" in seen]
+    assert all("▲" in seen for _, seen in bars for n in PERCENT.findall(seen) if int(n) > 100)
+    assert over and all(" of the practical peak: the ceiling " in says for says, _ in over)
+
+    for value, says, seen in re.findall(r'data-value="([^"]*)" title="([^"]*)">([^<]*)', text):
+        assert (float(value) > 1) == ("▲" in seen) == ("the ceiling beside it" in says)
+
+    first = text.split('class="answers"')[1].split("</table>")[0]
+    for seen, after in re.findall(r'class="share[^>]*>([^<]*)</span>( <small>the ceiling)?', first):
+        assert (int(seen.split()[0].partition(".")[0]) > 100) == ("▲" in seen) == bool(after)
+
+
+def test_a_reason_has_the_numbers(shown: Table) -> None:
+    """Of a run above its ceiling in each repeat; and none where it was not."""
+    (row,) = [r for r in shown.ran if (r.run.pattern, r.run.method) == ("s3d", "posix")]
+    said = shares.why_above(row, "fpp", "write")
+    ceilings = [sample.ceilings["fpp", "write"] for sample in row.samples]
+    ratios = [s.write / c for s, c in zip(row.samples, ceilings, strict=True) if s.write]
+    between = f"{100 * min(ratios):.0f} % to {100 * max(ratios):.0f} %"
+    assert f"the ceiling beside it was {min(ceilings):.0f} to {max(ceilings):.0f} MiB/s" in said
+    assert f"the 2 repeats reached {between} of theirs; so here large aligned" in said
+    (low,) = [r for r in shown.ran if (r.run.pattern, r.run.method) == ("ramses-hydro", "posix")]
+    assert shares.why_above(low, "fpp", "write") == ""
