@@ -7,7 +7,9 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -16,8 +18,9 @@ from analysis.pages import colours
 from analysis.session.loader import load_session
 from analysis.session.model import CEILINGS, DIRECTIONS
 from analysis.session.rows import Table, make_table
-from tests.analysis_recorded import DATA, Recorded, run_analysis
-from tests.test_analysis_page import CHROMIUM, chromium
+from tests import analysis_made as made
+from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
+from tests.test_analysis_page import CHROMIUM, Tags, chromium
 
 PROBE = f"<script>{(DATA / 'look_probe.js').read_text()}</script>"
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -146,3 +149,81 @@ def test_a_reason_has_the_numbers(shown: Table) -> None:
     assert f"the 2 repeats reached {between} of theirs; so here large aligned" in said
     (low,) = [r for r in shown.ran if (r.run.pattern, r.run.method) == ("ramses-hydro", "posix")]
     assert shares.why_above(low, "fpp", "write") == ""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sessions of 12 jobs of each case: slower, faster, as fast, of too few jobs, and gone."""
+    folder = tmp_path_factory.mktemp("compared")
+    jobs = [100.0, 103, 101, 104, 99, 102, 100, 103, 98, 101, 104, 100]
+    calls = {"posix": 0.7, "mpiio:collective": 1.4, "posix-shared": 1.0}
+    before = {(s3d(call), "openmpi"): jobs for call in calls}
+    after = {(s3d(call), "openmpi"): [f * v for v in jobs[::-1]] for call, f in calls.items()}
+    few = {(s3d("posix"), "mpich"): jobs[:3]}
+    gone = {(s3d("mpiio:collective"), "mpich"): jobs}
+    store = made.store(folder, [{**before, **few, **gone}, {**after, **few}], jobs=True)
+    for name, gate in (("page", ()), ("gate", ("--fail-slower", "5%"))):
+        done = run_analysis(
+            "compare", "last~1", "last", "--json", "--store", store, "--html",
+            folder / f"{name}.html", *gate,
+        )  # fmt: skip
+        assert done.returncode == bool(gate), done.stderr
+        (folder / f"{name}.json").write_text(done.stdout)
+    return folder
+
+
+def told(text: str) -> list[tuple[str, str, str]]:
+    """Verdict, ratio and interval of each case of the page of a comparison."""
+    found = []
+    for group in text.split('<div class="ratio" data-verdict="')[1:]:
+        verdict = html.unescape(group.partition('"')[0])
+        numbers = re.search(r"<strong>([^<]*)</strong>(?: \(([^)]*)\))?", group)
+        assert numbers
+        found.append((verdict, numbers[1], numbers[2] or ""))
+    return sorted(found)
+
+
+def test_the_page_of_a_comparison_says_what_compare_says(compared: Path) -> None:
+    for name in ("page", "gate"):
+        rows = json.loads((compared / f"{name}.json").read_text())
+        wanted = sorted(
+            (
+                row.get("gate", row["verdict"]).partition(":")[0],
+                f"{row['ratio']:.3f}" if row["ratio"] else "-",
+                f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] else "",
+            )
+            for row in rows
+        )
+        assert told((compared / f"{name}.html").read_text()) == wanted
+        banner = (compared / f"{name}.html").read_text().split('<div class="card verdict')[1]
+        assert banner.startswith(" bad")
+        for verdict, count in Counter(verdict for verdict, *_ in wanted).items():
+            assert f"{count} {verdict}" in banner.partition("</strong>")[0]
+    plain, gate = (told((compared / f"{name}.html").read_text()) for name in ("page", "gate"))
+    assert {v for v, *_ in plain} == {"slower", "faster", "no difference seen", "too few samples"}
+    assert {v for v, *_ in gate} == {"slower", "not slower", "undecided", "missing"}
+
+
+@in_browser
+@pytest.mark.parametrize("width", [400, 800])
+def test_a_comparison_is_not_cut_off(compared: Path, tmp_path: Path, width: int) -> None:
+    found = chromium(compared / "gate.html", tmp_path, PROBE, width=width)
+    assert (found["wide"], found["cut"], found["page"]) == ([], [], 0)
+
+
+def test_links_of_a_comparison_lead_to_files(compared: Path) -> None:
+    text = (compared / "gate.html").read_text()
+    links = [v for tag, name, v in Tags(text).attributes if (tag, name) == ("a", "href")]
+    assert len(links) > 10
+    for link in links:
+        assert (compared / unquote(link)).is_file(), link
+
+
+def test_a_page_of_published_numbers_is_refused(compared: Path) -> None:
+    done = run_analysis(
+        "compare", "last", "published", "--html", compared / "no.html", "--store",
+        compared / "store",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "a page compares runs with runs" in done.stderr
+    assert not (compared / "no.html").exists()

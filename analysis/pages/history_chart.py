@@ -51,6 +51,7 @@ def _panel(one: History) -> alt.LayerChart:
     ]
     marks = [
         {"at": runs[change.index]["at"], "label": f"{change.ratio - 1:+.0%} {change.date:%d %b %Y}",
+         "right": 2 * change.index > len(runs),
          "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
          "bad": change.state == "regressed"}
         for change in one.changes
@@ -62,7 +63,7 @@ def _panel(one: History) -> alt.LayerChart:
     ]
     time = alt.Axis(title=None, tickCount=4)
     x = alt.X("at:T", axis=time, scale=alt.Scale(type="utc"))
-    y = alt.Y("value:Q", axis=alt.Axis(title=one.case["unit"], tickCount=4),
+    y = alt.Y("value:Q", axis=alt.Axis(title=one.case["unit"], tickCount=4, minExtent=28),
               scale=alt.Scale(zero=True))  # fmt: skip
     colour = alt.condition("datum.bad", alt.value(BAD), alt.value(MUTED))
     layers = [
@@ -78,8 +79,11 @@ def _panel(one: History) -> alt.LayerChart:
             base.mark_rule(strokeDash=[4, 3], aria=True, ariaRoleDescription=SAYS).encode(
                 color=colour, description=alt.Description("says:N")
             ),
-            base.mark_text(align="left", dx=3, fontSize=10).encode(
-                y=alt.value(8), text="label:N", color=colour
+            *(
+                base.transform_filter("datum.right" if right else "!datum.right")
+                .mark_text(align="right" if right else "left", dx=-3 if right else 3, fontSize=10)
+                .encode(y=alt.value(8), text="label:N", color=colour)
+                for right in (False, True)
             ),
         ]
     heading = alt.Title(title, anchor="start", fontSize=11, fontWeight="normal", color=MUTED,

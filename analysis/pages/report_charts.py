@@ -91,7 +91,7 @@ def scaling(section: Section) -> Drawn | None:
         ideal = [{"processes": n, "mib_s": start["mib_s"] * n / counts[0]} for n in counts]
         x = alt.X("processes:Q", axis=alt.Axis(title="processes", values=counts, format="d"),
                   scale=alt.Scale(type="log", base=2))  # fmt: skip
-        y = alt.Y("mib_s:Q", axis=alt.Axis(title="MiB/s", tickCount=4),
+        y = alt.Y("mib_s:Q", axis=alt.Axis(title="MiB/s", tickCount=4, minExtent=28),
                   scale=alt.Scale(type="log"))  # fmt: skip
         base = alt.Chart(_values(rows, "processes", "mib_s", "low", "high")).encode(
             x=x, color=colour, detail="stack:N"

@@ -6,7 +6,7 @@ addEventListener('load', () => {
   const kept = element => element.parentElement && (scrolls(element.parentElement) || kept(element.parentElement));
   const shown = element => { const b = element.getBoundingClientRect(); return b.width > 0 && b.height > 0; };
   const named = element => element.tagName + '.' + element.getAttribute('class') + ': ' + element.textContent.trim().slice(0, 40);
-  const outside = element => { const b = element.getBoundingClientRect(); return b.right > innerWidth + 1 || b.left < -1; };
+  const outside = element => { const b = element.getBoundingClientRect(); return b.right > document.documentElement.clientWidth + 1 || b.left < -1; };
   const all = [...document.body.querySelectorAll('*')].filter(shown);
   // What scrolls in a box of its own may be wider; charts, the heat map and the first screen may not.
   const whole = all.filter(e => e.closest('figure, .answers, .verdict, h1, nav') || !kept(e));
@@ -22,7 +22,7 @@ addEventListener('load', () => {
     [...legend.querySelectorAll('rect')].map(rect => rect.getAttribute('fill')));
   const untold = [...document.querySelectorAll('figure svg')].filter(svg => !svg.closest('.legend') && !svg.querySelector('title')).map(named);
   const found = { wide, cut, stacked: tops.every(Boolean), groups: tops.length, legends, untold, charts: inside.length,
-    page: document.documentElement.scrollWidth - innerWidth };
+    page: document.documentElement.scrollWidth - document.documentElement.clientWidth };
   const pre = document.createElement('pre');
   pre.id = 'found'; pre.textContent = JSON.stringify(found);
   document.body.append(pre);
