@@ -19,7 +19,7 @@ from analysis.session.loader import load_session
 from analysis.session.model import CEILINGS, DIRECTIONS
 from analysis.session.rows import Table, make_table
 from tests import analysis_made as made
-from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
+from tests.analysis_recorded import DATA, Json, Recorded, run_analysis, s3d
 from tests.test_analysis_page import CHROMIUM, Tags, chromium
 
 PROBE = f"<script>{(DATA / 'look_probe.js').read_text()}</script>"
@@ -227,3 +227,45 @@ def test_a_page_of_published_numbers_is_refused(compared: Path) -> None:
     assert done.returncode == 2
     assert "a page compares runs with runs" in done.stderr
     assert not (compared / "no.html").exists()
+
+
+# ---------------------------------------------------------------- the first screen
+
+
+def first_screen(folder: Path, session: Recorded) -> str:
+    """The text of the page above its heat map."""
+    store = folder / "store"
+    done = run_analysis("report", session.report, "--html", folder / "p.html", "--store", store)
+    assert done.returncode == 0, done.stderr
+    text = re.sub(r"<[^>]*>", " ", (folder / "p.html").read_text().split("<header>")[1])
+    return " ".join(html.unescape(text).split()).partition("How full each method")[0]
+
+
+def test_the_first_screen_has_the_answers(tmp_path: Path) -> None:
+    """POSIX is 3 times the default in each of seven rounds and twice as fast as on the other stack;
+    300 to 318 of a ceiling of 800, of which six of seven values stand within 38 and 40 %."""
+    base = [103.0, 100, 105, 101, 106, 102, 104]
+    values = {
+        (s3d("mpiio:collective"), "openmpi"): base,
+        (s3d("posix"), "openmpi"): [3 * v for v in base], (s3d("posix"), "mpich"): [1.5 * v for v in base],
+    }  # fmt: skip
+    text = first_screen(tmp_path, made.split(made.session(tmp_path / "s", values)))
+    assert "Every row verified" in text
+    assert "posix on openmpi 309 3.00 times mpiio:collective (3.00 to 3.00)" in text
+    assert "stack: 2.00 times mpich 39 % (38 to 40)" in text
+    assert "try: " in text and "make run ARGS=" in text
+    assert "disturbed" not in text
+
+
+def test_a_disturbed_machine_is_said(tmp_path: Path) -> None:
+    """Its ceiling was four times as fast at one moment as at another."""
+    session = made.session(tmp_path / "s", {(s3d("posix"), "openmpi"): [100.0, 100]})
+
+    def change(document: Json) -> None:
+        document["samples"][1]["ceilings"]["fpp"].update(write=200.0, read=200.0)
+
+    session.edit_document(s3d("posix"), "openmpi", change)
+    text = first_screen(tmp_path, session)
+    assert "the machine was disturbed: on ram the ceiling of the same case was 4.0 times" in text
+    banner = (tmp_path / "p.html").read_text().split('<div class="card verdict')[1]
+    assert banner.startswith(" warn")

@@ -24,6 +24,8 @@ PLACE = ("pattern", "fs", "stack", "method", "quantity")
 # Of a share by jobs, where that of all repeats is not above.
 SOME_JOBS = "the middle one of its jobs is above its ceiling; all repeats together are not"
 
+_FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
+
 SHORT = 0.1  # seconds: how long a repeat takes at least to be steady
 
 
@@ -78,19 +80,19 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}')} MiB/s"]
     if parts.count > 1:
         said.append(f"the {parts.count} repeats reached {_between(parts, '{:.0%}')} of theirs")
-    said.append(_meaning(parts))
+    said.append(_meaning(parts, ceiling))
     times = [seconds for *_, seconds in samples if seconds is not None]
     if times and min(times) < SHORT:
         said.append(f"a repeat took {1000 * min(times):.2g} ms, too short to be steady")
     return "; ".join(said).replace("%", " %")
 
 
-def _meaning(parts: Spread) -> str:
+def _meaning(parts: Spread, ceiling: Ceiling) -> str:
     if parts.count == 1:
         return "of one repeat no spread is known"
     if parts.low <= 1:
         return "so the ceiling is within what the repeats differ by"
-    return "so here large aligned POSIX transfers to a file per process are not the fastest way"
+    return f"so here large aligned POSIX transfers to {_FILES[ceiling]} are not the fastest way"
 
 
 def _between(spread: Spread, form: str) -> str:

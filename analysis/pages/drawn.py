@@ -12,6 +12,15 @@ import altair as alt
 from . import chart
 
 PER_LINE = 3  # of a picture
+WIDTH = 250  # pixels of a panel; with its axis it fits a telephone
+
+
+def panel_title(text: str | list[str]) -> alt.Title:
+    """Small, above the panel's left edge, and cut where the panel ends."""
+    return alt.Title(
+        text, anchor="start", fontSize=11, fontWeight="normal", color=chart.MUTED, frame="group",
+        limit=WIDTH,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from ..errors import OutputError
 from ..judge.history import History
 from .chart import INK, MUTED, PNG_SCALE, SAYS, themed_svg
 from .colours import PALETTE
-from .drawn import Drawn
+from .drawn import WIDTH, Drawn, panel_title
 from .history_table import change_text
 from .page import save
 from .words import value_text
 
 BAD = "#D55E00"
-WIDTH, HEIGHT = 250, 110  # pixels of a panel; with its axis it fits a telephone
+HEIGHT = 110  # pixels of a panel
 MOST = 24  # histories in one picture; those that fell most come first
 
 
@@ -82,12 +82,10 @@ def _panel(one: History) -> alt.LayerChart:
             *(
                 base.transform_filter("datum.right" if right else "!datum.right")
                 .mark_text(align="right" if right else "left", dx=-3 if right else 3, fontSize=10)
-                .encode(y=alt.value(8), text="label:N", color=colour)
+                .encode(y=alt.value(HEIGHT - 10), text="label:N", color=colour)
                 for right in (False, True)
             ),
         ]
-    heading = alt.Title(title, anchor="start", fontSize=11, fontWeight="normal", color=MUTED,
-                        frame="group", limit=WIDTH)  # fmt: skip
     panel: alt.LayerChart
-    panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading)
+    panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return panel

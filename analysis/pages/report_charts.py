@@ -11,14 +11,14 @@ import altair as alt
 from iogauge.text import plain_all
 
 from . import colours, history_chart
-from .chart import GREYS, INK, MUTED, PEAK, SAYS
-from .drawn import Drawn
+from .chart import GREYS, INK, PEAK, SAYS
+from .drawn import WIDTH, Drawn, panel_title
 from .report_tables import Section
 from .words import bandwidth_text
 
 Row = dict[str, Any]
 
-WIDTH, HEIGHT = 250, 190  # pixels of a panel; with its axis it fits a telephone
+HEIGHT = 190  # pixels of a panel
 DASHES = ([1, 0], [5, 3], [2, 2], [8, 3, 2, 3])  # of stacks
 
 
@@ -38,14 +38,6 @@ def _dash(stacks: Mapping[str, Sequence[int]]) -> alt.StrokeDash:
     legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
     scale = alt.Scale(domain=list(stacks), range=list(map(list, stacks.values())))
     return alt.StrokeDash("stack:N", legend=legend, scale=scale)
-
-
-def title(text: str | list[str]) -> alt.Title:
-    """Of a panel."""
-    return alt.Title(
-        text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group",
-        limit=WIDTH,
-    )  # fmt: skip
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
@@ -106,7 +98,7 @@ def scaling(section: Section) -> Drawn | None:
                 y=y, description=alt.Description("says:N")
             ),
         ]
-        heading = title(f"{pattern} {scale}, {fs}, {direction}; dotted: ideal")
+        heading = panel_title(f"{pattern} {scale}, {fs}, {direction}; dotted: ideal")
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading))
     shown = {name: " ".join(map(str, dash)) for name, dash in dashes.items()}
     return Drawn(panels, shades, shown if len(shown) > 1 else {})
@@ -147,7 +139,7 @@ def published(section: Section) -> Drawn | None:
             )
         )
         place = ", ".join(conditions.split(", ")[1:4])
-        heading = title([f"{pattern}, {quantity}", f"ours: {place}"])
+        heading = panel_title([f"{pattern}, {quantity}", f"ours: {place}"])
         panels.append(bars.properties(width=WIDTH, height=46 * len(order), title=heading))
     return Drawn(panels, shades, per_line=2) if panels else None
 
