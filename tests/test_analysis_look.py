@@ -247,7 +247,8 @@ def test_the_first_screen_has_the_answers(tmp_path: Path) -> None:
     base = [103.0, 100, 105, 101, 106, 102, 104]
     values = {
         (s3d("mpiio:collective"), "openmpi"): base,
-        (s3d("posix"), "openmpi"): [3 * v for v in base], (s3d("posix"), "mpich"): [1.5 * v for v in base],
+        (s3d("posix"), "openmpi"): [3 * v for v in base],
+        (s3d("posix"), "mpich"): [1.5 * v for v in base],
     }  # fmt: skip
     text = first_screen(tmp_path, made.split(made.session(tmp_path / "s", values)))
     assert "Every row verified" in text
