@@ -134,10 +134,13 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> Non
     from ..pages import compare_page  # here: it is slow to load
 
     title = f"{args.b} (B) over {args.a} (A), by {args.by}"
-    where = "".join(f" --where {shlex.quote(word)}" for word in args.where)
-    command = f"compare {shlex.quote(args.a)} {shlex.quote(args.b)} --by {args.by}{where}"
+    words = ["compare", args.a, args.b, "--by", args.by]
+    words += [f"--where={word}" for word in args.where]
+    words += [f"--quantity={name}" for name in args.quantity or ()]
+    if args.fail_slower is not None:
+        words += [f"--fail-slower={100 * args.fail_slower:g}%", f"--correct={args.correct}"]
     root = options.store_of(args).resolve().parent
-    compare_page.write(args.html, rows, title, {"command": command, "gate": gate}, root)
+    compare_page.write(args.html, rows, title, {"command": shlex.join(words), "gate": gate}, root)
     options.say_written(args.html)
 
 

@@ -37,10 +37,6 @@ class Place:
     def name(self) -> str:
         return f"{self.pattern} {self.fs}"
 
-    @property
-    def where(self) -> Row:
-        return {"pattern": self.pattern, "fs": self.fs}
-
 
 def places(connection: Any, where: store.Where, default: str) -> list[Place]:
     """Of each pattern and file system of the runs that `where` lets pass."""
@@ -129,7 +125,7 @@ def _of_stacks(found: Sequence[Place]) -> str:
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
     """The fastest ways with what they reach of their ceilings. `rows`: of compare_with.PEAK."""
     known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
-    keys = [(place, tuple({**place.best, **place.where}[k] for k in _WAY)) for place in found]
+    keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
     return [(place, known[key]) for place, key in keys if key in known]
 
 
@@ -171,17 +167,12 @@ def _of_undecided(found: Sequence[Place]) -> str:
 def _open(found: Sequence[Place]) -> Iterator[tuple[str, str]]:
     """The questions without an answer, and why."""
     for place in found:
-        yield from ((f"{place.name} {what}", why) for what, why in undecided(place))
-
-
-def undecided(place: Place) -> Iterator[tuple[str, str]]:
-    """The questions about one place without an answer, and why."""
-    asked = [("gain", place.gain), *((f"{stack}?", r) for stack, r in place.stacks.items())]
-    for what, ratio in asked:
-        if ratio is not None and ratio.verdict == "too few samples":
-            yield what, ratio.lacks
-        elif ratio is not None and ratio.verdict == "no difference seen":
-            yield what, "now one was faster, now the other"
+        asked = [("gain", place.gain), *((f"{stack}?", r) for stack, r in place.stacks.items())]
+        for what, ratio in asked:
+            if ratio is not None and ratio.verdict == "too few samples":
+                yield f"{place.name} {what}", ratio.lacks
+            elif ratio is not None and ratio.verdict == "no difference seen":
+                yield f"{place.name} {what}", "now one was faster, now the other"
 
 
 def _some(texts: Sequence[str]) -> str:
