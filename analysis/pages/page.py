@@ -15,7 +15,7 @@ from ..errors import OutputError
 from ..judge.shares import why_above
 from ..session.model import CEILINGS, DIRECTIONS, Direction
 from ..session.rows import Row, Table
-from . import bars, chart, footer
+from . import bars, chart, footer, reasons
 from .words import (
     NOTHING,
     bandwidth_text,
@@ -81,7 +81,7 @@ def render(table: Table, folder: Path, template: str = TEMPLATE, **more: object)
         repeats=footer.repeats_text(table.ran),
         scale=footer.scale_text(table),
         bars=bars.figure(table),
-        reasons=reasons(table),
+        reasons=reasons.lines(table),
         sections=[
             (name, _groups(rows, folder), any(row.label for row in rows))
             for name, rows in sections
@@ -140,23 +140,6 @@ def numbers(row: Row, direction: Direction) -> Numbers:
         "shared": with_mark(percent_text(row.share("shared", direction)), why["shared"]),
         "shared_why": why["shared"],
     }
-
-
-def reasons(table: Table) -> list[tuple[str, str]]:
-    """Each share above 100 %, with why it is."""
-    names = dict(zip(CEILINGS, ("of the peak", "of the shared ceiling"), strict=True))
-    found = []
-    for row in table.ran:
-        for ceiling, name in names.items():
-            for direction in DIRECTIONS:
-                share = row.share(ceiling, direction)
-                if share and (why := why_above(row, ceiling, direction)):
-                    run = row.run
-                    words = (run.pattern, run.scale, run.method or run.test, run.mode, row.label,
-                             f"on {run.stack}, {run.fs}, {direction}")  # fmt: skip
-                    text = f"{' '.join(filter(None, words))}, {percent_text(share)} % {name}"
-                    found.append((text, why))
-    return found
 
 
 def _peaks(table: Table) -> list[dict[str, object]]:
