@@ -41,6 +41,7 @@ The page is one file that opens from disk and loads nothing. --png writes a pict
 """
 
 PAGE = "report.html"
+DAY = timedelta(days=1)
 YEAR = timedelta(days=366)  # before the session, of which the tables tell; histories have all
 
 
@@ -81,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
     if pages := _pages(args, table):
         from ..pages import report_page  # here: the chart library is slow to load
 
-        first = _first(connection, table, root)
+        # reads the files of the session's month only
+        first = _first(store.connect(place, since=start - DAY), table, root)
         each = functools.partial(progress.steps, what="charts")
         written += report_page.write(table, first, sections, histories, root, pages, each)
     written += _tables(args.tables, table, sections) if args.tables else []
