@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import functools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
@@ -24,6 +26,7 @@ examples:
   python -m analysis compare 4.1 5.0 --by mpi              across an upgrade: mpi, hdf5, ...
   python -m analysis compare 2026-10-01..2026-10-31 2026-11-01..2026-11-30 --by date
   python -m analysis compare last~1 last --fail-slower 5%  exit 1 where B is slower: a gate
+  python -m analysis compare last~1 last --html compare.html    also as a page
   python -m analysis compare last peak                     with the practical peak of the same job
   python -m analysis compare last reference                with references/sites/SYSTEM.yaml
   python -m analysis compare last published                beside published numbers
@@ -70,6 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --fail-slower, for many cases: holm, the gate breaks without cause once in 20 "
         "uses; bh (Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
     )  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the comparison as a "
+                        "page")  # fmt: skip
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -88,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.fail_slower is not None and args.b == "published":
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
+    if args.html and args.b in SPECIAL:
+        raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
     connection = options.connect(args)
     where = options.where(args, connection).also("verdict <> 'nothing moved'")
     keys.check(connection, "--by", [args.by], WAYS)
@@ -106,14 +113,35 @@ def run(args: argparse.Namespace) -> int:
         rows = comparison.compare(connection, where, question, each)
         shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown, note=_lacking(rows))
-    if args.fail_slower is None:
-        return EXIT_OK
+    code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows)
+    if args.html:
+        _write_page(args, rows, said)
+    if said:
+        options.say(said)
+    return code
+
+
+def _gate(args: argparse.Namespace, rows: Sequence[Row]) -> tuple[int, str]:
+    """The exit status, and what it rests on."""
     if any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
         code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
-    options.say(_in_words(rows, code))
-    return code
+    return code, _in_words(rows, code)
+
+
+def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> None:
+    from ..pages import compare_page  # here: it is slow to load
+
+    title = f"{args.b} (B) over {args.a} (A), by {args.by}"
+    words = ["compare", args.a, args.b, "--by", args.by]
+    words += [f"--where={word}" for word in args.where]
+    words += [f"--quantity={name}" for name in args.quantity or ()]
+    if args.fail_slower is not None:
+        words += [f"--fail-slower={100 * args.fail_slower:g}%", f"--correct={args.correct}"]
+    root = options.store_of(args).resolve().parent
+    compare_page.write(args.html, rows, title, {"command": shlex.join(words), "gate": gate}, root)
+    options.say_written(args.html)
 
 
 def _lacking(rows: Sequence[Row]) -> str:

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import EXIT_OK
-from ..judge import history
+from ..judge import history, shares
 from ..pages import spack_stacks
 from ..pages.report_tables import TABLES, Section
 from ..pages.report_tables import history as history_section
@@ -23,6 +24,9 @@ from ..store import database as store
 from . import formats, options, progress
 from .ingest import ingest
 from .latest import last_report
+
+if TYPE_CHECKING:
+    from ..pages import report_page
 
 EXAMPLES = """\
 examples:
@@ -37,6 +41,7 @@ The page is one file that opens from disk and loads nothing. --png writes a pict
 """
 
 PAGE = "report.html"
+DAY = timedelta(days=1)
 YEAR = timedelta(days=366)  # before the session, of which the tables tell; histories have all
 
 
@@ -77,8 +82,10 @@ def run(args: argparse.Namespace) -> int:
     if pages := _pages(args, table):
         from ..pages import report_page  # here: the chart library is slow to load
 
+        # reads the files of the session's month only
+        first = _first(store.connect(place, since=start - DAY), table, root)
         each = functools.partial(progress.steps, what="charts")
-        written += report_page.write(table, sections, histories, root, pages, each)
+        written += report_page.write(table, first, sections, histories, root, pages, each)
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
     for path in written:
@@ -96,6 +103,16 @@ def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
     session = table.session
     own = args.output.resolve() in session.output.resolve().parents
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
+
+
+def _first(connection: Any, table: Table, root: Path) -> report_page.First:
+    """What the first screen says of the session."""
+    from ..pages import answers, report_page
+
+    where = options.where_session(table.session.uuid)
+    cases = shares.of_cases(connection, where)
+    found = answers.rows(connection, where, cases, root)
+    return report_page.First(found, cases, answers.troubles(connection, where))
 
 
 def _print_json(table: Table, sections: Sequence[Section]) -> None:

@@ -8,13 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from iogauge.document import STOPPED, BadDocument
-from iogauge.document import load as load_document
-from iogauge.run_folder import DOCUMENT, TRACE
+from iogauge.run_folder import DOCUMENT
 
-from ..errors import EXIT_OK, AnalysisError, MalformedDocumentError, NothingFoundError
-from ..judge import bottleneck, proofs
-from ..ledger import traced
+from ..errors import EXIT_OK, NothingFoundError
+from ..judge import bottleneck, held_up, proofs
 from . import formats, options
 
 EXAMPLES = """\
@@ -46,18 +43,16 @@ def run(args: argparse.Namespace) -> int:
     """Print what held the run up. Raises NothingFoundError where there is no run."""
     folder = args.run_folder or _last(args.output)
     folder = folder if folder.is_dir() else folder.parent
-    document, trace, note = _load(folder)
-    reasons = trace.judgement.reasons if trace else ()
-    place = proofs.run_of(folder, document)
-    sides = bottleneck.facts(document, trace)
-    found = [(side, bottleneck.causes(side, reasons)) for side in sides]
+    loaded = held_up.load(folder)
+    place = proofs.run_of(folder, loaded.document)
+    found = loaded.causes()
     rows = [_row(place, cause) for _, causes in found for cause in causes]
     if formats.for_programs(args):
         formats.show(args, rows, COLUMNS)
     else:
         from ..pages import why_text
 
-        why_text.show(place, document, found, note)
+        why_text.show(place, loaded.document, found, loaded.note)
     return EXIT_OK
 
 
@@ -66,22 +61,6 @@ def _last(output: Path) -> Path:
     if not found:
         raise NothingFoundError(f"{output}: expected a run ({DOCUMENT}), found none")
     return found[-1].parent
-
-
-def _load(folder: Path) -> tuple[dict[str, Any], traced.Traced | None, str]:
-    """The document, the trace where there is one, and what is to be said of it."""
-    try:
-        document = load_document(folder / DOCUMENT)
-    except BadDocument as problem:
-        raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
-    if document["status"] in STOPPED or not document["samples"]:
-        raise NothingFoundError(f"{folder}: expected a run that ended well: {document['error']}")
-    if not (folder / TRACE).exists():
-        return document, None, "not traced: which process, layer and calls is unknown"
-    try:
-        return document, traced.load(folder), ""
-    except AnalysisError as error:
-        return document, None, f"its trace cannot be used: {error}"
 
 
 def _row(place: proofs.Run, cause: bottleneck.Cause) -> Row:

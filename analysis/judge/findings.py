@@ -122,28 +122,34 @@ def _of_stacks(found: Sequence[Place]) -> str:
     return "stacks: no difference was decided"
 
 
+def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
+    """The fastest ways with what they reach of their ceilings. `rows`: of compare_with.PEAK."""
+    known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
+    keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
+    return [(place, known[key]) for place, key in keys if key in known]
+
+
+_WAY = (
+    "pattern", "fs", "scale", "processes", "method", "mode", "stack", "variant", "hints", "fsync",
+)  # fmt: skip
+
+
 def _of_ceilings(connection: Any, where: store.Where, found: Sequence[Place]) -> str:
     """Of the fastest ways; only where all of the interval is far below."""
     try:
         rows = compare_with.with_peak(connection, where, Question(""))
     except NothingFoundError:
         return "ceilings: none was measured"
-    keys = ("pattern", "fs", "method", "mode", "stack", "variant")
-    best = {
-        (p.pattern, p.fs, p.best["method"], p.best["mode"], p.best["stack"], p.best["variant"])
-        for p in found
-    }
-    rows = [r for r in rows if r["quantity"] == "write_bw" and tuple(r[k] for k in keys) in best]
-    known = [row for row in rows if row["low"] is not None]
+    best = [(place.name, row) for place, row in ceilings(rows, found)]
+    known = [(name, row) for name, row in best if row["low"] is not None]
     far = sorted(
-        (row for row in known if row["high"] < FAR_BELOW), key=lambda row: row["efficiency"]
+        (one for one in known if one[1]["high"] < FAR_BELOW), key=lambda one: one[1]["efficiency"]
     )
     texts = [
-        f"{row['pattern']} {row['fs']} {row['efficiency']:.0%} ({row['low']:.0%} to "
-        f"{row['high']:.0%})".replace("%", " %")
-        for row in far
+        f"{name} {row['efficiency']:.0%} ({row['low']:.0%} to {row['high']:.0%})".replace("%", " %")
+        for name, row in far
     ]
-    of = f"{len(known)} of {len(rows)} fastest ways decided"
+    of = f"{len(known)} of {len(best)} fastest ways decided"
     if not texts:
         return f"ceilings: none is sure to stay below {FAR_BELOW:.0%} ({of})".replace("%", " %")
     return f"far below a file per process ({of}): {_some(texts)}"

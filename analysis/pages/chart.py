@@ -10,19 +10,21 @@ of its own: one compares methods on it, and not memory with disk.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 import altair as alt
 import vl_convert
 
 from iogauge.text import one_line, plain_all
 
+from ..judge.shares import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
-from .words import percent_text
+from . import colours
+from .words import percent_text, with_mark
 
-# Okabe and Ito's colours, told apart with every kind of colour blindness.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
 GREYS = {
     "ink": "#1b1f24",
     "muted": "#57606a",
@@ -41,6 +43,9 @@ LONGEST = 120  # letters of a name that is drawn
 LABEL_ROOM = 1.26  # of the longest track: the number stands behind it
 COLUMNS_PER_LINE = 4  # two file systems side by side; more of them continue below
 PNG_SCALE = 2.0
+SVG = "http://www.w3.org/2000/svg"
+SAYS = "says"  # the role of marks whose description is a text for people
+ElementTree.register_namespace("", SVG)
 
 Datum = dict[str, Any]
 Column = tuple[str, Direction]
@@ -85,6 +90,7 @@ def bars(table: Table) -> list[Datum]:
                     "peak": peak,
                     "end": max(spread.high, peak or 0.0),
                     "label": f"{percent_text(share)} %" if share else "",
+                    "why": why_above(row, "fpp", direction),
                 }
             )
     return data
@@ -95,17 +101,17 @@ def chart(table: Table, title: alt.Title | None = None) -> dict[str, Any] | None
     data = bars(table)
     if not data:
         return None
-    columns = sorted({bar["column"] for bar in data}, key=lambda c: (c[0], DIRECTIONS.index(c[1])))
-    titles = _titles(table, columns)
+    of = columns(data)
+    heads = titles(table, of)
     series = sorted({bar["series"] for bar in data})
     room = LETTER * max(len(bar["how"]) for bar in data) + 8  # so that all groups start alike
     lines = []
     for group in dict.fromkeys(bar["group"] for bar in data):
         mine = [bar for bar in data if bar["group"] == group]
-        own = [column for column in columns if any(bar["column"] == column for bar in mine)]
+        own = [column for column in of if any(bar["column"] == column for bar in mine)]
         for start in range(0, len(own), COLUMNS_PER_LINE):
             panels = [
-                _panel(mine, column, titles[column], _limit(mine, column), series, 0 if i else room)
+                _panel(mine, column, heads[column], _limit(mine, column), series, 0 if i else room)
                 for i, column in enumerate(own[start : start + COLUMNS_PER_LINE])
             ]
             heading = alt.Title(group, anchor="start", fontSize=14, color=INK, offset=8)
@@ -119,8 +125,9 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
     # The renderer, which is no Python, aborts on a control character.
     return dict(
         plain_all(
-            looked.configure(font="sans-serif", background=PAPER, padding=4, aria=False)
+            looked.configure(font="sans-serif", background=PAPER, padding=4)
             .configure_view(stroke=None)
+            .configure_mark(aria=False)  # but for those that say something
             .configure_axis(
                 labelColor=MUTED,
                 gridColor=GRID,
@@ -142,21 +149,22 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
     )
 
 
-def to_svg(table: Table) -> str:
-    """The plot as an SVG element; empty where nothing was measured.
-
-    Its greys are CSS variables, so that the page can set them for a dark screen and for paper.
-    """
-    plot = chart(table)
-    return themed_svg(plot) if plot else ""
-
-
 def themed_svg(plot: dict[str, Any]) -> str:
-    """A Vega-Lite specification as an SVG element whose greys the page sets."""
-    svg = str(vl_convert.vegalite_to_svg(plot))
+    """A Vega-Lite specification as an SVG element whose greys the page sets. What describes a mark
+    is shown when one points at it."""
+    svg = _with_titles(str(vl_convert.vegalite_to_svg(plot)))
     for name, colour in GREYS.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{name}, {colour})"')
     return svg
+
+
+def _with_titles(svg: str) -> str:
+    root = ElementTree.fromstring(svg)
+    for mark in root.iter():
+        if mark.get("aria-roledescription") == SAYS:
+            title = ElementTree.SubElement(mark, f"{{{SVG}}}title")
+            title.text = mark.get("aria-label")
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def to_png(table: Table) -> bytes | None:
@@ -184,9 +192,14 @@ def _how(row: Row) -> str:
     return one_line(words, LONGEST)
 
 
-def _titles(table: Table, columns: list[Column]) -> dict[Column, str]:
+def columns(data: Sequence[Datum]) -> list[Column]:
+    """The file systems and directions of bars; writing stands before reading."""
+    return sorted({bar["column"] for bar in data}, key=lambda c: (c[0], DIRECTIONS.index(c[1])))
+
+
+def titles(table: Table, columns: Sequence[Column]) -> dict[Column, str]:
     """The title of each column: file system, direction, and whether fsync or caches play a part."""
-    titles = {}
+    found = {}
     for fs, direction in columns:
         results = [row.run.result for row in table.rows if row.run.fs == fs and row.run.result]
         if direction == "write":
@@ -196,8 +209,8 @@ def _titles(table: Table, columns: list[Column]) -> dict[Column, str]:
             caches = {result.caches for result in results} - {""}
             word = {"dropped": "cold read", "cached": "cached read"}.get("".join(caches), "read")
             word = "partly cached read" if len(caches) > 1 else word
-        titles[fs, direction] = f"{fs} ({results[0].fs_type}), {word}, MiB/s"
-    return titles
+        found[fs, direction] = f"{fs} ({results[0].fs_type}), {word}, MiB/s"
+    return found
 
 
 def _limit(data: list[Datum], column: Column) -> float:
@@ -213,7 +226,8 @@ def _panel(
     """
     methods = list(dict.fromkeys(bar["how"] for bar in data))
     values = [
-        {key: value for key, value in bar.items() if key not in ("group", "column")}
+        {key: value for key, value in bar.items() if key not in ("group", "column", "why")}
+        | {"label": with_mark(bar["label"], bar["why"])}
         for bar in data
         if bar["column"] == column
     ]
@@ -225,9 +239,7 @@ def _panel(
     offset = alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series))
     scale = alt.Scale(domain=[0, limit], nice=False)
     ticks = alt.Axis(title=None, tickCount=4, labelFontSize=10)
-    colours = alt.Scale(
-        domain=series, range=[PALETTE[i % len(PALETTE)] for i, _ in enumerate(series)]
-    )
+    shades = alt.Scale(domain=series, range=list(colours.of_names(series).values()))
     base = alt.Chart(alt.InlineData(values=values)).encode(y=y, yOffset=offset)
 
     def x(field: str) -> alt.X:
@@ -239,7 +251,7 @@ def _panel(
         .mark_tick(color=PEAK, thickness=2, size=BAR)
         .encode(x=x("peak")),
         base.mark_bar().encode(
-            x=x("median"), color=alt.Color("series:N", scale=colours, legend=alt.Legend(title=None))
+            x=x("median"), color=alt.Color("series:N", scale=shades, legend=alt.Legend(title=None))
         ),
         # An edge in the colour of the paper keeps the range visible on every bar.
         base.mark_rule(color=PAPER, strokeWidth=4).encode(x=x("low"), x2="high:Q"),

@@ -5,25 +5,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 import vl_convert
 
 from ..errors import OutputError
 from ..judge.history import History
-from .chart import INK, MUTED, PALETTE, PNG_SCALE, themed, themed_svg
+from .chart import INK, MUTED, PNG_SCALE, SAYS, themed_svg
+from .colours import PALETTE
+from .drawn import WIDTH, Drawn, panel_title
+from .history_table import change_text
 from .page import save
+from .words import value_text
 
 BAD = "#D55E00"
-WIDTH, HEIGHT = 330, 110
-PER_LINE = 3
+HEIGHT = 110  # pixels of a panel
 MOST = 24  # histories in one picture; those that fell most come first
 
 
 def write(path: Path, found: Sequence[History]) -> None:
     """A PNG, or an SVG by the end of the name. Raises OutputError."""
-    plot = chart(found)
+    plot = drawn(found).picture()
     if path.suffix == ".svg":
         save(path, themed_svg(plot).encode())
     elif path.suffix == ".png":
@@ -32,56 +34,58 @@ def write(path: Path, found: Sequence[History]) -> None:
         raise OutputError(f"{path}: expected a name that ends in .png or .svg")
 
 
-def chart(found: Sequence[History]) -> dict[str, Any]:
+def drawn(found: Sequence[History]) -> Drawn:
     """One panel for each history."""
-    chosen = sorted(found, key=lambda one: one.of_best)[:MOST]
-    panels = [_panel(one) for one in chosen]
-    lines = [
-        alt.hconcat(*panels[start : start + PER_LINE], spacing=30)
-        for start in range(0, len(panels), PER_LINE)
-    ]
-    return themed(alt.vconcat(*lines, spacing=20))
+    return Drawn([_panel(one) for one in sorted(found, key=lambda one: one.of_best)[:MOST]])
 
 
 def _panel(one: History) -> alt.LayerChart:
     runs = [
-        {"at": f"{at.isoformat()}Z", "value": value}
+        {"at": f"{at.isoformat()}Z", "value": value,
+         "says": f"{at:%Y-%m-%d %H:%M}: {value_text(value)} {one.case['unit']}"}
         for at, value in zip(one.at, one.values, strict=True)
-    ]
+    ]  # fmt: skip
     levels = [
         {"from": runs[first]["at"], "to": runs[last - 1]["at"], "level": middle}
         for first, last, middle in one.levels
     ]
     marks = [
         {"at": runs[change.index]["at"], "label": f"{change.ratio - 1:+.0%} {change.date:%d %b %Y}",
+         "right": 2 * change.index > len(runs),
+         "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
          "bad": change.state == "regressed"}
         for change in one.changes
     ]  # fmt: skip
     names = ("method", "mode", "variant", "stack", "fs", "quantity")
-    title = f"{one.case['pattern']} {one.case['scale']}: " + " ".join(
-        str(one.case[name]) for name in names if one.case[name]
-    )
+    title = [
+        " ".join(filter(None, (one.case["pattern"], one.case["scale"]))),
+        " ".join(str(one.case[name]) for name in names if one.case[name]),
+    ]
     time = alt.Axis(title=None, tickCount=4)
     x = alt.X("at:T", axis=time, scale=alt.Scale(type="utc"))
-    y = alt.Y("value:Q", axis=alt.Axis(title=one.case["unit"], tickCount=4),
+    y = alt.Y("value:Q", axis=alt.Axis(title=one.case["unit"], tickCount=4, minExtent=28),
               scale=alt.Scale(zero=True))  # fmt: skip
     colour = alt.condition("datum.bad", alt.value(BAD), alt.value(MUTED))
     layers = [
-        alt.Chart(alt.InlineData(values=runs)).mark_point(filled=True, size=14, color=PALETTE[0])
-        .encode(x=x, y=y),
+        alt.Chart(alt.InlineData(values=runs))
+        .mark_point(filled=True, size=14, color=PALETTE[0], aria=True, ariaRoleDescription=SAYS)
+        .encode(x=x, y=y, description=alt.Description("says:N")),
         alt.Chart(alt.InlineData(values=levels)).mark_rule(color=INK, strokeWidth=2)
         .encode(x=alt.X("from:T"), x2="to:T", y=alt.Y("level:Q")),
     ]  # fmt: skip
     if marks:
         base = alt.Chart(alt.InlineData(values=marks)).encode(x=alt.X("at:T"))
         layers += [
-            base.mark_rule(strokeDash=[4, 3]).encode(color=colour),
-            base.mark_text(align="left", dx=3, fontSize=10).encode(
-                y=alt.value(8), text="label:N", color=colour
+            base.mark_rule(strokeDash=[4, 3], aria=True, ariaRoleDescription=SAYS).encode(
+                color=colour, description=alt.Description("says:N")
+            ),
+            *(
+                base.transform_filter("datum.right" if right else "!datum.right")
+                .mark_text(align="right" if right else "left", dx=-3 if right else 3, fontSize=10)
+                .encode(y=alt.value(HEIGHT - 10), text="label:N", color=colour)
+                for right in (False, True)
             ),
         ]
-    heading = alt.Title(title, anchor="start", fontSize=11, fontWeight="normal", color=MUTED,
-                        frame="group")  # fmt: skip
     panel: alt.LayerChart
-    panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading)
+    panel = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
     return panel

@@ -7,16 +7,23 @@ import os
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 
 from iogauge.files import write_whole
 from iogauge.text import plain_lines
 
 from ..errors import OutputError
+from ..judge.shares import why_above
 from ..session.model import CEILINGS, DIRECTIONS, Direction
 from ..session.rows import Row, Table
-from . import chart, footer
-from .words import NOTHING, bandwidth_text, outcome_text, percent_text, range_text
+from . import bars, chart, footer, reasons
+from .words import (
+    NOTHING,
+    bandwidth_text,
+    outcome_text,
+    percent_text,
+    range_text,
+    with_mark,
+)
 
 TEMPLATE = "page.html.j2"
 
@@ -30,7 +37,7 @@ def write(table: Table, path: Path | None, picture: Path | None) -> list[Path]:
     """
     written = []
     if path:
-        save(path, render(table, chart.to_svg(table), path.parent).encode())
+        save(path, render(table, path.parent).encode())
         written.append(path)
     if picture:
         png = chart.to_png(table)
@@ -59,7 +66,7 @@ def _plain(value: object) -> object:
     return type(value)(plain_lines(value)) if isinstance(value, str) else value
 
 
-def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **more: object) -> str:
+def render(table: Table, folder: Path, template: str = TEMPLATE, **more: object) -> str:
     """The page's text. Links to documents are relative to `folder`, where the page will be. `more`:
     what a `template` that extends the page's asks for."""
     sections = [("Measurements", table.rows), ("Peak tests", table.peak_rows)]
@@ -73,7 +80,8 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         verdict=footer.counts_text(table),
         repeats=footer.repeats_text(table.ran),
         scale=footer.scale_text(table),
-        svg=Markup(svg),  # made by the chart library from escaped text
+        bars=bars.figure(table),
+        reasons=reasons.lines(table),
         sections=[
             (name, _groups(rows, folder), any(row.label for row in rows))
             for name, rows in sections
@@ -87,7 +95,7 @@ def render(table: Table, svg: str, folder: Path, template: str = TEMPLATE, **mor
         rates=footer.rate_lines(table),
         versions=footer.version_lines(table),
         command=table.session.command,
-        **{"regressed": (), **more},
+        **{"regressed": (), "troubles": (), **more},
     )
 
 
@@ -122,12 +130,15 @@ def _groups(rows: tuple[Row, ...], folder: Path) -> list[list[dict[str, object]]
 def numbers(row: Row, direction: Direction) -> Numbers:
     spread = row.bandwidth(direction)
     peak = row.share("fpp", direction)
+    why = {ceiling: why_above(row, ceiling, direction) for ceiling in CEILINGS}
     return {
         "median": bandwidth_text(spread.median) if spread else NOTHING,
         "range": range_text(spread),
-        "peak": percent_text(peak),
+        "peak": with_mark(percent_text(peak), why["fpp"]),
+        "peak_why": why["fpp"],
         "fill": min(peak.value, 1.0) if peak else 0.0,
-        "shared": percent_text(row.share("shared", direction)),
+        "shared": with_mark(percent_text(row.share("shared", direction)), why["shared"]),
+        "shared_why": why["shared"],
     }
 
 

@@ -3,54 +3,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
-from . import history_chart
-from .chart import GREYS, INK, LETTER, MUTED, PALETTE, PEAK, themed
-from .report_tables import Section
+from iogauge.text import plain_all
 
-Plot = dict[str, Any]
+from . import colours, history_chart
+from .chart import GREYS, INK, PEAK, SAYS
+from .drawn import WIDTH, Drawn, panel_title
+from .report_tables import Section
+from .words import bandwidth_text
+
 Row = dict[str, Any]
 
-WIDTH, HEIGHT = 330, 210  # pixels of a panel
-PER_LINE = 3
-BAD = "#D55E00"
-MOST_SERIES = 12  # of one panel; the table has all
+HEIGHT = 190  # pixels of a panel
+DASHES = ([1, 0], [5, 3], [2, 2], [8, 3, 2, 3])  # of stacks
 
 
 def _call(row: Row) -> str:
     return " ".join(str(row[k]) for k in ("method", "mode", "variant") if row[k])
 
 
-def _colour(names: Sequence[str]) -> alt.Color:
-    domain = list(dict.fromkeys(names))
-    scale = alt.Scale(domain=domain, range=[PALETTE[i % len(PALETTE)] for i in range(len(domain))])
+def _colour(shades: Mapping[str, str]) -> alt.Color:
+    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
     # A browser's letters are wider than those measured here, so long names need more room.
     legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
     return alt.Color("call:N", scale=scale, legend=legend)
 
 
-def _dash() -> alt.StrokeDash:
+def _dash(stacks: Mapping[str, Sequence[int]]) -> alt.StrokeDash:
     """Stacks by dashes. The legend is below the plot: beside the colours' it would overlap."""
     legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
-    return alt.StrokeDash("stack:N", legend=legend)
-
-
-def _title(text: str | list[str]) -> alt.Title:
-    return alt.Title(
-        text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group"
-    )
-
-
-def _lines(panels: Sequence[Any]) -> Plot:
-    rows = [
-        alt.hconcat(*panels[start : start + PER_LINE], spacing=30)
-        for start in range(0, len(panels), PER_LINE)
-    ]
-    return themed(alt.vconcat(*rows, spacing=26))
+    scale = alt.Scale(domain=list(stacks), range=list(map(list, stacks.values())))
+    return alt.StrokeDash("stack:N", legend=legend, scale=scale)
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
@@ -65,17 +52,30 @@ def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
 def _values(rows: Sequence[Row], *names: str) -> alt.InlineData:
     return alt.InlineData(
         values=[
-            {"call": _call(row), "stack": row["stack"], **{n: row[n] for n in names}}
+            {"call": _call(row), "stack": row["stack"], "says": _says(row),
+             **{n: row[n] for n in names}}
             for row in rows
         ]
+    )  # fmt: skip
+
+
+def _says(row: Row) -> str:
+    low, middle, high = (bandwidth_text(row[name]) for name in ("low", "mib_s", "high"))
+    return (
+        f"{_call(row)}, {row['stack']}, {row['processes']} processes: {middle} MiB/s "
+        f"({low} to {high} over {row['samples']} repeats), {row['speed_up']:.2f} times as fast, "
+        f"ideal {row['ideal']:.2f}"
     )
 
 
-def scaling(section: Section) -> Plot | None:
+def scaling(section: Section) -> Drawn | None:
     """Bandwidth over processes, both logarithmic, with the ideal from the best start."""
     if not section.rows:
         return None
-    colour = _colour([_call(row) for row in section.rows])
+    shades = colours.of_names(plain_all([_call(row) for row in section.rows]))
+    stacks = sorted({row["stack"] for row in section.rows})
+    dashes = {name: DASHES[i % len(DASHES)] for i, name in enumerate(plain_all(stacks))}
+    colour = _colour(shades)
     panels = []
     for (pattern, scale, fs, direction), rows in _panels(section.rows).items():
         counts = sorted({row["processes"] for row in rows})
@@ -83,7 +83,7 @@ def scaling(section: Section) -> Plot | None:
         ideal = [{"processes": n, "mib_s": start["mib_s"] * n / counts[0]} for n in counts]
         x = alt.X("processes:Q", axis=alt.Axis(title="processes", values=counts, format="d"),
                   scale=alt.Scale(type="log", base=2))  # fmt: skip
-        y = alt.Y("mib_s:Q", axis=alt.Axis(title="MiB/s", tickCount=4),
+        y = alt.Y("mib_s:Q", axis=alt.Axis(title="MiB/s", tickCount=4, minExtent=28),
                   scale=alt.Scale(type="log"))  # fmt: skip
         base = alt.Chart(_values(rows, "processes", "mib_s", "low", "high")).encode(
             x=x, color=colour, detail="stack:N"
@@ -92,61 +92,74 @@ def scaling(section: Section) -> Plot | None:
             alt.Chart(alt.InlineData(values=ideal))
             .mark_line(color=PEAK, strokeDash=[2, 4])
             .encode(x=x, y=y),
-            base.mark_line().encode(y=y, strokeDash=_dash()),
+            base.mark_line().encode(y=y, strokeDash=_dash(dashes)),
             base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q"), y2="high:Q"),
-            base.mark_point(filled=True, size=45).encode(y=y),
+            base.mark_point(filled=True, size=45, aria=True, ariaRoleDescription=SAYS).encode(
+                y=y, description=alt.Description("says:N")
+            ),
         ]
-        heading = _title(f"{pattern} {scale}, {fs}, {direction}; dotted: ideal")
+        heading = panel_title(f"{pattern} {scale}, {fs}, {direction}; dotted: ideal")
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading))
-    return _lines(panels)
+    shown = {name: " ".join(map(str, dash)) for name, dash in dashes.items()}
+    return Drawn(panels, shades, shown if len(shown) > 1 else {})
 
 
-def published(section: Section) -> Plot | None:
+def published(section: Section) -> Drawn | None:
     """Ours and theirs, each as a part of its own best: shapes compare where speeds cannot."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in section.rows:
         if row["ours_of_best"] is not None:
             table = (row["table"], row["pattern"], row["quantity"], row["place"])
             groups.setdefault(table, []).append(row)
+    shades = {"ours": colours.PALETTE[0], "published": GREYS["peak"]}
     panels = []
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [
-            {"what": f"{r['method']} {r['parameters']}", "who": who, "part": r[f"{who}_of_best"]}
-            for who in ("ours", "published")
+            {"what": f"{r['method']} {r['parameters']}", "who": who, "part": r[f"{who}_of_best"],
+             "says": f"{r['method']} {r['parameters']}, {who}: {r[f'{who}_of_best']:.0%} of the "
+             "best in its table"}
+            for who in shades
             for r in of
-        ]
+        ]  # fmt: skip
         order = list(dict.fromkeys(value["what"] for value in values))
-        room = LETTER * max(map(len, order)) + 8  # a browser's letters may be wider than Vega's
-        axis = alt.Axis(title=None, labelLimit=400, labelColor=INK, minExtent=room)
-        y = alt.Y("what:N", sort=order, axis=axis)
-        scale = alt.Scale(domain=["ours", "published"], range=[PALETTE[0], GREYS["peak"]])
+        # Names stand above their bars, so that a panel is as narrow as a telephone.
+        axis = alt.Axis(title=None, labelLimit=WIDTH, labelColor=INK, labelAlign="left",
+                        labelPadding=-4, labelOffset=-20)  # fmt: skip
+        y = alt.Y("what:N", sort=order, axis=axis, scale=alt.Scale(paddingInner=0.5,
+                                                                   paddingOuter=0.4))  # fmt: skip
         bars = (
             alt.Chart(alt.InlineData(values=values))
-            .mark_bar()
+            .mark_bar(aria=True, ariaRoleDescription=SAYS)
             .encode(
                 y=y,
-                yOffset=alt.YOffset("who:N"),
+                yOffset=alt.YOffset("who:N", sort=list(shades)),
                 x=alt.X("part:Q", axis=alt.Axis(title="part of its own best", format="%")),
-                color=alt.Color("who:N", scale=scale, legend=alt.Legend(title=None)),
+                color=_who(shades),
+                description=alt.Description("says:N"),
             )
         )
         place = ", ".join(conditions.split(", ")[1:4])
-        heading = _title([f"{pattern}, {quantity}", f"ours: {place}"])
-        panels.append(bars.properties(width=WIDTH, height=34 * len(order), title=heading))
-    if not panels:
-        return None
-    lines = [alt.hconcat(*panels[i : i + 2], spacing=30) for i in range(0, len(panels), 2)]
-    return themed(alt.vconcat(*lines, spacing=26))
+        heading = panel_title([f"{pattern}, {quantity}", f"ours: {place}"])
+        panels.append(bars.properties(width=WIDTH, height=46 * len(order), title=heading))
+    return Drawn(panels, shades, per_line=2) if panels else None
 
 
-def history(section: Section) -> Plot | None:
+def _who(shades: Mapping[str, str]) -> alt.Color:
+    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
+    return alt.Color("who:N", scale=scale, legend=alt.Legend(title=None))
+
+
+def history(section: Section) -> Drawn | None:
     """Those that fell most."""
-    return history_chart.chart(section.source) if section.source else None
+    return history_chart.drawn(section.source) if section.source else None
 
 
 # The chart of a section, by its name, and its caption.
-CHARTS: dict[str, tuple[Callable[[Section], Plot | None], str]] = {
-    "scaling": (scaling, "Points: medians. Thin lines: slowest to fastest repeat."),
+CHARTS: dict[str, tuple[Callable[[Section], Drawn | None], str]] = {
+    "scaling": (
+        scaling,
+        "Points: medians; point at one for its numbers. Thin lines: slowest to fastest repeat.",
+    ),
     "published": (published, "Each as a part of its own fastest: the shape, not the speed."),
     "history": (
         history,

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,31 @@ import vl_convert
 from markupsafe import Markup
 
 from ..judge.history import KEY, History
-from ..session.model import DIRECTIONS
+from ..judge.shares import why_above
+from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced
+from . import answers as first_screen
 from . import chart, history_table, page
+from . import heat as heat_map
 from .page import link
+from .reasons import Reasons
 from .report_charts import CHARTS
 from .report_tables import Section
-from .words import bandwidth_text, outcome_text, over_time, percent_text, range_text, value_text
+from .words import (
+    bandwidth_text,
+    outcome_text,
+    over_time,
+    percent_text,
+    range_text,
+    value_text,
+    with_mark,
+)
 
 TEMPLATE = "report.html.j2"
+# The sections of the page: what is about this session first, what was published last.
+ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "score_card",
+         "published", "spack")  # fmt: skip
 # Columns of the overview and what they are called.
 OVERVIEW = {
     "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
@@ -44,8 +61,18 @@ Cell = dict[str, Any]
 Each = Callable[[Sequence[Section]], Iterable[Section]]
 
 
+@dataclass(frozen=True)
+class First:
+    """What the first screen says: of answers.py, of shares.of_cases, and of answers.troubles."""
+
+    answers: Sequence[first_screen.Row]
+    cases: Sequence[first_screen.Row]
+    troubles: Sequence[str]
+
+
 def write(
     table: Table,
+    first: First,
     sections: Sequence[Section],
     histories: Sequence[History],
     root: Path,
@@ -55,18 +82,23 @@ def write(
     """Write the page to each of `pages`; returns them. `histories`: of the session's cases. `root`:
     what the store's paths are relative to. `each` wraps the sections, to show progress. Raises
     OutputError."""
-    plot = chart.to_svg(table)
-    charts = [_chart(section) for section in each(sections)]
+    ordered = sorted(sections, key=lambda section: ORDER.index(section.name))
+    full = [section for section in ordered if section.rows]
+    charts = [_chart(section) for section in each(full)]
+    why = Reasons(table, root)
+    heat = heat_map.maps(first.cases, why)
     written = list(dict.fromkeys(path.absolute() for path in pages))
     for path in written:
         folder = path.parent
         shown = [
-            {**_cells(section, root, folder), **drawn}
-            for section, drawn in zip(sections, charts, strict=True)
+            {**_cells(section, root, folder, why), **drawn}
+            for section, drawn in zip(full, charts, strict=True)
         ]
         text = page.render(
-            table, plot, folder, TEMPLATE, overview=_overview(table, histories, folder),
-            more_sections=shown, regressed=history_table.bad_lines(histories),
+            table, folder, TEMPLATE, overview=_overview(table, histories, folder),
+            more_sections=shown, lacking=[section for section in ordered if not section.rows],
+            regressed=history_table.bad_lines(histories), troubles=first.troubles,
+            answers=first_screen.shown(first.answers, why, folder), heat=heat,
         )  # fmt: skip
         page.save(path, text.encode())
     return written
@@ -78,19 +110,25 @@ def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
     for section in sections:
         if section.name in CHARTS:
             plot = CHARTS[section.name][0](section)
-            picture = vl_convert.vegalite_to_png(plot, scale=chart.PNG_SCALE) if plot else None
-            found[section.name] = picture
+            found[section.name] = (
+                vl_convert.vegalite_to_png(plot.picture(), scale=chart.PNG_SCALE) if plot else None
+            )
     return {name: data for name, data in found.items() if data}
 
 
 def _chart(section: Section) -> dict[str, Any]:
     make, caption = CHARTS.get(section.name, (None, ""))
-    plot = make(section) if make else None
-    # made by the chart library from escaped text
-    return {"svg": Markup(chart.themed_svg(plot)) if plot else "", "caption": caption}
+    drawn = make(section) if make else None
+    return {
+        # made by the chart library from escaped text
+        "panels": [Markup(svg) for svg in drawn.svgs()] if drawn else [],
+        "legend": list(drawn.colours.items()) if drawn else [],
+        "dashes": list(drawn.dashes.items()) if drawn else [],
+        "caption": caption,
+    }
 
 
-def _cells(section: Section, root: Path, folder: Path) -> dict[str, Any]:
+def _cells(section: Section, root: Path, folder: Path, why: Reasons) -> dict[str, Any]:
     """A section as the template shows it. `root`: what the store's paths are relative to."""
     rows = []
     for row in section.rows:
@@ -99,12 +137,21 @@ def _cells(section: Section, root: Path, folder: Path) -> dict[str, Any]:
             cell = _cell(name, row[name])
             target = row.get(section.links.get(name, "")) or ""
             cell["link"] = link(root / target, folder) if target else ""
+            if name == "efficiency" and (said := why(row)):
+                cell.update(text=with_mark(cell["text"], said), says=said, style="n above")
             cells.append(cell)
         rows.append(cells)
     return _shown(section.name, section.title, section.columns, rows, section.filters) | {
         "intro": section.intro,
-        "note": section.note,
+        "counts": _counts(section),
     }
+
+
+def _counts(section: Section) -> str:
+    """How many rows have which verdict or state."""
+    name = next((name for name in ("verdict", "state") if name in section.columns), "")
+    counts = Counter(str(row[name]) for row in section.rows) if name else Counter[str]()
+    return ", ".join(f"{count} {word}" for word, count in counts.most_common())
 
 
 def _shown(
@@ -138,7 +185,8 @@ def _cell(name: str, value: Any) -> Cell:
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else value_text(value)
     folded = "long" if name in LONG else "narrow" if name in NARROW else ""
     style = "n" if number else folded or STYLES.get(str(value), "")
-    return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": []}
+    return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": [],
+            "says": ""}  # fmt: skip
 
 
 def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[str, Any]:
@@ -165,8 +213,13 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
         if spread:
             cells[f"{direction}_mib_s"]["text"] = bandwidth_text(spread.median)
         cells[f"{direction}_mib_s"]["link"] = link(run.document, folder)
-        cells[f"{direction}_fraction_fpp"]["text"] = percent_text(row.share("fpp", direction))
-        cells[f"{direction}_fraction_shared"]["text"] = percent_text(row.share("shared", direction))
+        for ceiling in CEILINGS:
+            cell = cells[f"{direction}_fraction_{ceiling}"]
+            why = why_above(row, ceiling, direction)
+            text = with_mark(percent_text(row.share(ceiling, direction)), why)
+            cell.update(
+                text=text, says=why, style=f"{cell['style']} above" if why else cell["style"]
+            )
     style = row.outcome.replace(" ", "-")
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
     files = {"result": run.document, "job": run.job_script, **_traces(row)}

@@ -87,7 +87,8 @@ def published(connection: Any, session: str) -> Section:
         rows = []
     return Section(
         "published", "Beside published numbers",
-        tuple(name for name in published_numbers.COLUMNS if name != "verdict"), rows,
+        tuple(name for name in published_numbers.COLUMNS if name != "verdict"),
+        sorted(rows, key=lambda row: (row["ratio"] is None, row["ours_of_best"] is None)),
         "Layout x call and hints of the 2011 tables, and what else was published for these "
         "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
         "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "

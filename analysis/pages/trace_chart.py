@@ -11,7 +11,8 @@ import vl_convert
 from ..darshan.log import Heat, Log
 from ..ledger.ledger import Ledger
 from ..session.model import DIRECTIONS
-from .chart import GREYS, GRID, INK, MUTED, PALETTE, PAPER
+from .chart import GREYS, GRID, INK, MUTED, PAPER
+from .colours import PALETTE
 
 WIDTH = 820  # pixels
 MOST_SEGMENTS = 5000  # more would be one grey block, and a page of megabytes

@@ -6,7 +6,8 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..session.rows import Row, Share
 from ..session.stats import Spread
@@ -37,6 +38,22 @@ def percent_text(share: Share | None) -> str:
     percent = 100 * share.value
     digits = 0 if percent >= 1 else 1
     return f"{percent:.{digits}f}" + ("*" if share.source == "peak test" else "")
+
+
+ABOVE = "▲"  # of a share above 100 %, which never stands without its reason
+
+
+def with_mark(text: str, why: str) -> str:
+    """`145 % ▲`, where there is a reason why it is above 100 %."""
+    return f"{text} {ABOVE}" if why else text
+
+
+def share_text(row: Mapping[str, Any]) -> str:
+    """Of compare_with.PEAK: `39 % (38 to 40)`, without interval where there is none."""
+    text = f"{100 * row['efficiency']:.{0 if row['efficiency'] >= 0.01 else 1}f} %"
+    if row["low"] is None:
+        return text
+    return f"{text} ({100 * row['low']:.0f} to {100 * row['high']:.0f})"
 
 
 def outcome_text(row: Row) -> str:

@@ -202,17 +202,18 @@ def to_csv(table: Table) -> str:
     return csv_table(list(cells[0]), cells)
 
 
-def _rank(value: str, order: Sequence[str]) -> tuple[int, str]:
+def rank(value: str, order: Sequence[str]) -> tuple[int, str]:
+    """For sorting: the place in this order; others follow by their names."""
     return (order.index(value) if value in order else len(order), value)
 
 
 def _order(run: Run) -> tuple[object, ...]:
     place = (run.system, run.partition, run.fs)
     modes = ("", *registry.names("modes"))
-    how = (_rank(run.method, registry.names("methods")), _rank(run.mode, modes), run.variant)
+    how = (rank(run.method, registry.names("methods")), rank(run.mode, modes), run.variant)
     fsync = run.result.fsync if run.result else False
     return (
-        _rank(run.pattern, registry.names("patterns")), run.scale, place, how, run.stack,
+        rank(run.pattern, registry.names("patterns")), run.scale, place, how, run.stack,
         run.processes or 0, fsync, run.case,
     )  # fmt: skip
 

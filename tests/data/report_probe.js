@@ -4,8 +4,8 @@ const errors = [];
 addEventListener('error', event => errors.push(event.message || 'resource ' + event.target.outerHTML), true);
 addEventListener('securitypolicyviolation', event => errors.push('blocked ' + event.blockedURI));
 addEventListener('load', () => {
-  const marks = [...document.querySelectorAll('.plot svg')].map(svg =>
-    [...svg.querySelectorAll('[class*="mark-"][class*="role-mark"] path, [class*="role-mark"] line')]
+  const marks = [...document.querySelectorAll('figure:has(svg title)')].map(figure =>
+    [...figure.querySelectorAll('[class*="role-mark"] path, [class*="role-mark"] line, rect.median')]
       .filter(mark => { const b = mark.getBoundingClientRect(); return b.width + b.height > 0; }).length);
   const table = document.querySelector('#overview ~ .card table');
   const column = name => [...table.querySelectorAll('th')].findIndex(th => th.dataset.name === name);

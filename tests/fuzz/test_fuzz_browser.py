@@ -13,7 +13,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.darshan.others import SUMMARY, ask_others
 from analysis.ledger.traced import load
-from analysis.pages import trace_page
+from analysis.pages import compare_page, trace_page
 from iogauge.run_folder import TRACE
 from tests.analysis_recorded import DATA, Json, Recorded, s3d
 from tests.fuzz.cases import places
@@ -95,6 +95,19 @@ def test_no_name_in_a_page_runs(tmp_path: Path) -> None:
     for page in pages:
         assert MARK in page.read_text()
         assert not runs(page, tmp_path)
+
+
+def test_no_name_in_a_comparison_runs(tmp_path: Path) -> None:
+    scripts = itertools.cycle(SCRIPTS)
+    numbers = {"a": 1.0, "b": 2.0, "ratio": 2.0, "low": 1.5, "high": 2.5}
+    names = (*compare_page.CASE, "unit", "samples", "verdict", "gate", "lacks", "a_document",
+             "b_document")  # fmt: skip
+    rows = [{**{name: next(scripts) for name in names}, **numbers} for _ in SCRIPTS]
+    page = tmp_path / "compare.html"
+    words = {"command": SCRIPTS[0], "gate": SCRIPTS[1]}
+    compare_page.write(page, rows, SCRIPTS[2], words, tmp_path)
+    assert MARK in page.read_text()
+    assert not runs(page, tmp_path)
 
 
 def test_no_name_in_a_log_runs(tmp_path: Path) -> None:

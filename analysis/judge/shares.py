@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much of its ceiling each method reaches, and why a share may stand above 100 %.
+
+A share is never drawn from two moments: each repeat is held against the ceiling that was measured
+right beside it (compare_with.py, rows.py), but where only a peak test of the session is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import NothingFoundError
+from ..session.model import Ceiling, Direction
+from ..session.rows import Row as SessionRow
+from ..session.stats import Spread
+from ..store import database as store
+from . import compare_with
+from .comparison import Question
+
+Row = dict[str, Any]
+PLACE = ("pattern", "fs", "stack", "method", "quantity")
+
+# Of a share by jobs, where that of all repeats is not above.
+SOME_JOBS = "the middle one of its jobs is above its ceiling; all repeats together are not"
+
+_FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
+
+SHORT = 0.1  # seconds: how long a repeat takes at least to be steady
+
+
+def of_cases(connection: Any, where: store.Where) -> list[Row]:
+    """The part of the practical peak that each verified case reached; none where no ceiling was
+    measured. Patterns of many small files are left out: their bytes are not the point."""
+    many = store.rows(
+        connection,
+        f"SELECT DISTINCT pattern FROM records WHERE {where.sql} AND quantity = 'create_rate'",
+        where.values,
+    )
+    where = where.also("verdict = 'verified'")
+    where = where.also("NOT list_contains(?, pattern)", [row["pattern"] for row in many])
+    try:
+        return compare_with.with_peak(connection, where, Question(""))
+    except NothingFoundError:
+        return []
+
+
+def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
+    """Of each pattern, file system, stack, method and quantity the case that reached most, and how
+    many `cases` it was chosen from."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in PLACE)
+        before = found.get(key)
+        cases = before["cases"] + 1 if before else 1
+        top = before if before and before["efficiency"] >= row["efficiency"] else row
+        found[key] = {**top, "cases": cases}
+    return found
+
+
+def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
+    """Why a run was faster than its ceiling, with the numbers; empty where it was not."""
+    share = row.share(ceiling, direction)
+    if share is None or share.value <= 1:
+        return ""
+    if share.source == "peak test":
+        return (
+            "the ceiling is from a peak test of the session, another job at another moment: this "
+            "run measured none"
+        )
+    key = (ceiling, direction)
+    samples = [
+        (ours, theirs, sample.values.get(f"{direction}_seconds"))
+        for sample in row.samples
+        if (ours := sample.bandwidth(direction)) and (theirs := sample.ceilings.get(key))
+    ]
+    parts = Spread.of(ours / theirs for ours, theirs, _ in samples)
+    ceilings = Spread.of(theirs for _, theirs, _ in samples)
+    assert parts and ceilings  # the share is from them
+    said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}')} MiB/s"]
+    if parts.count > 1:
+        said.append(f"the {parts.count} repeats reached {_between(parts, '{:.0%}')} of theirs")
+    said.append(_meaning(parts, ceiling))
+    times = [seconds for *_, seconds in samples if seconds is not None]
+    if times and min(times) < SHORT:
+        said.append(f"a repeat took {1000 * min(times):.2g} ms, too short to be steady")
+    return "; ".join(said).replace("%", " %")
+
+
+def _meaning(parts: Spread, ceiling: Ceiling) -> str:
+    if parts.count == 1:
+        return "of one repeat no spread is known"
+    if parts.low <= 1:
+        return "so the ceiling is within what the repeats differ by"
+    return f"so here large aligned POSIX transfers to {_FILES[ceiling]} are not the fastest way"
+
+
+def _between(spread: Spread, form: str) -> str:
+    low, high = form.format(spread.low), form.format(spread.high)
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Did something else disturb the machine? The ceilings know: the same transfers, measured again
+within a session, are equally fast on a machine that has nothing else to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..store import database as store
+from .sides import CASE
+
+UNEVEN = 2.0  # times: the fastest moment over the slowest
+
+
+@dataclass(frozen=True)
+class Unrest:
+    """Of one file system. `uneven` of `cases` met a ceiling that was more than UNEVEN times as fast
+    at one moment as at another; `typical`: that ratio of half of the cases, or less."""
+
+    fs: str
+    cases: int
+    uneven: int
+    typical: float
+    worst: float
+
+    @property
+    def disturbed(self) -> bool:
+        return self.typical > UNEVEN
+
+
+def ceilings(connection: Any, where: store.Where) -> list[Unrest]:
+    """Of each file system whose ceilings were measured twice or more by one case."""
+    where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
+    case = ", ".join(f'"{name}"' for name in CASE)
+    rows = store.rows(
+        connection,
+        f"""SELECT fs, count(*) AS cases, count(*) FILTER (ratio > {UNEVEN}) AS uneven,
+            median(ratio) AS typical, max(ratio) AS worst
+        FROM (SELECT fs, max(value) / min(value) AS ratio FROM records
+            WHERE {where.sql} AND value > 0 GROUP BY {case}, quantity HAVING count(*) > 1)
+        GROUP BY fs ORDER BY fs""",
+        where.values,
+    )
+    return [Unrest(**row) for row in rows]
+
+
+def crowded(connection: Any, where: store.Where) -> int:
+    """How many runs had more processes than cores: they measured the scheduler too."""
+    found = connection.execute(
+        f"SELECT count(DISTINCT run) FROM records WHERE {where.sql} AND processes > cores",
+        where.values,
+    ).fetchone()
+    return int(found[0])

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first screen: what is fastest for each pattern, how far that is from the ceiling, and what to
+try next. All of it is the judge's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from iogauge import registry
+
+from ..judge import findings, held_up, unrest
+from ..judge.advice import DEFAULT
+from ..judge.findings import Place
+from ..session.rows import rank
+from ..store.database import Where
+from .page import link
+from .words import bandwidth_text, share_text, with_mark
+
+Row = dict[str, Any]
+
+
+def rows(connection: Any, where: Where, cases: Sequence[Row], root: Path) -> list[dict[str, Any]]:
+    """One for each pattern and place. `cases`: of shares.of_cases. `root`: what the store's paths
+    are relative to."""
+    found = sorted(
+        findings.places(connection, where, DEFAULT),
+        key=lambda place: rank(place.pattern, registry.names("patterns")),
+    )
+    of_ceiling = {id(place): row for place, row in findings.ceilings(cases, found)}
+    several = _several(found)
+    return [_row(place, of_ceiling.get(id(place)), several, root) for place in found]
+
+
+def _several(found: Sequence[Place]) -> list[str]:
+    """What must be said of a place so that no two are called the same."""
+    return [name for name in ("scale", "processes") if len({p.best[name] for p in found}) > 1]
+
+
+def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) -> dict[str, Any]:
+    best = place.best
+    said = {"scale": best["scale"], "processes": _counted(best["processes"])}
+    return {
+        "pattern": place.pattern,
+        "where": ", ".join([place.fs, *(said[name] for name in several if said[name])]),
+        "call": best["call"],
+        "variant": best["variant"],
+        "stack": best["stack"],
+        "speed": bandwidth_text(median(best["found"].values())),
+        "document": root / best["document"],
+        "gain": _gain(place),
+        "stacks": _stacks(place),
+        "share": share,
+        **_to_try((root / best["document"]).parent),
+    }
+
+
+def _to_try(folder: Path) -> Row:
+    told = held_up.to_try(folder, "write")
+    if told is None:
+        return {"held": "", "because": "", "try": "", "commands": ()}
+    cause, advice = told
+    return {
+        "held": f"{cause.kind}, up to {100 * cause.share:.0f} % of the time",
+        "because": cause.says,
+        "try": advice.text,
+        "commands": advice.commands,
+    }
+
+
+def _counted(processes: int) -> str:
+    return f"{processes} process" if processes == 1 else f"{processes} processes"
+
+
+def _gain(place: Place) -> tuple[str, str]:
+    """Over the default: in a few words, and why it is not decided."""
+    gain = place.gain
+    if gain is None:
+        is_default = place.best["call"] == DEFAULT
+        return ("is the default" if is_default else f"no run of {DEFAULT}"), ""
+    if gain.low is None or gain.high is None:
+        return f"{gain.value:.2f} times {DEFAULT}, not decided", gain.lacks
+    text = f"{gain.value:.2f} times {DEFAULT} ({gain.low:.2f} to {gain.high:.2f})"
+    return text, "" if gain.verdict == "faster" else gain.verdict
+
+
+def _stacks(place: Place) -> str:
+    """Those that this one's stack is faster than, for sure."""
+    return ", ".join(
+        f"{ratio.value:.2f} times {other}"
+        for other, ratio in place.stacks.items()
+        if ratio.verdict == "faster"
+    )
+
+
+def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> list[Row]:
+    """As the template shows them, on a page in `folder`."""
+    made = []
+    for row in found:
+        share = row["share"]
+        why = reasons(share) if share else ""
+        made.append({
+            **row,
+            "link": link(row["document"], folder),
+            "share": with_mark(share_text(share), why) if share else "",
+            "fill": round(100 * min(share["efficiency"], 1)) if share else 0,
+            "why": why,
+        })  # fmt: skip
+    return made
+
+
+def troubles(connection: Any, where: Where) -> list[str]:
+    """What makes the session's numbers less sure than they look: a line for each."""
+    said = []
+    for one in unrest.ceilings(connection, where):
+        if one.disturbed:
+            said.append(
+                f"the machine was disturbed: on {one.fs} the ceiling of the same case was "
+                f"{one.typical:.1f} times as fast at one moment as at another (half of "
+                f"{one.cases} cases; at worst {one.worst:.1f} times)"
+            )
+    if crowded := unrest.crowded(connection, where):
+        runs = "1 run" if crowded == 1 else f"{crowded} runs"
+        said.append(f"{runs} had more processes than cores: the scheduler was measured too")
+    return said

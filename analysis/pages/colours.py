@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A colour for each name, and none for two names."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Iterable
+
+# Okabe and Ito's colours, told apart with every kind of colour blindness.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
+_TURN = 0.618034  # of the circle: the golden angle, which comes back nowhere
+_LIGHT = (0.35, 0.62, 0.48)  # neighbours on the circle also differ in this
+
+
+def of_names(names: Iterable[str]) -> dict[str, str]:
+    """The colours of these names, in their order. More names than the palette has get colours of
+    the whole circle."""
+    known = list(dict.fromkeys(names))
+    found = list(PALETTE[: len(known)])
+    turn = 0
+    while len(found) < len(known):
+        light = _LIGHT[turn % len(_LIGHT)]
+        parts = colorsys.hls_to_rgb(turn * _TURN % 1, light, 0.65)
+        colour = "#" + "".join(f"{round(255 * part):02X}" for part in parts)
+        turn += 1
+        if colour not in found:
+            found.append(colour)
+    return dict(zip(known, found, strict=True))

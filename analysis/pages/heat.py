@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The heat map: pattern x method x stack x file system, each cell a share of its ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from iogauge import registry
+
+from ..judge import shares
+from ..session.rows import rank
+from .words import ABOVE
+
+Row = dict[str, Any]
+STRONG = 0.55  # from here on a cell is so full that its letters take the colour of the paper
+
+
+def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, Any]]:
+    """One map for each direction. `rows`: of shares.of_cases. `reasons`: why a row's share is
+    above 100 %."""
+    best = shares.best(rows)
+    found = []
+    for quantity, name in (("write_bw", "write"), ("read_bw", "read")):
+        mine = {key[:-1]: row for key, row in best.items() if key[-1] == quantity}
+        if not mine:
+            continue
+        methods = _in_order("methods", (key[3] for key in mine))
+        patterns = _in_order("patterns", (key[0] for key in mine))
+        found.append({
+            "name": name,
+            "methods": methods,
+            "patterns": [
+                (pattern, _lines(pattern, mine, methods, reasons))
+                for pattern in patterns
+            ],
+        })  # fmt: skip
+    return found
+
+
+def _in_order(what: str, names: Iterable[str]) -> list[str]:
+    return sorted(set(names), key=lambda name: rank(name, registry.names(what)))
+
+
+def _lines(
+    pattern: str,
+    best: Mapping[tuple[Any, ...], Row],
+    methods: Sequence[str],
+    reasons: Callable[[Row], str],
+) -> list[tuple[str, list[dict[str, Any] | None]]]:
+    """A line of cells for each file system and stack."""
+    places = sorted({key[1:3] for key in best if key[0] == pattern})
+    return [
+        (f"{fs}, {stack}", [_cell(best.get((pattern, fs, stack, m)), reasons) for m in methods])
+        for fs, stack in places
+    ]
+
+
+def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | None:
+    if row is None:
+        return None
+    value = row["efficiency"]
+    why = reasons(row)
+    return {
+        "text": percent(value) + (ABOVE if why else ""),
+        "value": value,
+        "full": round(100 * min(value, 1)),
+        "strong": value > STRONG,
+        "above": bool(why),
+        "says": _says(row) + (f"; {why}" if why else ""),
+    }
+
+
+def percent(value: float) -> str:
+    """Of a cell, as short as it can be: `83`, `.4`, `0`."""
+    shown = 100 * value
+    return (
+        f"{shown:.0f}" if shown >= 1 else f"{shown:.1f}".removeprefix("0") if shown >= 0.05 else "0"
+    )
+
+
+def _says(row: Row) -> str:
+    call = ":".join(filter(None, (row["method"], row["mode"])))
+    words = (row["pattern"], row["scale"], call, row["variant"], row["hints"])
+    sure = (
+        f"{row['low']:.0%} to {row['high']:.0%}, 95 %" if row["low"] is not None
+        else f"{row['samples']}: no interval"
+    )  # fmt: skip
+    of = f"; the most of {row['cases']} cases" if row["cases"] > 1 else ""
+    return (
+        (
+            f"{' '.join(filter(None, words))} on {row['stack']}, {row['fs']}, {row['processes']} "
+            f"processes: {row['efficiency']:.1%} of the ceiling ({sure}){of}"
+        )
+        .replace("%,", " %,")
+        .replace("% ", " % ")
+    )
