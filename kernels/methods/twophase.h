@@ -45,8 +45,8 @@ typedef struct {
 typedef struct {
     uint64_t ready; /* reading: how many chunks are in a buffer, or were */
     uint64_t done;  /* of how many the buffer is free again */
-    uint64_t
-        arrived[TWOPHASE_ROUNDS]; /* how many of the node's processes have put in, or taken out, theirs */
+    /* Of each buffer: how many of the node's processes have put in, or taken out, their shares. */
+    uint64_t arrived[TWOPHASE_ROUNDS];
 } twophase_queue;
 
 typedef struct {
@@ -71,18 +71,18 @@ struct twophase_file {
     char *memory; /* in the window's place, where there is one process */
     twophase_aggregator *aggregators;
     int naggregators, mine; /* mine: which one this process is, or -1 */
-    /* An aggregator's messages from the other nodes' processes, or to them. */
+    /* An aggregator's messages from the other nodes' processes, or to them: one of each rank. */
     char *messages;
     MPI_Request *requests;
-    MPI_Status *statuses; /* of all of them, or of TWOPHASE_ROUNDS */
-    bool receiving;
+    MPI_Status *statuses;
+    bool receiving; /* writing: those of its next chunk have begun */
 };
 
 /* The window, the aggregators and the way between them; by all processes together. */
 int twophase_node_start(twophase_file *f);
 int twophase_node_stop(twophase_file *f);
 uint64_t twophase_events(twophase_file *f); /* how many there were; before one looks for something to do */
-/* Until there is another one, or where messages are under way, for a little. */
+/* Until there is another one; where there are other nodes, for a moment, because MPI must go on. */
 void twophase_wait(twophase_file *f, uint64_t seen);
 /* To be called around looking at a queue, or changing it: then with `change`. */
 void twophase_lock(twophase_file *f);

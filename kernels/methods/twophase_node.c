@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processes of a node: their window, who of them aggregates, and how they wait for each other. */
-#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,14 +4,11 @@
  * Each process walks through the chunks twice: as one that has a share of each, and as the aggregator of
  * some. It does whatever can be done next, first what others may wait for, and waits only when nothing can.
  * All take the chunks in the same order, so the first one that is not through can always go on. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "methods/twophase.h"
 
 enum { NOTHING, SOMETHING, FAILED = -1 };
 
-static char *data_of(const twophase_way *w) { return w->n ? w->parts->data : NULL; }
+static char *data_of(const twophase_way *w) { return w->parts->data; }
 
 static int failed(const twophase_way *w, const char *call, int code) {
     return io_fail_mpi(w->file->posix.base.ctx->error, call, w->file->posix.base.path, code);
@@ -24,9 +21,18 @@ static int over(const twophase_way *w, int n, MPI_Request *requests) {
     return done ? SOMETHING : NOTHING;
 }
 
-static bool queue_free(twophase_file *f, const twophase_aggregator *a, uint64_t number) {
+typedef enum {
+    FREE,  /* the chunk's buffer */
+    READY, /* reading: the chunk is in it */
+    FULL,  /* writing: all processes of the node have put in their shares */
+} state;
+
+static bool chunk_is(twophase_file *f, const twophase_aggregator *a, uint64_t number, state wanted) {
+    const twophase_queue *q = a->queue;
     twophase_lock(f);
-    bool is = number < a->queue->done + f->options->rounds;
+    bool is = wanted == FREE    ? number < q->done + f->options->rounds
+              : wanted == READY ? number < q->ready
+                                : q->arrived[number % f->options->rounds] == (uint64_t)f->node_size;
     twophase_unlock(f, false);
     return is;
 }
@@ -60,10 +66,7 @@ static int share(twophase_way *w) {
         w->next += found == SOMETHING;
         return found;
     }
-    twophase_lock(f);
-    bool able = w->writing ? number < a->queue->done + f->options->rounds : number < a->queue->ready;
-    twophase_unlock(f, false);
-    if (!able) return NOTHING;
+    if (!chunk_is(f, a, number, w->writing ? FREE : READY)) return NOTHING;
     int rank = f->posix.base.ctx->rank;
     if (twophase_share(w, rank, first, end, &at))
         twophase_copy(w, rank, first, end, twophase_buffer(f, a, number), data_of(w) + at, w->writing);
@@ -117,14 +120,6 @@ static void unpack(twophase_way *w, uint64_t first, uint64_t end, char *buffer) 
     }
 }
 
-/* Have all processes of this node put in their shares? */
-static bool is_full(twophase_file *f, const twophase_queue *queue, uint64_t number) {
-    twophase_lock(f);
-    bool full = queue->arrived[number % f->options->rounds] == (uint64_t)f->node_size;
-    twophase_unlock(f, false);
-    return full;
-}
-
 static int write_own(twophase_way *w) {
     twophase_file *f = w->file;
     uint64_t number, first, end;
@@ -138,7 +133,7 @@ static int write_own(twophase_way *w) {
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
-    if (!is_full(f, a->queue, number)) return NOTHING;
+    if (!chunk_is(f, a, number, FULL)) return NOTHING;
     if (!f->alone) unpack(w, first, end, buffer);
     f->receiving = false;
     twophase_move_chunk(w, first, end, buffer);
@@ -156,7 +151,7 @@ static int read_own(twophase_way *w) {
     if (w->own >= w->end) return NOTHING;
     twophase_aggregator *a = twophase_place(w, w->own, &number);
     char *buffer = twophase_buffer(f, a, number);
-    if (!queue_free(f, a, number)) return NOTHING;
+    if (!chunk_is(f, a, number, FREE)) return NOTHING;
     if (!f->alone) {
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
@@ -171,7 +166,7 @@ static int read_own(twophase_way *w) {
     return SOMETHING;
 }
 
-/* The first chunk of this process's own, and after its last one what later data sets begin with. */
+/* The first chunk of this process's own. */
 static void begin(twophase_way *w) {
     uint64_t number;
     w->own = w->end;
@@ -180,6 +175,7 @@ static void begin(twophase_way *w) {
         if (twophase_place(w, w->own, &number) == &w->file->aggregators[w->file->mine]) return;
 }
 
+/* All messages are over, and later data sets' chunks are counted from here. */
 static int finish(twophase_way *w) {
     twophase_file *f = w->file;
     uint64_t all = (uint64_t)f->naggregators, number;
