@@ -39,7 +39,9 @@ def claim(*tests: dict[str, Any], needs: dict[str, Any] = NEEDS) -> claims.Claim
 
 def judged_row(connection: Any, one: claims.Claim) -> dict[str, Any]:
     """As CSV and JSON have it."""
-    return formats.joined(claim_text.row(claims.judge(connection, store.Where(), one)))
+    return formats.joined(
+        claim_text.row(claims.judge(claims.runs_for([one], connection, store.Where()), one))
+    )
 
 
 def published_text(test: dict[str, Any]) -> tuple[str, str]:

@@ -24,6 +24,26 @@ def test_the_sign_test_is_scipys(below: int, n: int) -> None:
     assert exact.heads(below, n) == pytest.approx(right)
 
 
+@pytest.mark.parametrize("n", [1023, 1024, 5000])
+def test_the_sign_test_takes_years_of_nights(n: int) -> None:
+    """Numbers of more than 1,024 binary digits are no floats."""
+    for below in (0, n // 2, n // 2 + n // 30, n):
+        right = stats.binom.sf(below - 1, n, 0.5)
+        assert exact.heads(below, n) == pytest.approx(right)
+
+
+def test_a_gate_takes_years_of_nights() -> None:
+    generator = np.random.default_rng(6)
+    base, noise = generator.lognormal(0, 0.1, (2, 5000))
+    cases: list[gate.Evidence] = []
+    for factor in (0.9, 1.0):
+        new = (factor * base * noise).tolist()
+        cases += [evidence(base, factor * base * noise)]
+        cases += [gate.Evidence("runs", base.tolist(), new[:3000], factor)]
+    found = [one.outcome for one in gate.decide(cases, 0.05)]
+    assert found == ["slower", "slower", "not slower", "not slower"]
+
+
 @given(
     st.lists(st.integers(0, 10**6), min_size=1, max_size=8, unique=True),
     st.lists(st.integers(0, 10**6), min_size=1, max_size=8, unique=True),

@@ -12,7 +12,8 @@ import pytest
 from tools.selftest import cases, damage, injector, known, payload, table
 from tools.selftest.injector import Fired, Plan
 from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
-from tools.selftest.run import Outcome
+from tools.selftest.run import Outcome, Place
+from tools.selftest.session import Reference, Session
 
 ERROR = "iokernel: error: process 0: write: Input/output error\n"
 OK: dict[str, Any] = {"status": "ok"}
@@ -29,7 +30,17 @@ def outcome(
     processes: int = 0,
 ) -> Outcome:
     shots = [SHOT] if fired else []
-    return Outcome("iokernel", status, said, document, shots, list(left), 1.0, processes)
+    return Outcome("iokernel", status, said, said, document, shots, list(left), 1.0, processes)
+
+
+def test_an_error_is_seen_in_the_middle_of_a_line_of_the_other_output(tmp_path: Path) -> None:
+    """MPICH's launcher passes on what it has, also half a line."""
+    place = Place(tmp_path, tmp_path / "no library")
+    words = f"printf '0.12 MiB read'; printf '{ERROR.strip()}\\n' >&2; echo ' back'; exit 1"
+    found = place.run(["bash", "-c", words])
+    assert (found.status, found.errors) == (1, [ERROR.strip()])
+    assert "read back" in found.said
+    assert ERROR in found.said
 
 
 @pytest.mark.parametrize(
@@ -75,6 +86,33 @@ def judged(name: str, verdict: str, *left: str) -> Judgement:
     subject = cases.Subject(stack, Path("iokernel"), "s3d", how)
     why = known.reason(name, verdict, list(left))
     return Judgement.of(subject, fault, (verdict, "why"), outcome(left=left), why)
+
+
+class Racing(Place):
+    """Its runs are caught but for the first and the fourth: another process writes last."""
+
+    runs = 0
+
+    def run_case(self, case: cases.Case, *more: str) -> Outcome:
+        self.runs += 1
+        self.data.mkdir(parents=True, exist_ok=True)
+        passes = self.runs in (1, 4)
+        (self.data / "file").write_bytes(b"right" if passes else b"wrong")
+        return outcome() if passes else outcome(1, ERROR, FAILED)
+
+
+@pytest.mark.parametrize(("payload_is", "verdict"), [(b"right", "mended"), (b"other", "missed")])
+def test_a_run_that_passed_is_judged_by_one_that_passes(
+    tmp_path: Path, payload_is: bytes, verdict: str
+) -> None:
+    subject = cases.Subject("openmpi", Path("iokernel"), "s3d", "posix-shared")
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "reference/file").write_bytes(payload_is)
+    reference = Reference(tmp_path / "reference", payload.Regions(()))
+    place = Racing(tmp_path, tmp_path / "no library")
+    session = Session(place, {subject.name: reference})
+    assert session.judge(cases.Case(subject, Plan("write", "double"))).verdict == verdict
+    assert place.runs == 4
 
 
 def test_what_is_bad() -> None:

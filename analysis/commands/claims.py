@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import EXIT_OK
 from ..judge import references
-from ..judge.claims import Judged, judge, load
+from ..judge.claims import Judged, judge, load, runs_for
 from ..pages import claim_text
 from . import formats, options, progress
 
@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
     connection = options.connect(args)
-    where = options.where(args, connection)
-    judged = [judge(connection, where, claim) for claim in progress.steps(claims, "claims")]
+    runs = runs_for(claims, connection, options.where(args, connection))
+    judged = [judge(runs, claim) for claim in progress.steps(claims, "claims")]
     if formats.for_programs(args):
         formats.show(args, [claim_text.row(one) for one in judged], COLUMNS)
         return EXIT_OK

@@ -28,7 +28,7 @@ def candidates(
     rows = store.rows(
         connection,
         f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
-            mpi_io, list(struct_pack(job := session || ' ' || repeat_no, speed := middle)
+            mpi_io, list(struct_pack(job := hash(session, repeat_no), speed := middle)
                 ORDER BY started, session, run) AS found,
             arg_max(document, started) AS document
         FROM (SELECT * EXCLUDE (value, repeat), median(value) AS middle

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +57,45 @@ class Finding:
     scale: int = 0
 
 
+@dataclass(frozen=True)
+class Runs:
+    """All runs that `where` lets pass, and a table of their cases, which is small and asked often.
+    Made once for all claims. `quantities`: that any of them asks for."""
+
+    connection: Any
+    where: Where
+    quantities: tuple[str, ...]
+
+    @functools.cached_property
+    def cases(self) -> str:
+        """The name of the table."""
+        name = f"cases_{id(self)}"
+        marks = ", ".join("?" for _ in self.quantities)
+        right = self.where.also(RIGHT).also(f"quantity IN ({marks})", *self.quantities)
+        self.connection.execute(
+            f"CREATE TEMP TABLE {name} AS SELECT DISTINCT * EXCLUDE ({', '.join(NOT_OF_CASES)}) "
+            f"FROM records WHERE {right.sql}",
+            right.values,
+        )
+        return name
+
+    def most_processes(self, where: Where) -> int:
+        """The most that a case of these has; 0 where there is none."""
+        sql = f"SELECT max(processes) FROM {self.cases} WHERE {where.sql}"
+        return self.connection.execute(sql, where.values).fetchone()[0] or 0
+
+
+ASKED = ("quantity", "part", "of")  # keys of a test that name a quantity
+RIGHT = "verdict = 'verified' AND NOT is_peak"  # runs that claims are judged by
+
+# Columns of a single run, or that no claim asks for.
+NOT_OF_CASES = (
+    "session", "started", "run", "repeat_no", "repeat", "value", "unit", "time", "document",
+    "job_script", "trace", "ledger", "reason", "host", "harness", "program", "kernel",
+    "payload_bytes",
+)  # fmt: skip
+
+
 class Lack(NamedTuple):
     """What is missing for a test. `has_runs`: there are runs of each side, but not such as it
     needs."""
@@ -84,7 +123,7 @@ def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: st
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
     """The runs that the test is about and that fulfil what the claim needs."""
     sql, values = keys_condition(test["where"])
-    where = where.also(sql, *values).also("verdict = 'verified'").also("NOT is_peak")
+    where = where.also(sql, *values).also(RIGHT)
     where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
     for key in UNFIT:
         where = _without(where, key, needs)
@@ -105,28 +144,29 @@ def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
     return where
 
 
-def _lacks(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Lack:
-    """The first thing that is missing."""
+def _absent(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Lack | None:
+    """The first thing that no case has, asked of the cases alone."""
+    quantity = test["part"] if "part" in test else test["quantity"]
+    where = Where("quantity = ?", [quantity])
     sides = [test[name] for name in ("a", "b") if name in test] or [{}]
     for side in sides:
         keys = {**test["where"], **side}
         sql, values = keys_condition(keys)
-        mine = where.also(sql, *values).also("verdict = 'verified'")
+        mine = where.also(sql, *values)
         wanted = " ".join(f"{key}={value}" for key, value in keys.items())
-        found = connection.execute(
-            f"SELECT count(*), max(processes) FROM records WHERE {mine.sql}", mine.values
-        ).fetchone()
-        if not found[0]:
+        most = runs.most_processes(mine)
+        if not most:
             return Lack(f"runs of {wanted}", has_runs=False)
-        if found[1] < needs["processes"]:
-            return Lack(f"{needs['processes']} processes of {wanted}, there are {found[1]}")
+        if most < needs["processes"]:
+            return Lack(f"{needs['processes']} processes of {wanted}, there are {most}")
         for key, (_, words) in UNFIT.items():
             mine = _without(mine, key, needs)
-            count = connection.execute(
-                f"SELECT count(*) FROM records WHERE {mine.sql}", mine.values
-            ).fetchone()
-            if not count[0]:
+            if not runs.most_processes(mine):
                 return Lack(f"{wanted} {words} {' or '.join(needs[key])}")
+    return None
+
+
+def _few(needs: Mapping[str, Any]) -> Lack:
     return Lack(f"{needs['samples']} jobs of each in the same case, in turn")
 
 
@@ -149,27 +189,31 @@ def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group
     return pairs(groups(connection, where, [test["quantity"]], sides, columns))
 
 
-def judge_ratio(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+def judge_ratio(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     """Speed of b over speed of a, in each case that has both."""
+    if absent := _absent(runs, test, needs):
+        return [], [absent]
     findings = []
-    for a, b in _sides(connection, _chosen(where, test, needs), test):
+    for a, b in _sides(runs.connection, _chosen(runs.where, test, needs), test):
         found = measured(a, b)
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
             ends = (found.value, found.low, found.high)
             findings.append(_judged(test, ends, _place([a, b]), what))
-    return findings, [] if findings else [_lacks(connection, where, test, needs)]
+    return findings, [] if findings else [_few(needs)]
 
 
 def _name(side: Mapping[str, Any]) -> str:
     return " ".join(str(value) for value in side.values())
 
 
-def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+def judge_share(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     """One quantity as a part of another in the same repeat; a job is one sample."""
-    chosen = _chosen(where, test, needs)
+    if absent := _absent(runs, test, needs):
+        return [], [absent]
+    chosen = _chosen(runs.where, test, needs)
     found = store.rows(
-        connection,
+        runs.connection,
         f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
         jobs AS (SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern,
             p.scale, p.method, p.mode, p.variant, p.started, p.session, p.run,
@@ -194,12 +238,14 @@ def judge_share(connection: Any, where: Where, test: Test, needs: Mapping[str, A
             three = (found_part.value, found_part.low, found_part.high)
             place = Place(text, row["processes"], row["cores"])
             findings.append(_judged(test, three, place, what))
-    return findings, [] if findings else [_lacks(connection, where, test, needs)]
+    return findings, [] if findings else [_few(needs)]
 
 
-def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, Any]) -> Found:
+def judge_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     """The exponent of a quantity (with a and b: of the speed ratio a/b) in a size."""
-    chosen = _chosen(where, test, needs)
+    if absent := _absent(runs, test, {**needs, "processes": 1}):
+        return [], [absent]
+    chosen = _chosen(runs.where, test, needs)
     along = test["along"]
     size = (
         f'"{along}"'
@@ -210,13 +256,13 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     sides = [keys_condition(test[name]) for name in ("a", "b") if name in test] or [("true", [])]
     points: dict[tuple[Any, ...], dict[float, dict[int, Group]]] = {}
     sized = chosen.also(f"TRY_CAST({size} AS DOUBLE) > 0")
-    for value in connection.execute(
+    for value in runs.connection.execute(
         f"SELECT DISTINCT CAST({size} AS DOUBLE) FROM records WHERE {sized.sql} ORDER BY 1",
         sized.values,
     ).fetchall():
         at = sized.also(f"CAST({size} AS DOUBLE) = ?", value[0])
-        for group in groups(connection, at, [test["quantity"]], sides, columns):
-            if len(group.runs) >= needs["samples"]:
+        for group in groups(runs.connection, at, [test["quantity"]], sides, columns):
+            if len(group.jobs) >= needs["samples"]:
                 points.setdefault(group.case, {}).setdefault(value[0], {})[group.side] = group
     findings = []
     for by_size in points.values():
@@ -236,15 +282,14 @@ def judge_growth(connection: Any, where: Where, test: Test, needs: Mapping[str, 
     if findings:
         return findings, []
     sizes = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
-    first = _lacks(connection, where, test, needs)
-    return [], [Lack(sizes), first] if first.has_runs else [first]
+    return [], [Lack(sizes), _absent(runs, test, needs) or _few(needs)]
 
 
 def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
     """The slope of log(y) over log(x) by least squares, from the first job of each size, from the
     second, and so on; with two groups at each x, y is their ratio."""
     x = np.log([size for size, _ in points])
-    logs = [[np.log([median(v) for v in g.runs.values()]) for g in of] for _, of in points]
+    logs = [[np.log(list(group.jobs.values())) for group in of] for _, of in points]
     jobs = min(len(values) for of in logs for values in of)
     y = np.array([of[0][:jobs] - of[1][:jobs] if len(of) == 2 else of[0][:jobs] for of in logs])
     centred = x - x.mean()
@@ -279,7 +324,7 @@ def _key_of(number: references.Published, key: str) -> Any:
 
 class Kind(NamedTuple):
     needs: tuple[str, ...]
-    judge: Callable[[Any, Where, Test, Mapping[str, Any]], Found]
+    judge: Callable[[Runs, Test, Mapping[str, Any]], Found]
 
 
 KINDS = {

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import UsageError
 from ..store.database import Where
 from . import references
-from .claim_tests import KINDS, Finding
+from .claim_tests import ASKED, KINDS, Finding, Runs
 from .yamlfile import YamlFile
 
 Verdict = Literal["reproduced", "contradicted", "not testable here"]
@@ -92,24 +92,30 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
     return [claim for claim in claims if not wanted or claim.id in wanted]
 
 
-def _trend(connection: Any, where: Where, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
+def runs_for(some: Sequence[Claim], connection: Any, where: Where) -> Runs:
+    """The runs that `where` lets pass, for these claims."""
+    named = {test[key] for one in some for test in one.tests for key in ASKED if key in test}
+    return Runs(connection, where, tuple(sorted(named)))
+
+
+def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
     """Below the claim's scale, where it wants that shown: decides nothing."""
     needs = claim.needs_of(test)
     if "shown_from" not in needs:
         return []
     below = {**needs, "processes": needs["shown_from"]}
-    found, _ = KINDS[test["kind"]].judge(connection, where, test, below)
+    found, _ = KINDS[test["kind"]].judge(runs, test, below)
     return [replace(finding, holds=None, scale=needs["processes"]) for finding in found]
 
 
-def judge(connection: Any, where: Where, claim: Claim) -> Judged:
-    """Judge one claim: each of its tests, by all the runs that `where` lets pass."""
+def judge(runs: Runs, claim: Claim) -> Judged:
+    """Judge one claim: each of its tests, by all these runs."""
     findings: list[Finding] = []
     missing: list[str] = []
     told: list[bool] = []
     for test in claim.tests:
-        found, lacks = KINDS[test["kind"]].judge(connection, where, test, claim.needs_of(test))
-        findings += found or _trend(connection, where, claim, test)
+        found, lacks = KINDS[test["kind"]].judge(runs, test, claim.needs_of(test))
+        findings += found or _trend(runs, claim, test)
         held = [finding.holds for finding in found if finding.holds is not None]
         told += [2 * sum(held) > len(held)] if held and test.get("most") else held
         if not held:

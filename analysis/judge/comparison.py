@@ -108,7 +108,7 @@ def _lost(
                 **dict.fromkeys(COLUMNS),
                 **dict(zip(CASE, group.case, strict=True)),
                 "quantity": group.quantity, "unit": group.unit,
-                "a": statistics.median(v for values in group.runs.values() for v in values),
+                "a": group.middle,
                 "verdict": decision.outcome, "gate": str(decision), "fails": True,
                 "a_document": group.about["document"], "b_document": None,
             })  # fmt: skip
@@ -129,10 +129,10 @@ def _rank(group: Group) -> tuple[bool, str]:
     return not group.quantity.startswith("write"), group.quantity
 
 
-def _speeds(group: Group) -> dict[tuple[str, int], float]:
-    """A speed for each run; of a time, its inverse: what takes longer is slower."""
-    middle = {run: statistics.median(values) for run, values in group.runs.items()}
-    return {run: 1 / v for run, v in middle.items()} if group.unit == "s" else middle
+def _speeds(group: Group) -> dict[int, float]:
+    """A speed for each job; of a time, its inverse: what takes longer is slower."""
+    jobs = group.jobs
+    return {job: 1 / value for job, value in jobs.items()} if group.unit == "s" else jobs
 
 
 def evidence(a: Group, b: Group) -> gate.Evidence:
@@ -159,12 +159,11 @@ def measured(a: Group, b: Group) -> Interval:
 def row(a: Group, b: Group) -> Row:
     """One line of the table."""
     found = measured(a, b)
-    middle = [statistics.median(v for values in g.runs.values() for v in values) for g in (a, b)]
     return {
         **dict(zip(CASE, a.case, strict=True)),
         "quantity": a.quantity,
-        "a": middle[0],
-        "b": middle[1],
+        "a": a.middle,
+        "b": b.middle,
         "unit": a.unit,
         "ratio": found.value,
         "low": found.low,

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 from statistics import NormalDist
 
 LARGEST = 2500  # products of two sample sizes up to which ranks are counted; then they are normal
@@ -17,7 +19,16 @@ LARGEST = 2500  # products of two sample sizes up to which ranks are counted; th
 
 def heads(at_least: int, n: int) -> float:
     """The chance of so many heads or more in `n` throws of a coin."""
-    return float(sum(math.comb(n, k) for k in range(at_least, n + 1)) / 2**n)
+    return float(sum(_ways(n, n - at_least + 1)) / 2**n)  # as many as of so few tails
+
+
+def _ways(n: int, end: int) -> Iterator[int]:
+    """In how many of the 2^n ways `n` coins show k heads, for each k before `end`. Each is made of
+    the one before: those of thousands of coins have thousands of digits."""
+    found = 1
+    for k in range(end):
+        yield found
+        found = found * (n - k) // (k + 1)
 
 
 @functools.cache
@@ -50,9 +61,10 @@ def outside_one(n: int, level: float) -> int | None:
     true median with probability `level`, whatever the law of the values (David and Nagaraja, Order
     Statistics, 2003, 7.1; scipy.stats.quantile_test). None: all of them do not."""
     left, ways = None, 0
-    for k in range(n // 2):
-        ways += math.comb(n, k)
-        if 2 * ways > (1 - level) * 2**n:
+    most = math.floor(Fraction(1 - level) * 2**n / 2)
+    for k, more in enumerate(_ways(n, n // 2)):
+        ways += more
+        if ways > most:
             break
         left = k
     return left

@@ -14,6 +14,7 @@ to be decided is never "fine".
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ class Decision:
 def rank_test(base: Sequence[float], new: Sequence[float]) -> float:
     """The chance, over all ways to deal the values to both sides, that so few values of `new` stand
     above values of `base` as here, or fewer. Equal values count as above: never for an alarm."""
-    above = sum(b >= a for a in base for b in new)
+    ordered = sorted(base)
+    above = sum(bisect.bisect_right(ordered, value) for value in new)
     return exact.above(above, len(base), len(new))
 
 

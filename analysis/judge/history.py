@@ -170,27 +170,23 @@ def _load(
         FROM records WHERE {sql} GROUP BY {columns} ORDER BY {columns}""",
         [*(value for _, of in conditions for value in of), *values],
     )
-    runs = connection.execute(
+    runs = store.by_id(
+        connection,
         f"""SELECT id, moment, median(job) AS middle FROM (
-            SELECT hash({columns}) AS id, epoch_us(started) AS moment, session, run,
-                median(value) AS job
+            SELECT hash({columns}) AS id, epoch_us(started) AS moment, hash(session) AS number,
+                run, median(value) AS job
             FROM records WHERE {sql} GROUP BY ALL)
-        GROUP BY id, moment, session ORDER BY id, moment, session""",
+        GROUP BY id, moment, number ORDER BY id, moment, number""",
         values,
-    ).fetchnumpy()
-    moments = runs["moment"].astype("datetime64[us]").tolist()
-    middles = runs["middle"].tolist()
-    ids, first = np.unique(runs["id"], return_index=True)
-    ends = np.append(first, len(runs["id"]))
-    place = {int(one): (ends[i], ends[i + 1]) for i, one in enumerate(ids)}
+    )
     found = []
     for row in cases:
-        start, end = place[row.pop("id")]
+        own_runs = runs[row.pop("id")]
         mine = [one for i, one in enumerate(given) if row.pop(f"b{i}")]
         found.append(
             History(
-                row, moments[start:end],
-                middles[start:end],
+                row, own_runs["moment"].astype("datetime64[us]").tolist(),
+                own_runs["middle"].tolist(),
                 baseline=max(mine, key=lambda one: one.moment, default=None),
             )
         )  # fmt: skip

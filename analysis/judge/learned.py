@@ -63,38 +63,47 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     """A baseline of all sessions that `where` lets pass. `false_failures`: in which part of nights
     any of its references may fail without cause."""
     marks = ", ".join("?" for _ in QUANTITIES)
-    found = store.rows(
+    columns = 'partition, stack, "case", processes, fsync, hints, quantity'
+    chosen = f"FROM records WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})"
+    values = [*where.values, *QUANTITIES]
+    cases = store.rows(
         connection,
-        f"""SELECT partition, stack, "case" AS test, processes, fsync, hints, quantity,
-            list(middle ORDER BY started, session) AS nights,
-            list(DISTINCT struct_pack(session, day := CAST(started AS DATE))) AS sessions
-        FROM (SELECT partition, stack, "case", processes, fsync, hints, quantity, session, started,
-                arg_min(middle, run) AS middle
-              FROM (SELECT partition, stack, "case", processes, fsync, hints, quantity, session,
-                    started, run, median(value) AS middle
-                  FROM records
-                  WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})
-                  GROUP BY ALL)
-              GROUP BY ALL)
-        GROUP BY ALL ORDER BY ALL""",
-        [*where.values, *QUANTITIES],
+        f"""SELECT DISTINCT hash({columns}) AS id, partition, stack, "case" AS test, processes,
+            fsync, hints, quantity {chosen} ORDER BY {columns}""",
+        values,
+    )
+    jobs = store.by_id(
+        connection,
+        f"""SELECT id, number, arg_min(middle, run) AS middle FROM (
+            SELECT hash({columns}) AS id, hash(session) AS number, session, started, run,
+                median(value) AS middle
+            {chosen} GROUP BY ALL)
+        GROUP BY id, number, session, started ORDER BY id, started, session""",
+        values,
     )
     learned: list[Row] = []
     refused: list[Row] = []
-    sessions: set[tuple[date, str]] = set()
-    for row in found:
-        nights, of = row.pop("nights"), row.pop("sessions")
+    sessions: set[int] = set()
+    for row in cases:
+        of = jobs[row.pop("id")]
+        nights = of["middle"].tolist()
         row["samples"] = len(nights)
         row["worth"] = worth_of(np.log(nights))
         if not is_enough(nights):
             refused.append(row)
             continue
         learned.append({**row, "nights": nights, "unit": QUANTITIES[row["quantity"]]})
-        sessions |= {(one["day"], one["session"]) for one in of}
+        sessions.update(of["number"].tolist())
+    known = connection.execute(
+        f"SELECT DISTINCT hash(session), session, CAST(started AS DATE) AS day {chosen} "
+        "ORDER BY day, session",
+        values,
+    ).fetchall()
     rate = min(MOST, false_failures / max(len(learned), 1))
     for row in learned:
         row |= bounds(row.pop("nights"), rate)
-    return Baseline(name, learned, refused, [(uuid, day) for day, uuid in sorted(sessions)], rate)
+    used = [(session, day) for number, session, day in known if number in sessions]
+    return Baseline(name, learned, refused, used, rate)
 
 
 def is_enough(nights: Sequence[float]) -> bool:
@@ -140,11 +149,10 @@ def t_tail(t: float, freedom: int) -> float:
     angle = math.atan2(t, math.sqrt(freedom))
     square = math.cos(angle) ** 2
     odd = freedom % 2
-    term = math.cos(angle) if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for k in range(2 + odd, freedom - 1, 2):
-        term *= square * (k - 1) / k
-        total += term
+    k = np.arange(2 + odd, freedom - 1, 2)
+    total = 1 + float(np.cumprod(square * (k - 1) / k).sum()) if freedom > 1 else 0.0
+    if odd:
+        total *= math.cos(angle)
     inside = math.sin(angle) * total
     if odd:
         inside = (angle + inside) * 2 / math.pi

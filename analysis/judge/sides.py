@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -30,13 +29,16 @@ CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 @dataclass(frozen=True)
 class Group:
-    """The values of one case on one side: those of each run, by (session, ReFrame's repeat)."""
+    """What one case reached on one side. `jobs`: the median of each job, the oldest first, by a
+    number for (session, ReFrame's repeat), which is the same on both sides. `middle`: the median of
+    all values."""
 
     case: tuple[Any, ...]
     side: int
     quantity: str
     unit: str
-    runs: dict[tuple[str, int], tuple[float, ...]]
+    jobs: dict[int, float]
+    middle: float
     about: dict[str, Any]
 
 
@@ -197,35 +199,35 @@ def groups(
         SELECT hash({key}) AS id, {key}, any_value(unit) AS unit, any_value(n) AS processes,
             any_value(cores) AS cores, any_value(fs_type) AS fs_type,
             any_value(caches) AS caches, min_by(document, (started, run)) AS document,
-            min(started) AS started
+            min(started) AS started, median(value) AS middle
         FROM chosen WHERE side IS NOT NULL GROUP BY {key} ORDER BY started""",
         values,
     )
     made = {
         row["id"]: Group(
             tuple(row[name] for name in names), int(row["side"]), row["quantity"], row["unit"], {},
-            {name: row[name] for name in _ABOUT},
+            row["middle"], {name: row[name] for name in _ABOUT},
         )
         for row in found
     }  # fmt: skip
-    # Apart, with a number in place of the many words of a case: there may be a million runs.
-    runs = connection.execute(
+    if not made:
+        return []
+    # Apart, with numbers in place of the many words of a case and a job: there may be a million.
+    jobs = store.by_id(
+        connection,
         f"""{chosen}
-        SELECT hash({key}) AS id, session, repeat_no, list(value) AS found FROM chosen
-        WHERE side IS NOT NULL GROUP BY id, session, repeat_no, run
-        ORDER BY max(started), session, run""",
+        SELECT hash({key}) AS id, hash(session, repeat_no) AS job, median(value) AS middle
+        FROM chosen WHERE side IS NOT NULL GROUP BY id, session, repeat_no
+        ORDER BY id, max(started), session, min(run)""",
         values,
     )
-    while some := runs.fetchmany(BATCH):
-        for one, session, repeat, of_run in some:
-            known = made[one].runs
-            run = (sys.intern(session), repeat)
-            known[run] = (*known[run], *of_run) if run in known else tuple(of_run)
+    for one, of_case in jobs.items():
+        pairs = zip(of_case["job"].tolist(), of_case["middle"].tolist(), strict=True)
+        made[one].jobs.update(pairs)
     return list(made.values())
 
 
 _ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
-BATCH = 10_000  # runs that are fetched at once
 
 
 def share_a_stack(

@@ -179,7 +179,9 @@ def ledger(connection: Any, session: str) -> Section:
 def claim_table(connection: Any, session: str) -> Section:
     """The claims of publications, judged by all runs of the session's system."""
     system = Where().also("system IN (SELECT system FROM records WHERE session = ?)", session)
-    rows = [claim_text.row(claims.judge(connection, system, one)) for one in claims.load()]
+    known = claims.load()
+    runs = claims.runs_for(known, connection, system)
+    rows = [claim_text.row(claims.judge(runs, one)) for one in known]
     return Section(
         "claims", "Claims of publications",
         ("claim", "verdict", "says", "cases", "measured", "missing", "command"),

@@ -32,6 +32,7 @@ from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
 
 VERSION = "iogauge.store/1"
 MARK = "store.json"
@@ -298,6 +299,18 @@ def rows(
     answer = connection.execute(sql, list(values))
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def by_id(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
+) -> dict[int, dict[str, np.ndarray]]:
+    """The columns of an answer, cut into the parts of each `id`. The answer is ordered by `id`."""
+    import numpy as np
+
+    found = connection.execute(sql, list(values)).fetchnumpy()
+    ids, first = np.unique(found.pop("id"), return_index=True)
+    parts = {name: np.split(column, first[1:]) for name, column in found.items()}
+    return {int(one): {name: cut[i] for name, cut in parts.items()} for i, one in enumerate(ids)}
 
 
 def latest_session(connection: duckdb.DuckDBPyConnection, where: Where | None = None) -> str:

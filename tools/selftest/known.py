@@ -66,7 +66,7 @@ KNOWN: tuple[Known, ...] = (
         "a helper file of the MPI library, with a name that only the library knows",
     ),
     Known(
-        r"^mpich-.*-mpiio-ordered (open:|read:|write:|place:)",
+        r"^mpich-.*-mpiio-ordered (open:|read:|write:|close:|place:)",
         (SILENT,),
         ALL,
         "ROMIO ends the job itself when it cannot reach the file of its shared pointer",

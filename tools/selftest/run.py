@@ -29,11 +29,13 @@ MARK = "IOGAUGE_SELFTEST"  # a variable that tells which processes are a run's
 
 @dataclass
 class Outcome:
-    """`status`: None where the run had to be ended. `left`: files; `processes`: that lived on."""
+    """`status`: None where the run had to be ended. `said`: all of its output; `complained`: that
+    on stderr alone; `left`: files; `processes`: that lived on."""
 
     command: str
     status: int | None
     said: str
+    complained: str
     document: dict[str, Any] | None
     fired: list[Fired]
     left: list[str]
@@ -42,7 +44,9 @@ class Outcome:
 
     @property
     def errors(self) -> list[str]:
-        return [line for line in self.said.splitlines() if line.startswith("iokernel: error: ")]
+        return [
+            line for line in self.complained.splitlines() if line.startswith("iokernel: error: ")
+        ]
 
     @property
     def good(self) -> bool:
@@ -107,7 +111,7 @@ class Place:
     def run(self, command: list[str]) -> Outcome:
         mark = f"{self.base}-{time.monotonic_ns()}"
         began = time.monotonic()
-        status, said = _finish(command, {**self.environment, MARK: mark})
+        status, said, complained = _finish(command, {**self.environment, MARK: mark})
         seconds = time.monotonic() - began
         alive = end_all(mark)
         left = (
@@ -118,7 +122,8 @@ class Place:
         return Outcome(
             shlex.join(command),
             status,
-            said,
+            said + complained,
+            complained,
             _document(self.document),
             read_fired(self.log),
             left,
@@ -137,17 +142,19 @@ def traced_by(subject: Subject, place: Place) -> dict[str, str]:
     }
 
 
-def _finish(command: list[str], environment: dict[str, str]) -> tuple[int | None, str]:
+def _finish(command: list[str], environment: dict[str, str]) -> tuple[int | None, str, str]:
+    """Exit status, stdout and stderr. Apart, because a launcher writes what it has of the one into
+    the middle of a line of the other."""
     job = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, errors="replace", env=environment, start_new_session=True,
     )  # fmt: skip
     try:
-        said = job.communicate(timeout=LIMIT)[0]
-        return job.returncode, said
+        out, err = job.communicate(timeout=LIMIT)
+        return job.returncode, out, err
     except subprocess.TimeoutExpired:
         end_all(environment[MARK])
-        return None, job.communicate()[0]
+        return None, *job.communicate()
 
 
 def _document(path: Path) -> dict[str, Any] | None:
