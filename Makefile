@@ -62,7 +62,7 @@ soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anythin
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	for part in recorder ramses paio; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
+	for part in recorder ramses paio twophase; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
 	exit $$status
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv

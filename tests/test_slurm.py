@@ -257,6 +257,27 @@ def two_processes(
     return done, json.loads(result.read_text())
 
 
+@pytest.mark.parametrize(("stack", "processes"), [("mpich", "2"), ("openmpi", "4")])
+def test_collective_buffering_goes_between_nodes(
+    cluster: Cluster, tmp_path: Path, stack: str, processes: str
+) -> None:
+    """Method twophase: windows on each node, messages between them; small buffers, many rounds."""
+    files, result = tmp_path / "files", tmp_path / "result.json"
+    files.mkdir()
+    command = ["srun", "-K", "-N2", "-n", processes, slurm_site.SRUN[stack], "env"]
+    command += [f"{name}={value}" for name, value in slurm_site.OPEN_MPI]
+    command += [str(build_for_tests(stack) / "iokernel"), "s3d", "--grid", "20x20x20"]
+    command += ["--method", "twophase", "--buffer-size", "4k", "--dir", str(files)]
+    command += ["--json", str(result)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=200, env=cluster.environment
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(result.read_text())
+    assert document["system"]["nodes"] == 2
+    assert document["verification"]["verdict"] == "verified"
+
+
 def running_job(cluster: Cluster, comment: str) -> str:
     """The job with this comment, once its script is in its run directory."""
     end = time.monotonic() + 60

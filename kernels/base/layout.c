@@ -29,6 +29,26 @@ uint64_t io_part_bytes(const io_schema *schema, const io_part *part) {
     return io_part_elements(schema, part) * io_type_size(schema->datasets[part->dataset].type);
 }
 
+uint64_t io_part_before(const io_schema *schema, const io_part *part, uint64_t global) {
+    const io_dataset *d = &schema->datasets[part->dataset];
+    uint64_t stride[IO_MAX_DIMS], inner[IO_MAX_DIMS], whole = 1, box = 1, before = 0;
+    for (int i = d->ndims - 1; i >= 0; i--) {
+        stride[i] = whole;
+        inner[i] = box;
+        whole *= schema->dims[d->dim[i]].length;
+        box *= part->count[i];
+    }
+    if (global >= whole) return box;
+    for (int i = 0; i < d->ndims; i++) {
+        uint64_t at = global / stride[i];
+        global %= stride[i];
+        if (at < part->start[i]) return before;
+        if (at >= part->start[i] + part->count[i]) return before + part->count[i] * inner[i];
+        before += (at - part->start[i]) * inner[i];
+    }
+    return before;
+}
+
 int io_parts_alike(const io_part *parts, int n) {
     int alike = 1;
     while (alike < n && parts[alike].dataset == parts[0].dataset) alike++;
@@ -78,6 +98,24 @@ io_runs io_runs_of(const io_schema *schema, const io_part *part) {
         runs.left *= part->count[i];
     }
     if (!runs.length) runs.left = 0;
+    return runs;
+}
+
+io_runs io_runs_from(const io_schema *schema, const io_part *part, uint64_t local) {
+    io_runs runs = io_runs_of(schema, part);
+    if (!runs.left) return runs;
+    uint64_t skipped = local / runs.length;
+    if (skipped >= runs.left) {
+        runs.left = 0;
+        return runs;
+    }
+    runs.local = skipped * runs.length;
+    runs.left -= skipped;
+    for (int i = runs.outer - 1; i >= 0; i--) {
+        runs.at[i] = skipped % runs.count[i];
+        skipped /= runs.count[i];
+        runs.first += runs.at[i] * runs.stride[i];
+    }
     return runs;
 }
 

@@ -10,6 +10,9 @@ uint64_t io_dataset_bytes(const io_schema *schema, int dataset);
 uint64_t io_dataset_offset(const io_schema *schema, int dataset); /* in a canonical raw file */
 uint64_t io_part_elements(const io_schema *schema, const io_part *part);
 uint64_t io_part_bytes(const io_schema *schema, const io_part *part);
+/* How many elements of the part stand before element `global` of its data set: without a walk over its runs.
+ */
+uint64_t io_part_before(const io_schema *schema, const io_part *part, uint64_t global);
 /* How many parts, from the first, are of its data set. */
 int io_parts_alike(const io_part *parts, int n);
 /* Part `index` of `parts` nearly equal pieces of `length`: the first ones take the remainder. */
@@ -27,6 +30,8 @@ typedef struct {
     bool begun;
 } io_runs;
 io_runs io_runs_of(const io_schema *schema, const io_part *part);
+/* The same from the run on that holds element `local` of the part. */
+io_runs io_runs_from(const io_schema *schema, const io_part *part, uint64_t local);
 bool io_runs_next(io_runs *runs);
 
 #endif

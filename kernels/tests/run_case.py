@@ -23,7 +23,7 @@ GRID = (13, 11, 7)
 S3D_VALUES = 11 + 3 + 1 + 1  # of float64, at each grid point
 PROCESS_GRIDS = {6: "1x2x3", 4: "4x1x1"}  # the others are left to the program
 # Files of payload and nothing else; those of a method that is not here hold at least that.
-RAW = ("posix", "posix-shared", "master", "mpiio")
+RAW = ("posix", "posix-shared", "master", "twophase", "mpiio")
 SECONDS = 180  # for one run, on a machine however loaded
 
 

@@ -60,6 +60,30 @@ static void check_runs(const world *w, const io_part *part, int number) {
     CHECK(seen == n, "box %d: runs hold %" PRIu64 " of %" PRIu64 " elements", number, seen, n);
 }
 
+/* From the middle of a box, and how much of it stands before any element of the data set. */
+static void check_middle(const world *w, const io_part *part, int number) {
+    static uint64_t global[MOST_ELEMENTS];
+    uint64_t n = walk(w, part, global), before = 0, all = io_dataset_length(&w->schema, 0);
+    for (uint64_t k = 0; k <= all; k++) {
+        while (before < n && global[before] < k) before++;
+        uint64_t found = io_part_before(&w->schema, part, k);
+        CHECK(found == before, "box %d: %" PRIu64 " elements before %" PRIu64 ", not %" PRIu64, number, found,
+              k, before);
+    }
+    for (uint64_t local = 0; local < n; local += 1 + unit_random(7)) {
+        uint64_t seen = local;
+        for (io_runs r = io_runs_from(&w->schema, part, local); io_runs_next(&r);) {
+            CHECK(r.local <= seen && seen < r.local + r.length, "box %d: no run that holds %" PRIu64, number,
+                  seen);
+            CHECK(r.global + (seen - r.local) == global[seen], "box %d: element %" PRIu64, number, seen);
+            seen = r.local + r.length;
+        }
+        CHECK(seen == n, "box %d: runs from %" PRIu64 " end at %" PRIu64, number, local, seen);
+    }
+    io_runs past = io_runs_from(&w->schema, part, n);
+    CHECK(!io_runs_next(&past), "box %d: a run behind its end", number);
+}
+
 static void test_runs(void) {
     for (int number = 0; number < 20000; number++) {
         int ndims = (int)unit_random(IO_MAX_DIMS + 1);
@@ -77,6 +101,7 @@ static void test_runs(void) {
             part.start[i] = unit_random(shape[i] - part.count[i] + 1);
         }
         check_runs(&w, &part, number);
+        check_middle(&w, &part, number);
     }
 }
 

@@ -28,7 +28,10 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "control": (["a\x1b[2Jb\x9bc\td\x1e", *POSIX, "--dir", "{dir}"], ["'a?[2Jb??c d?'"]),
     "method": (
         [*S3D, "--method", "bogus", "--dir", "{dir}"],
-        ["'bogus'", "null, posix, posix-shared, master, mpiio, hdf5, pnetcdf, cgns, ioserver"],
+        [
+            "'bogus'",
+            "null, posix, posix-shared, master, twophase, mpiio, hdf5, pnetcdf, cgns, ioserver",
+        ],
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),
     "no-dir": ([*S3D, *POSIX], ["--dir", "directory"]),

@@ -23,7 +23,7 @@ ATTRIBUTES = [
     {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
     dict.fromkeys(("time", "tstep"), model.S3D_INTERVAL) | {"time_save": 1.0e5},
 ]
-RAW_SHARED = ("posix-shared", "master", "mpiio")
+RAW_SHARED = ("posix-shared", "master", "twophase", "mpiio")
 
 
 def of(*methods: str) -> list[How]:

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of method twophase share. A call's data sets go one after the other. A data set is cut at
+ * multiples of the buffer's size in the file into chunks; an element belongs to the chunk in which its first
+ * byte lies. Chunk k is aggregator k modulo their number's: it alone moves it to the file or from it. */
+#ifndef IOGAUGE_TWOPHASE_H
+#define IOGAUGE_TWOPHASE_H
+
+#include <pthread.h>
+
+#include "method_roles.h"
+#include "methods/posix_file.h"
+
+#define TWOPHASE_ROUNDS 16 /* the most that may be under way */
+
+typedef struct twophase_file twophase_file;
+
+/* A kind of file: which method makes it, and what is to be known of its data. */
+typedef struct {
+    const char *name, *maker;
+    bool swapped; /* its numbers have the other byte order */
+    int (*check_schema)(const io_schema *schema, io_error *error);
+} twophase_format;
+
+/* NULL after io_fail_usage. */
+const twophase_format *twophase_format_find(const char *name, io_error *error);
+/* By one process: makes the file, or opens one that exists, says where its data sets begin, and closes it. */
+int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offsets);
+
+/* The options. */
+typedef struct {
+    uint64_t buffer, aggregators, rounds, share; /* aggregators, share: 0 for as many as there are */
+    const twophase_format *format;
+    const io_method *maker, *mine;
+} twophase;
+
+/* What the processes of a node know together, in the window's first part. */
+typedef struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t events;
+} twophase_board;
+
+/* An aggregator's, in front of its buffers in the window. Chunk number n (of its own, from 0 since the file
+ * was opened) is in buffer n modulo rounds. */
+typedef struct {
+    uint64_t ready; /* reading: how many chunks are in a buffer, or were */
+    uint64_t done;  /* of how many the buffer is free again */
+    /* Of each buffer: how many of the node's processes have put in, or taken out, their shares. */
+    uint64_t arrived[TWOPHASE_ROUNDS];
+} twophase_queue;
+
+typedef struct {
+    int rank;              /* in the file's communicator */
+    twophase_queue *queue; /* NULL: on another node */
+    char *buffers;
+    uint64_t chunks;                        /* of earlier data sets and calls */
+    MPI_Request under_way[TWOPHASE_ROUNDS]; /* this process's messages to it, or from it */
+} twophase_aggregator;
+
+struct twophase_file {
+    io_posix_file posix; /* open on aggregators only */
+    const twophase *options;
+    uint64_t *offsets; /* of the data sets */
+    uint64_t room;     /* bytes in a buffer */
+    MPI_Comm node;     /* the processes that share the window */
+    int node_size;
+    bool *near; /* of each rank: is it one of them? */
+    bool alone; /* all are */
+    MPI_Win window;
+    twophase_board *board;
+    char *memory; /* in the window's place, where there is one process */
+    twophase_aggregator *aggregators;
+    int naggregators, mine; /* mine: which one this process is, or -1 */
+    /* An aggregator's messages from the other nodes' processes, or to them: one of each rank. */
+    char *messages;
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    bool receiving; /* writing: those of its next chunk have begun */
+};
+
+/* The window, the aggregators and the way between them; by all processes together. */
+int twophase_node_start(twophase_file *f);
+int twophase_node_stop(twophase_file *f);
+uint64_t twophase_events(twophase_file *f); /* how many there were; before one looks for something to do */
+/* Until there is another one; where there are other nodes, for a moment, because MPI must go on. */
+void twophase_wait(twophase_file *f, uint64_t seen);
+/* To be called around looking at a queue, or changing it: then with `change`. */
+void twophase_lock(twophase_file *f);
+void twophase_unlock(twophase_file *f, bool change);
+
+/* A data set of a call, on its way. */
+typedef struct {
+    twophase_file *file;
+    const io_part *parts;      /* this process's */
+    const uint64_t *boxes;     /* everybody's */
+    int n, stride;             /* parts of a process in this data set; in the call */
+    bool writing, whole;       /* whole: no element between lo and hi is nobody's */
+    uint64_t base, size, swap; /* swap: of how many bytes a number is that is to be turned round, or 1 */
+    uint64_t lo, hi;           /* elements */
+    uint64_t first, end;       /* chunks */
+    uint64_t next, own; /* the next chunk that this process has a share of, and that it has as aggregator */
+    bool failed;        /* a call to the file; the others are still waited for and served */
+} twophase_way;
+
+/* Both ways are taken by all processes together; -1 where messages failed. */
+int twophase_write_way(twophase_way *w);
+int twophase_read_way(twophase_way *w);
+
+#define TWOPHASE_BOX (2 * IO_MAX_DIMS)
+
+/* Part i of a process, as a part without data. */
+io_part twophase_box(const twophase_way *w, int rank, int i);
+/* Elements of a chunk. */
+void twophase_chunk(const twophase_way *w, uint64_t chunk, uint64_t *first, uint64_t *end);
+/* Bytes of a rank's share of elements first to end; where they begin in that rank's data of this data set. */
+uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_t end, uint64_t *at);
+/* Copies a rank's share into the buffer where element `first` stands at `buffer`, or out of it. */
+void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end, char *buffer, char *share,
+                   bool in);
+/* Moves the elements first to end between buffer and file; sets `failed`. */
+void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer);
+/* The number that a chunk has with its aggregator, and its buffer. */
+twophase_aggregator *twophase_place(const twophase_way *w, uint64_t chunk, uint64_t *number);
+char *twophase_buffer(const twophase_file *f, const twophase_aggregator *a, uint64_t number);
+
+#endif

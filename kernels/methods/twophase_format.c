@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files that method twophase writes are those of other methods. One process makes such a file with the
+ * other method, asks where its data sets begin, and closes it: what the data stands in is the library's work.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "methods/registry.h"
+#include "methods/twophase.h"
+
+#define BIG_ENDIAN_IS_OTHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
+static int refuse_records(const io_schema *schema, io_error *error) {
+    if (!schema->grows) return 0;
+    return io_fail_usage(error, "method twophase with --format cdf5 writes no variables that grow: their "
+                                "records are mixed in the file; right is --format raw, or method pnetcdf");
+}
+
+static const twophase_format formats[] = {
+    {"raw",  "posix-shared", false,               NULL          },
+    {"cdf5", "pnetcdf",      BIG_ENDIAN_IS_OTHER, refuse_records},
+    {"hdf5", "hdf5",         false,               NULL          },
+};
+
+const twophase_format *twophase_format_find(const char *name, io_error *error) {
+    char names[64] = "";
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!strcmp(formats[i].name, name)) return &formats[i];
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", formats[i].name);
+    }
+    io_fail_usage(error, "--format %s: right is one of %s", name, names);
+    return NULL;
+}
+
+int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offsets) {
+    const io_file *base = &f->posix.base;
+    const io_method *maker = f->options->maker;
+    io_ctx alone = *base->ctx;
+    io_file *file = NULL;
+    alone.comm = MPI_COMM_SELF;
+    alone.rank = 0;
+    alone.size = 1;
+    alone.mode = maker->default_mode;
+    alone.state = NULL;
+    if ((creating ? io_method_create : io_method_open)(maker, &alone, base->path, base->schema, &file))
+        return -1;
+    int status = 0;
+    for (int i = 0; i < base->schema->ndatasets && !status; i++)
+        if (maker->dataset_offset(file, i, &offsets[i]))
+            status = io_fail(base->ctx->error, "data set %s stands nowhere in one piece: %s",
+                             base->schema->datasets[i].name, base->path);
+    return maker->close(file) || status ? -1 : 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processes of a node: their window, who of them aggregates, and how they wait for each other. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/twophase.h"
+
+#define PAGE 4096
+
+static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+static int failed(const twophase_file *f, const char *call, int code) {
+    return io_fail_mpi(f->posix.base.ctx->error, call, f->posix.base.path, code);
+}
+
+static int split(twophase_file *f) {
+    const io_ctx *ctx = f->posix.base.ctx;
+    uint64_t share = f->options->share;
+    MPI_Comm whole;
+    int rank, size,
+        code = MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &whole);
+    if (code) return failed(f, "MPI_Comm_split_type", code);
+    f->node = whole;
+    MPI_Comm_rank(whole, &rank);
+    MPI_Comm_size(whole, &size);
+    if (share) {
+        code = MPI_Comm_split(whole, (int)((uint64_t)rank / share), rank, &f->node);
+        if (code) return failed(f, "MPI_Comm_split", code);
+        MPI_Comm_free(&whole);
+        MPI_Comm_size(f->node, &size);
+    }
+    MPI_Comm_set_errhandler(f->node, MPI_ERRORS_RETURN);
+    f->node_size = size;
+    return 0;
+}
+
+static bool aggregates(const twophase_file *f, int node_rank) {
+    return !f->options->aggregators || (uint64_t)node_rank < f->options->aggregators;
+}
+
+/* Who shares a window with this process, and who aggregates, in the order of ranks. */
+static int find_aggregators(twophase_file *f) {
+    const io_ctx *ctx = f->posix.base.ctx;
+    int rank, facts[2] = {ctx->rank, 0};
+    MPI_Comm_rank(f->node, &rank);
+    int code = MPI_Bcast(facts, 1, MPI_INT, 0, f->node);
+    facts[1] = aggregates(f, rank);
+    int mine = facts[0], *all = malloc((size_t)ctx->size * sizeof facts);
+    f->near = malloc((size_t)ctx->size * sizeof *f->near);
+    f->aggregators = calloc((size_t)ctx->size, sizeof *f->aggregators);
+    f->requests = malloc((size_t)ctx->size * sizeof(MPI_Request));
+    f->statuses = malloc(((size_t)ctx->size + TWOPHASE_ROUNDS) * sizeof *f->statuses);
+    bool room = all && f->near && f->aggregators && f->requests && f->statuses;
+    if (room && !code) code = MPI_Allgather(facts, 2, MPI_INT, all, 2, MPI_INT, ctx->comm);
+    f->mine = -1;
+    for (int i = 0; room && !code && i < ctx->size; i++) {
+        f->near[i] = all[2 * i] == mine;
+        f->requests[i] = MPI_REQUEST_NULL;
+        if (!all[2 * i + 1]) continue;
+        if (i == ctx->rank) f->mine = f->naggregators;
+        twophase_aggregator *a = &f->aggregators[f->naggregators++];
+        a->rank = i;
+        for (int k = 0; k < TWOPHASE_ROUNDS; k++) a->under_way[k] = MPI_REQUEST_NULL;
+    }
+    free(all);
+    f->alone = f->node_size == ctx->size;
+    if (!room) return io_fail(ctx->error, "out of memory for a list of %d processes", ctx->size);
+    return code ? failed(f, "MPI_Allgather", code) : 0;
+}
+
+/* The window's part of the first process begins with the board, that of an aggregator goes on with its queue
+ * and buffers. */
+static uint64_t own_bytes(const twophase_file *f, int node_rank) {
+    uint64_t bytes = node_rank ? 0 : pages(sizeof(twophase_board));
+    if (aggregates(f, node_rank)) bytes += pages(sizeof(twophase_queue)) + f->options->rounds * f->room;
+    return bytes;
+}
+
+static int make_window(twophase_file *f, int node_rank) {
+    MPI_Info info;
+    int code = MPI_Info_create(&info);
+    if (code) return failed(f, "MPI_Info_create", code);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    code =
+        MPI_Win_allocate_shared((MPI_Aint)own_bytes(f, node_rank), 1, info, f->node, &f->memory, &f->window);
+    MPI_Info_free(&info);
+    if (code) return failed(f, "MPI_Win_allocate_shared", code);
+    MPI_Win_set_errhandler(f->window, MPI_ERRORS_RETURN);
+    return 0;
+}
+
+/* Where the part of a process of this node begins. */
+static int part_of(twophase_file *f, int node_rank, char **start) {
+    MPI_Aint size;
+    int unit;
+    *start = f->memory;
+    if (f->node_size == 1) return 0;
+    int code = MPI_Win_shared_query(f->window, node_rank, &size, &unit, start);
+    return code ? failed(f, "MPI_Win_shared_query", code) : 0;
+}
+
+static int find_parts(twophase_file *f) {
+    int node_rank = 0, i = 0;
+    char *start;
+    if (part_of(f, 0, &start)) return -1;
+    f->board = (twophase_board *)start;
+    for (int rank = 0; rank < f->posix.base.ctx->size; rank++) {
+        twophase_aggregator *a =
+            i < f->naggregators && f->aggregators[i].rank == rank ? &f->aggregators[i++] : NULL;
+        if (!f->near[rank]) continue;
+        if (a && part_of(f, node_rank, &start)) return -1;
+        if (a) {
+            a->queue = (twophase_queue *)(start + (node_rank ? 0 : pages(sizeof(twophase_board))));
+            a->buffers = (char *)a->queue + pages(sizeof(twophase_queue));
+        }
+        node_rank++;
+    }
+    return 0;
+}
+
+static int make_board(twophase_board *board) {
+    pthread_mutexattr_t mutex;
+    pthread_condattr_t changed;
+    if (pthread_mutexattr_init(&mutex) || pthread_condattr_init(&changed)) return -1;
+    int code = pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
+    if (!code) code = pthread_condattr_setpshared(&changed, PTHREAD_PROCESS_SHARED);
+    if (!code) code = pthread_mutex_init(&board->mutex, &mutex);
+    if (!code) code = pthread_cond_init(&board->changed, &changed);
+    pthread_mutexattr_destroy(&mutex);
+    pthread_condattr_destroy(&changed);
+    board->events = 0;
+    return code ? -1 : 0;
+}
+
+static int prepare(twophase_file *f, int node_rank) {
+    const io_ctx *ctx = f->posix.base.ctx;
+    if (find_parts(f)) return -1;
+    if (f->mine >= 0) memset(f->aggregators[f->mine].queue, 0, sizeof(twophase_queue));
+    if (!node_rank && make_board(f->board))
+        return io_fail(ctx->error, "pthread_mutex_init: no lock that processes share: %s",
+                       f->posix.base.path);
+    if (f->alone || f->mine < 0) return 0;
+    f->messages = malloc(f->room);
+    if (f->messages) return 0;
+    return io_fail(ctx->error, "out of memory for a buffer of %llu bytes; right is a smaller --buffer-size",
+                   (unsigned long long)f->room);
+}
+
+int twophase_node_start(twophase_file *f) {
+    int node_rank, code = 0;
+    f->window = MPI_WIN_NULL;
+    f->node = MPI_COMM_NULL;
+    if (split(f) || find_aggregators(f)) return -1;
+    MPI_Comm_rank(f->node, &node_rank);
+    if (f->node_size > 1 && make_window(f, node_rank)) return -1;
+    if (f->node_size == 1 && !(f->memory = aligned_alloc(PAGE, own_bytes(f, 0))))
+        return io_fail(f->posix.base.ctx->error,
+                       "out of memory for the buffers: %s; right is a smaller --buffer-size",
+                       f->posix.base.path);
+    int status = prepare(f, node_rank);
+    code = MPI_Barrier(f->node);
+    return code ? failed(f, "MPI_Barrier", code) : status;
+}
+
+int twophase_node_stop(twophase_file *f) {
+    int code = 0;
+    if (f->node != MPI_COMM_NULL) code = MPI_Barrier(f->node); /* nobody waits in the board any more */
+    if (f->window != MPI_WIN_NULL && !code) code = MPI_Win_free(&f->window);
+    if (f->node_size == 1) free(f->memory);
+    if (f->node != MPI_COMM_NULL && !code) code = MPI_Comm_free(&f->node);
+    free(f->near);
+    free(f->aggregators);
+    free(f->requests);
+    free(f->statuses);
+    free(f->messages);
+    return code ? failed(f, "MPI_Win_free", code) : 0;
+}
+
+void twophase_lock(twophase_file *f) { pthread_mutex_lock(&f->board->mutex); }
+
+void twophase_unlock(twophase_file *f, bool change) {
+    if (change) {
+        f->board->events++;
+        pthread_cond_broadcast(&f->board->changed);
+    }
+    pthread_mutex_unlock(&f->board->mutex);
+}
+
+uint64_t twophase_events(twophase_file *f) {
+    twophase_lock(f);
+    uint64_t events = f->board->events;
+    twophase_unlock(f, false);
+    return events;
+}
+
+void twophase_wait(twophase_file *f, uint64_t seen) {
+    if (!f->alone) { /* MPI must go on meanwhile */
+        sched_yield();
+        return;
+    }
+    twophase_lock(f);
+    while (f->board->events == seen) pthread_cond_wait(&f->board->changed, &f->board->mutex);
+    twophase_unlock(f, false);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A data set's way to the file and back.
+ *
+ * Each process walks through the chunks twice: as one that has a share of each, and as the aggregator of
+ * some. It does whatever can be done next, first what others may wait for, and waits only when nothing can.
+ * All take the chunks in the same order, so the first one that is not through can always go on. */
+#include "methods/twophase.h"
+
+enum { NOTHING, SOMETHING, FAILED = -1 };
+
+static char *data_of(const twophase_way *w) { return w->parts->data; }
+
+static int failed(const twophase_way *w, const char *call, int code) {
+    return io_fail_mpi(w->file->posix.base.ctx->error, call, w->file->posix.base.path, code);
+}
+
+/* Are these messages over? */
+static int over(const twophase_way *w, int n, MPI_Request *requests) {
+    int done = 0, code = MPI_Testall(n, requests, &done, w->file->statuses);
+    if (code) return failed(w, "MPI_Testall", code);
+    return done ? SOMETHING : NOTHING;
+}
+
+typedef enum {
+    FREE,  /* the chunk's buffer */
+    READY, /* reading: the chunk is in it */
+    FULL,  /* writing: all processes of the node have put in their shares */
+} state;
+
+static bool chunk_is(twophase_file *f, const twophase_aggregator *a, uint64_t number, state wanted) {
+    const twophase_queue *q = a->queue;
+    twophase_lock(f);
+    bool is = wanted == FREE    ? number < q->done + f->options->rounds
+              : wanted == READY ? number < q->ready
+                                : q->arrived[number % f->options->rounds] == (uint64_t)f->node_size;
+    twophase_unlock(f, false);
+    return is;
+}
+
+/* ---------------------------------------------------------------- shares */
+
+/* The share goes to another node, or comes from there, from or into the user's array. */
+static int message(twophase_way *w, twophase_aggregator *a, uint64_t number, uint64_t first, uint64_t end) {
+    const io_ctx *ctx = w->file->posix.base.ctx;
+    MPI_Request *request = &a->under_way[number % w->file->options->rounds];
+    uint64_t at, bytes = twophase_share(w, ctx->rank, first, end, &at);
+    int found = over(w, 1, request), code;
+    if (found != SOMETHING || !bytes) return found;
+    w->file->posix.base.calls++;
+    if (w->writing)
+        code = MPI_Isend(data_of(w) + at, (int)bytes, MPI_BYTE, a->rank, 0, ctx->comm, request);
+    else
+        code = MPI_Irecv(data_of(w) + at, (int)bytes, MPI_BYTE, a->rank, 0, ctx->comm, request);
+    return code ? failed(w, w->writing ? "MPI_Isend" : "MPI_Irecv", code) : SOMETHING;
+}
+
+/* Copies this process's share of a chunk into the aggregator's buffer, or out of it. */
+static int share(twophase_way *w) {
+    twophase_file *f = w->file;
+    uint64_t number, first, end, at;
+    if (w->next == w->end) return NOTHING;
+    twophase_aggregator *a = twophase_place(w, w->next, &number);
+    twophase_chunk(w, w->next, &first, &end);
+    if (!a->queue) {
+        int found = message(w, a, number, first, end);
+        w->next += found == SOMETHING;
+        return found;
+    }
+    if (!chunk_is(f, a, number, w->writing ? FREE : READY)) return NOTHING;
+    int rank = f->posix.base.ctx->rank;
+    if (twophase_share(w, rank, first, end, &at))
+        twophase_copy(w, rank, first, end, twophase_buffer(f, a, number), data_of(w) + at, w->writing);
+    twophase_lock(f);
+    uint64_t *arrived = &a->queue->arrived[number % f->options->rounds];
+    bool all = ++*arrived == (uint64_t)f->node_size;
+    if (all && !w->writing) {
+        *arrived = 0;
+        a->queue->done++;
+    }
+    twophase_unlock(f, all);
+    w->next++;
+    return SOMETHING;
+}
+
+/* ---------------------------------------------------------------- aggregators */
+
+/* Begins the messages between an aggregator and the processes of other nodes: their shares stand one after
+ * the other. When writing they are to come; when reading they are copied out of the buffer first. */
+static int begin_messages(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
+    twophase_file *f = w->file;
+    const io_ctx *ctx = f->posix.base.ctx;
+    uint64_t used = 0, at;
+    int code = 0;
+    for (int rank = 0; rank < ctx->size && !code; rank++) {
+        uint64_t bytes = f->near[rank] ? 0 : twophase_share(w, rank, first, end, &at);
+        if (!bytes) continue;
+        char *mine = f->messages + used;
+        used += bytes;
+        if (used > f->room)
+            return io_fail(ctx->error, "two processes move the same elements in one call: %s",
+                           f->posix.base.path);
+        f->posix.base.calls++;
+        if (w->writing) {
+            code = MPI_Irecv(mine, (int)bytes, MPI_BYTE, rank, 0, ctx->comm, &f->requests[rank]);
+            continue;
+        }
+        twophase_copy(w, rank, first, end, buffer, mine, false);
+        code = MPI_Isend(mine, (int)bytes, MPI_BYTE, rank, 0, ctx->comm, &f->requests[rank]);
+    }
+    return code ? failed(w, w->writing ? "MPI_Irecv" : "MPI_Isend", code) : 0;
+}
+
+static void unpack(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
+    twophase_file *f = w->file;
+    uint64_t used = 0, at;
+    for (int rank = 0; rank < f->posix.base.ctx->size; rank++) {
+        uint64_t bytes = f->near[rank] ? 0 : twophase_share(w, rank, first, end, &at);
+        if (bytes) twophase_copy(w, rank, first, end, buffer, f->messages + used, true);
+        used += bytes;
+    }
+}
+
+static int write_own(twophase_way *w) {
+    twophase_file *f = w->file;
+    uint64_t number, first, end;
+    if (w->own >= w->end) return NOTHING;
+    twophase_aggregator *a = twophase_place(w, w->own, &number);
+    char *buffer = twophase_buffer(f, a, number);
+    twophase_chunk(w, w->own, &first, &end);
+    if (!f->alone) {
+        if (!f->receiving && begin_messages(w, first, end, NULL)) return FAILED;
+        f->receiving = true;
+        int found = over(w, f->posix.base.ctx->size, f->requests);
+        if (found != SOMETHING) return found;
+    }
+    if (!chunk_is(f, a, number, FULL)) return NOTHING;
+    if (!f->alone) unpack(w, first, end, buffer);
+    f->receiving = false;
+    twophase_move_chunk(w, first, end, buffer);
+    twophase_lock(f);
+    a->queue->arrived[number % f->options->rounds] = 0;
+    a->queue->done++;
+    twophase_unlock(f, true);
+    w->own += (uint64_t)f->naggregators;
+    return SOMETHING;
+}
+
+static int read_own(twophase_way *w) {
+    twophase_file *f = w->file;
+    uint64_t number, first, end;
+    if (w->own >= w->end) return NOTHING;
+    twophase_aggregator *a = twophase_place(w, w->own, &number);
+    char *buffer = twophase_buffer(f, a, number);
+    if (!chunk_is(f, a, number, FREE)) return NOTHING;
+    if (!f->alone) {
+        int found = over(w, f->posix.base.ctx->size, f->requests);
+        if (found != SOMETHING) return found;
+    }
+    twophase_chunk(w, w->own, &first, &end);
+    twophase_move_chunk(w, first, end, buffer);
+    if (!f->alone && begin_messages(w, first, end, buffer)) return FAILED;
+    twophase_lock(f);
+    a->queue->ready++;
+    twophase_unlock(f, true);
+    w->own += (uint64_t)f->naggregators;
+    return SOMETHING;
+}
+
+/* The first chunk of this process's own. */
+static void begin(twophase_way *w) {
+    uint64_t number;
+    w->own = w->end;
+    if (w->file->mine < 0) return;
+    for (w->own = w->first; w->own < w->end; w->own++)
+        if (twophase_place(w, w->own, &number) == &w->file->aggregators[w->file->mine]) return;
+}
+
+/* All messages are over, and later data sets' chunks are counted from here. */
+static int finish(twophase_way *w) {
+    twophase_file *f = w->file;
+    uint64_t all = (uint64_t)f->naggregators, number;
+    int code = 0;
+    for (uint64_t chunk = w->first; chunk < w->end && chunk < w->first + all; chunk++) {
+        twophase_aggregator *a = twophase_place(w, chunk, &number);
+        a->chunks += (w->end - chunk + all - 1) / all;
+    }
+    for (int i = 0; !f->alone && i < f->naggregators && !code; i++)
+        code = MPI_Waitall(TWOPHASE_ROUNDS, f->aggregators[i].under_way, f->statuses);
+    if (!code && !f->alone && f->mine >= 0)
+        code = MPI_Waitall(f->posix.base.ctx->size, f->requests, f->statuses);
+    return code ? failed(w, "MPI_Waitall", code) : 0;
+}
+
+static int move(twophase_way *w, int (*before)(twophase_way *), int (*after)(twophase_way *)) {
+    begin(w);
+    while (w->next < w->end || w->own < w->end) {
+        uint64_t seen = twophase_events(w->file);
+        int found = before(w);
+        if (found == NOTHING) found = after(w);
+        if (found == FAILED) return -1;
+        if (found == NOTHING) twophase_wait(w->file, seen);
+    }
+    return finish(w);
+}
+
+int twophase_write_way(twophase_way *w) { return move(w, share, write_own); }
+int twophase_read_way(twophase_way *w) { return move(w, read_own, share); }
