@@ -30,6 +30,8 @@ COMMANDS = {
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
+    "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
+    "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
     "found": "what a session found, in words: what is fastest where, and what is undecided",
     "why": "what held a run up: phase, process, layer, calls, and what to try",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",
@@ -90,7 +92,7 @@ def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
         if name not in wanted:
             commands.add_parser(name, help=text, add_help=False)
             continue
-        module = importlib.import_module(f"{__package__}.commands.{name}")
+        module = importlib.import_module(f"{__package__}.commands.{name.replace('-', '_')}")
         command = commands.add_parser(
             name,
             help=text,

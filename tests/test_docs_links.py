@@ -141,7 +141,7 @@ def test_commands_of_the_analysis(page: Path) -> None:
     """And each long option that is shown with one."""
     wrong = []
     for line in code_lines(page.read_text()):
-        found = re.search(r"(?:^|[\s;&|/])(?:python -m analysis|iogauge) ([a-z]+)(.*)", line)
+        found = re.search(r"(?:^|[\s;&|/])(?:python -m analysis|iogauge) ([a-z-]+)(.*)", line)
         if not found:
             continue
         text = help_of(found[1])
