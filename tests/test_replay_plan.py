@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from analysis.__main__ import main
 from analysis.darshan.log import read_log
-from analysis.replay import acts, extents, phases, plan, schedule, trace
+from analysis.replay import acts, check, extents, phases, plan, schedule, trace
 from analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
+from tools import replay_size
 
 DATA = Path(__file__).parent / "data" / "darshan"
 WITH_DXT = ("darshan-mpich-hdf5-dxt", "mpich-collective-dxt")
@@ -189,3 +190,37 @@ def test_a_schedule_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shutil.copy(log, tmp_path / "s")
     assert main(["replay-check", str(tmp_path / "s"), str(log), str(log)]) == 3
     assert "expected a schedule" in capsys.readouterr().err
+
+
+def traced(found: list[tuple[int, int, int, int]]) -> trace.Trace:
+    """Of two processes: these accesses, and none."""
+    log = read_log(DATA / WITH_DXT[0] / "trace.darshan")
+    files = [trace.TracedFile(f"/{i}", trace.POSIX, None) for i in range(2)]
+    return trace.Trace(Path("log"), log, files, [rows_of(found), rows_of([])], [])
+
+
+LIKE = [(0, 1, 0, 8), (0, 1, 8, 8), (1, 0, 0, 16)]
+UNLIKE = {
+    "less": (LIKE[:2], "2 accesses, and in the log 3"),
+    "order": ([LIKE[1], LIKE[0], LIKE[2]], "access 0 is a write of 8 bytes at 8 of /0"),
+    "size": ([*LIKE[:2], (1, 0, 0, 8)], "access 2 is a read of 8 bytes at 0 of /1"),
+    "direction": ([*LIKE[:2], (1, 1, 0, 16)], "access 2 is a write of 16 bytes at 0 of /1"),
+    "file": ([*LIKE[:2], (0, 0, 0, 16)], "access 2 is a read of 16 bytes at 0 of /0"),
+}
+
+
+@pytest.mark.parametrize("what", UNLIKE)
+def test_a_replay_that_is_not_like_its_log(what: str) -> None:
+    found, says = UNLIKE[what]
+    compared = check.compare(traced(LIKE), traced(found), phases.GAP)
+    assert compared.exact == 1 and len(compared.wrong) == 1
+    assert compared.wrong[0].startswith("process 0: ") and says in compared.wrong[0]
+    assert not check.compare(traced(LIKE), traced(LIKE), phases.GAP).wrong
+
+
+def test_a_large_log_needs_little_memory(capfd: pytest.CaptureFixture[str]) -> None:
+    """`make replay-size` has the whole one. Seconds are nobody's business here."""
+    words = ["--processes", "64", "--accesses", "200000", "--most-seconds", "inf"]
+    assert replay_size.main([*words, "--most-mib", "200"]) == 0
+    assert "200000 accesses of 64 processes" in capfd.readouterr().out
+    assert replay_size.main([*words[:3], "6400", *words[4:], "--most-mib", "1"]) == 1

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,13 +61,13 @@ def process(rank: int, processes: int, accesses: int) -> RawProcess:
     )  # fmt: skip
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--processes", type=int, default=4096)
     parser.add_argument("--accesses", type=int, default=10**7, help="of all processes")
     parser.add_argument("--most-seconds", type=float, default=60.0)
     parser.add_argument("--most-mib", type=float, default=1024.0)
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     native.library()
     with tempfile.TemporaryDirectory(prefix="replay-size-") as folder:
         log, out = Path(folder) / "large.darshan", Path(folder) / "large.schedule"

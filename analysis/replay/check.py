@@ -87,13 +87,13 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     wrong += _calls_by_kind(log, replay)
     times = [] if wrong else _times(log, replay, phases)
     return Comparison(
-        {way: _sums(log, way) for way in (READ, WRITE)},
-        {way: _sums(replay, way) for way in (READ, WRITE)},
+        {way: sums(log, way) for way in (READ, WRITE)},
+        {way: sums(replay, way) for way in (READ, WRITE)},
         log.processes, exact, wrong, said, times,
     )  # fmt: skip
 
 
-def _sums(trace: Trace, way: int) -> Sums:
+def sums(trace: Trace, way: int) -> Sums:
     mine = [rows["length"][rows["write"] == way] for rows in trace.accesses]
     return Sums(sum(len(some) for some in mine), sum(int(some.sum()) for some in mine))
 

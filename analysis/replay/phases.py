@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .trace import Trace
+from .trace import READ, WRITE, Trace
 
 GAP = 0.01  # seconds
 BETWEEN_DIRECTIONS = 0.1  # of the gap
+MOST_HELD = 10**6  # stretches, before they become fewer
 
 
 @dataclass(frozen=True)
 class Phases:
     """`begins`: of each phase but the first. `pauses`: seconds before those, in which no process
-    was in a call. `within`: the longest pause inside a phase."""
+    was in a call. `within`: no pause inside a phase is longer."""
 
     begins: NDArray[np.float64]
     pauses: NDArray[np.float64]
@@ -33,35 +34,46 @@ class Phases:
     def say(self, gap: float) -> list[str]:
         if not len(self.begins):
             return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
-        sure = float(self.pauses.min()) / self.within if self.within > 0 else float("inf")
+        sure = float(self.pauses.min()) / self.within
         return [
             f"inferred: {len(self)} phases, from pauses of all processes of {gap:g} s or more "
             f"({gap * BETWEEN_DIRECTIONS:g} s between writing and reading); the shortest has "
-            f"{self.pauses.min():.4g} s, {sure:.3g} times the longest inside a phase "
-            f"({self.within:.4g} s)"
+            f"{self.pauses.min():.4g} s, and is {sure:.3g} times the longest inside a phase, of "
+            f"{self.within:.4g} s at most"
         ]
 
 
 def find(trace: Trace, gap: float = GAP) -> Phases:
-    starts, ends = [], []
-    for rows in trace.accesses:
-        if not len(rows):
-            continue
-        last = np.maximum.accumulate(rows["end"])
-        first = np.concatenate(([True], rows["start"][1:] > last[:-1]))
-        starts.append(rows["start"][first])
-        ends.append(last[np.concatenate((first[1:], [True]))])
-    start, end = np.concatenate(starts), np.concatenate(ends)
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
+    """A pause of all is one of each: shorter ones are closed process by process, so that many
+    accesses are few stretches of work."""
+    short = gap * BETWEEN_DIRECTIONS
+    none = np.empty(0)
+    start, end = none, none
+    held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for rank, rows in enumerate(trace.accesses):
+        held.append(_stretches(rows["start"], rows["end"], short))
+        if sum(len(some) for some, _ in held) > MOST_HELD or rank == trace.processes - 1:
+            held.append((start, end))
+            starts, ends = (np.concatenate(column) for column in zip(*held, strict=True))
+            start, end = _stretches(starts, ends, short)
+            held.clear()
     pause = start[1:] - end[:-1]
-    group = np.concatenate(([0], np.flatnonzero(pause > 0) + 1))
-    ways = np.zeros(len(group), np.uint8)
+    ways = np.zeros(len(start), np.uint8)
     for rows in trace.accesses:
-        mine = np.searchsorted(start[group], rows["start"], side="right") - 1
-        np.bitwise_or.at(ways, mine, np.left_shift(1, rows["write"]).astype(np.uint8))
-    turns = np.zeros(len(pause), bool)
-    turns[group[1:] - 1] = (ways[1:] & ways[:-1]) == 0
-    long = (pause >= gap) | (turns & (pause >= gap * BETWEEN_DIRECTIONS))
-    within = float(pause[~long].max(initial=0.0))
-    return Phases(start[1:][long], pause[long], max(within, 0.0))
+        mine = np.searchsorted(start, rows["start"], side="right") - 1
+        for way in (READ, WRITE):
+            ways[mine[rows["write"] == way]] |= 1 << way
+    long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)
+    return Phases(start[1:][long], pause[long], float(pause[~long].max(initial=short)))
+
+
+def _stretches(
+    start: NDArray[np.float64], end: NDArray[np.float64], pause: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where something goes on, without a pause as long as that."""
+    if not len(start):
+        return start, end
+    order = np.argsort(start, kind="stable")
+    start, last = start[order], np.maximum.accumulate(end[order])
+    new = np.concatenate(([True], start[1:] - last[:-1] >= pause))
+    return start[new], last[np.concatenate((new[1:], [True]))]
