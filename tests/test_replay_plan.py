@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.__main__ import main
+from analysis.darshan.header import Header
 from analysis.darshan.log import read_log
+from analysis.errors import AnalysisError
 from analysis.replay import acts, check, extents, phases, plan, schedule, trace
 from analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
 from tools import replay_size
@@ -224,3 +228,49 @@ def test_a_large_log_needs_little_memory(capfd: pytest.CaptureFixture[str]) -> N
     assert replay_size.main([*words, "--most-mib", "200"]) == 0
     assert "200000 accesses of 64 processes" in capfd.readouterr().out
     assert replay_size.main([*words[:3], "6400", *words[4:], "--most-mib", "1"]) == 1
+
+
+def test_damaged_accesses_are_refused_or_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stands in a log: a schedule, or an error that names the log."""
+    path = DATA / WITH_DXT[0] / "trace.darshan"
+    log = read_log(path, ids=True)
+    pieces = Header.pieces
+    chosen = random.Random(7)
+    planned = refused = 0
+
+    def damaged(header: Header, module: int) -> Iterator[bytes]:
+        data = bytearray(b"".join(pieces(header, module)))
+        for _ in range(chosen.randint(1, 4)):
+            at = 8 * chosen.randrange(len(data) // 8)
+            value = chosen.choice([0, 1, 2**62, 2**63, 2**64 - 1, chosen.getrandbits(64)])
+            data[at : at + 8] = value.to_bytes(8, "little")
+        yield bytes(data[: chosen.choice([len(data), len(data), chosen.randrange(len(data))])])
+
+    monkeypatch.setattr(trace, "read_log", lambda *_, **__: log)
+    monkeypatch.setattr(Header, "pieces", damaged)
+    for _ in range(300):
+        try:
+            plan.make(trace.load(path), tmp_path / "s")
+            planned += 1
+        except AnalysisError as error:
+            assert str(path) in str(error)
+            refused += 1
+    assert planned and refused
+
+
+def test_who_writes_the_same_bytes_is_named(tmp_path: Path) -> None:
+    """In one phase; a phase later it is the later one's."""
+    one = traced([(0, 1, 0, 8), (0, 1, 8, 8)])
+    one.accesses[1] = rows_of([(0, 1, 6, 4)])
+    made = plan.make(one, tmp_path / "s", gap=10.0)
+    assert made.undefined == 4
+    assert made.conflicts == ["processes 0 and 1 write bytes 6 to 10 in one phase: /0"]
+    assert schedule.read_header(tmp_path / "s")["undefined"] == 1
+    one = traced([(0, 1, 0, 8), (0, 1, 8, 8)])
+    one.accesses[1] = rows_of([(0, 1, 6, 4)])
+    one.accesses[1]["start"] += 5
+    one.accesses[1]["end"] += 5
+    made = plan.make(one, tmp_path / "s", gap=3.0)
+    assert len(made.phases) == 2 and not made.undefined and not made.conflicts

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
 
 from ..errors import EXIT_OK
 from ..replay import phases, plan, trace
-from . import options
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--posix", action="store_true", help="POSIX calls, also where the log has MPI-IO's"
     )
+    formats.add_format(parser, "what the schedule holds")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,12 +49,23 @@ def run(args: argparse.Namespace) -> int:
         raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
     choice = trace.Choice(only=args.only, posix=args.posix)
     made = plan.make(trace.load(args.trace, choice), args.out, args.gap)
-    accesses = sum(len(rows) for rows in made.trace.accesses)
-    print(
-        f"{made.trace.processes} processes, {len(made.trace.files)} files, {accesses} accesses in "
-        f"{made.runs} acts, {len(made.phases)} phases; {made.prepared} bytes made beforehand"
-    )
-    for line in (*made.said, *made.conflicts):
-        print(f"  {line}")
+    found = {
+        "processes": made.trace.processes,
+        "files": len(made.trace.files),
+        "accesses": sum(len(rows) for rows in made.trace.accesses),
+        "acts": made.runs,
+        "phases": len(made.phases),
+        "bytes_made_beforehand": made.prepared,
+        "bytes_undefined": made.undefined,
+    }
+    if args.json:
+        json.dump({**found, "said": made.said, "conflicts": made.conflicts}, sys.stdout, indent=1)
+        print()
+    elif args.csv:
+        formats.write_csv([found], ())
+    else:
+        print(", ".join(f"{value} {name.replace('_', ' ')}" for name, value in found.items()))
+        for line in (*made.said, *made.conflicts):
+            print(f"  {line}")
     options.say_written(args.out)
     return EXIT_OK

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..replay import check, schedule, trace
 from ..replay.check import Comparison
+from . import formats
 
 EXAMPLES = """\
 examples:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("schedule", type=Path, help="what plan-replay made of the log")
     parser.add_argument("log", type=Path, help="the log, or the folder of raw traces")
     parser.add_argument("replay", type=Path, help="the replay's own, each access recorded")
-    parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+    formats.add_format(parser, "the comparison (CSV: of the phases)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         json.dump(asdict(found), sys.stdout, indent=1)
         print()
+    elif args.csv:
+        formats.write_csv([asdict(phase) for phase in found.phases], ())
     else:
         _show(found)
     return EXIT_NOT_VERIFIED if found.wrong else EXIT_OK

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from . import acts, extents, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
-from .trace import READ, TOGETHER, WRITE, Trace
+from .trace import READ, TOGETHER, WRITE, CannotReplayError, Trace
 
 NAME_ROOM = 120
+MOST_PAUSE = 1e9  # seconds
 
 
 @dataclass
@@ -35,6 +36,8 @@ class Plan:
 
 def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     phases = find(trace, gap)
+    if phases.pauses.max(initial=0.0) > MOST_PAUSE:
+        raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
     plan = Plan(trace, phases, [*trace.said, *phases.say(gap)])
     _demote(plan)
     _leave_out_empty(plan)
@@ -189,7 +192,13 @@ def _sweep(
     by_way = {way: _joined(found) for way, found in moved.items()}
     for i, one in enumerate(plan.trace.files):
         reads, writes = (_of_file(by_way[way], i) for way in (READ, WRITE))
-        found = extents.conflicts(writes)
+        try:
+            found = extents.conflicts(writes)
+        except OverflowError:
+            raise CannotReplayError(
+                f"{plan.trace.path}: places up to {int(writes.end.max())} in {len(plan.phases)} "
+                f"phases, more than can be told apart: {one.path}"
+            ) from None
         undefined.append(_rows(i, found.start, found.end))
         if len(found.start):
             count = int((found.end - found.start).sum())
@@ -203,6 +212,13 @@ def _sweep(
             )
         start, end = extents.read_first(reads, writes)
         before.append(_rows(i, start, end))
+        both = extents.shared((start, end), extents.union(writes.start, writes.end))
+        if len(both[0]):
+            plan.said.append(
+                f"made beforehand, and also written: {int((both[1] - both[0]).sum())} bytes, which "
+                "are read before they are written or in the same phase; what was there before and "
+                f"what is written are both right for these reads: {one.path}"
+            )
     return np.concatenate(before), np.concatenate(undefined)
 
 

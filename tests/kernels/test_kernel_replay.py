@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iokernel_stacks import Stack, missing, prepared, stacks
+from iokernel_stacks import ROOT, Stack, missing, prepared, stacks
 from recorder_runs import kernel
 
-from analysis.replay import check, plan, schedule, trace
+from analysis.replay import check, phases, plan, schedule, trace
 from analysis.replay.schedule import (
     ACT,
     CLOSE,
@@ -252,3 +252,16 @@ def test_a_replay_is_what_it_replays(stack: Stack, tmp_path: Path, words: tuple[
     assert found.log == found.replay
     accesses = sum(len(rows) for rows in made.trace.accesses)
     assert sum(phase.calls for phase in found.phases) == accesses > 0
+
+
+def test_a_log_of_darshans_runtime(any_stack: Stack, tmp_path: Path) -> None:
+    """A program that was traced elsewhere, by another recorder than its replay."""
+    log = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
+    file = tmp_path / "s"
+    plan.make(trace.load(log), file)
+    run, _ = kernel(
+        any_stack, tmp_path, "replay", "--schedule", str(file), "--think", "0", dxt=True
+    )
+    assert run.good()["verification"]["bytes"] == 250880 + 261216  # as the log's counters have it
+    found = check.compare(*check.load(file, log, tmp_path / "traces"), phases.GAP)
+    assert not found.wrong and found.exact == 2
