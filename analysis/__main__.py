@@ -34,6 +34,8 @@ COMMANDS = {
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
+    "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
+    "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
     "found": "what a session found, in words: what is fastest where, and what is undecided",
     "why": "what held a run up: phase, process, layer, calls, and what to try",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",

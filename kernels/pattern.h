@@ -16,6 +16,7 @@
 #include "base/layout.h"
 #include "base/option.h"
 #include "base/parse.h"
+#include "base/schedule.h"
 
 typedef struct io_pattern io_pattern;
 #define IO_MAX_STRETCHES 8
@@ -92,6 +93,10 @@ struct io_pattern {
     /* Small text files that process 0 writes beside them, index 0, 1, ...: its name, and its text to `out`
      * (NULL: only the name is asked for). False where there is no more. */
     bool (*text_file)(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
+
+    /* Optional. In place of transfers: what each process does, call by call, and how much of the time between
+     * phases is kept. The driver makes those calls (driver/replay.h), and no method does. */
+    const io_schedule *(*schedule)(const void *state, double *think);
 };
 
 #endif

@@ -290,3 +290,14 @@ def test_an_error_in_a_sites_template_fails_a_dry_run(tmp_path: Path) -> None:
     )
     assert session.status == 1
     assert "templates/sites/local/local.sh.j2, line 3: 'stripes' is undefined" in session.text
+
+
+def test_a_replay_needs_a_log(tmp_path: Path) -> None:
+    """Without one it is not there; what cannot be replayed is skipped, and why."""
+    assert not reframe(tmp_path, "-l", tests="replay.py").listed
+    counters = ROOT / "tests" / "data" / "darshan" / "mpich-holes" / "trace.darshan"
+    session = reframe(
+        tmp_path, "--dry-run", "-n", "Replay.*fs=ram", "-p", "openmpi", "-S",
+        f"Replay.log={counters}", tests="replay.py",
+    )  # fmt: skip
+    assert "only counters, no single access (DXT)" in session.text

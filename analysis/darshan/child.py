@@ -50,7 +50,7 @@ class BrokenLogError(AnalysisError):
     """The log is cut off, damaged, or of a version that the library does not read."""
 
 
-def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
+def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[str, Any]:
     """What the log says, as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
@@ -84,6 +84,8 @@ def read(log: Path, *, heat: bool, segments: bool) -> dict[str, Any]:
         "segments": [],
     }
     names = native.names(handle)
+    if ids:
+        found["ids"] = {str(identity): name for identity, name in names.items()}
     for module in modules:
         name = _name(module)
         if not _readable(name, module.version, found["notes"]):
@@ -275,12 +277,13 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")
     parser.add_argument("--heat", action="store_true", help="with the heat map")
     parser.add_argument("--segments", action="store_true", help="with each access (DXT)")
+    parser.add_argument("--ids", action="store_true", help="with the number of each file")
     args = parser.parse_args(words)
     limit([args.log, *(args.convert.glob("*") if args.convert else ())])
     try:
         if args.convert:
             convert(args.convert, args.log)
-        found = read(args.log, heat=args.heat, segments=args.segments)
+        found = read(args.log, heat=args.heat, segments=args.segments, ids=args.ids)
         # json.dumps is written in C, json.dump is not.
         sys.stdout.write(json.dumps(found, allow_nan=False))
     except AnalysisError as error:

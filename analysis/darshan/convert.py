@@ -214,6 +214,8 @@ def _put_segments(handle: int, module: str, processes: Sequence[RawProcess]) -> 
 
 
 def _later(segments: bytes, seconds: float) -> bytes:
+    if not seconds:
+        return segments
     moved = bytearray(segments)
     for at in range(0, len(moved), SEGMENT.size):
         offset, length, start, end = SEGMENT.unpack_from(moved, at)

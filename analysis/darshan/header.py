@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ NAMES = (
     "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
 MOST_BYTES = 2**30  # of a module; more would be damage
+PIECE = 2**24
 
 
 class HeaderError(AnalysisError):
@@ -40,8 +42,21 @@ class Header:
     partial: tuple[str, ...]
     places: tuple[tuple[int, int], ...]
 
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The modules whose bytes are not all there."""
+        size = self.log.stat().st_size
+        return tuple(
+            name for name, (at, n) in zip(NAMES, self.places, strict=False) if n and at + n > size
+        )
+
     def data(self, module: int) -> bytes:
-        """A module's bytes. Each process has compressed its own: one stream after the other."""
+        """All of a module's bytes."""
+        return b"".join(self.pieces(module))
+
+    def pieces(self, module: int) -> Iterator[bytes]:
+        """A module's bytes, some at a time. Each process has compressed its own: one stream after
+        the other."""
         offset, length = self.places[module]
         if self.compression != ZLIB:
             raise HeaderError(f"{self.log}: compressed in way {self.compression}, not by zlib")
@@ -49,18 +64,28 @@ class Header:
             raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
         with self.log.open("rb") as file:
             file.seek(offset)
-            rest = file.read(length)
-        found = bytearray()
-        while rest:
+            left, room = length, MOST_BYTES
+            rest = b""
             stream = zlib.decompressobj()
-            try:
-                found += stream.decompress(rest, MOST_BYTES - len(found))
-            except zlib.error as error:
-                raise HeaderError(f"{self.log}: {NAMES[module]} is damaged: {error}") from None
-            if not stream.eof:
+            while rest or left:
+                if not rest:
+                    rest = file.read(min(left, PIECE))
+                    left -= len(rest)
+                if stream.eof:
+                    stream = zlib.decompressobj()
+                try:
+                    found = stream.decompress(rest, min(PIECE, room))
+                except zlib.error as error:
+                    what = f"{self.log}: {NAMES[module]} is damaged: {error}"
+                    raise HeaderError(what) from None
+                room -= len(found)
+                if found:
+                    yield found
+                rest = stream.unused_data if stream.eof else stream.unconsumed_tail
+                if not room and not stream.eof:
+                    break
+            if length and not stream.eof:
                 raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
-            rest = stream.unused_data
-        return bytes(found)
 
 
 def is_older(log: Path) -> bool:

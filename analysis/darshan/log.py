@@ -100,6 +100,7 @@ class Log:
     files: tuple[FileTrace, ...]
     heat: dict[str, Heat] = field(default_factory=dict)
     segments: tuple[Segments, ...] = ()
+    ids: dict[int, str] = field(default_factory=dict)
 
     @property
     def by_runtime(self) -> bool:
@@ -112,6 +113,7 @@ def read_log(
     convert: Path | None = None,
     heat: bool = False,
     segments: bool = False,
+    ids: bool = False,
     seconds: float | None = None,
 ) -> Log:
     """Read `log`; with `convert`, a folder of the embedded recorder's traces, write it first.
@@ -126,7 +128,7 @@ def read_log(
     seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
     command = [sys.executable, "-m", READER, str(log.absolute())]
     command += ["--convert", str(convert.absolute())] if convert else []
-    command += ["--heat"] * heat + ["--segments"] * segments
+    command += ["--heat"] * heat + ["--segments"] * segments + ["--ids"] * ids
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT,
@@ -184,4 +186,5 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
             )
             for entry in data["segments"]
         ),
+        ids={int(identity): path for identity, path in data.get("ids", {}).items()},
     )  # fmt: skip

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command_line/method_options.h"
+#include "driver/replay.h"
 #include "methods/registry.h"
 
 /* What the pattern's options mean for the run; the method, and what of writing and reading is done. */
@@ -11,6 +12,7 @@ static int adjust(io_run *run, io_error *error) {
     io_case *c = &run->what;
     if (c->pattern->adjust && c->pattern->adjust(c->state, &c->common, error)) return -1;
     if (c->common.method && io_method_find(c->common.method, &c->method, error)) return -1;
+    if (c->pattern->schedule) c->method = &io_method_as_logged;
     c->write = !c->common.read_only;
     c->read = !c->common.write_only;
     if (c->write || c->read) return 0;
@@ -91,6 +93,8 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (!c->method)
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
     if (check_mode(c, processes, error) || check_own_hints(c, error)) return -1;
+    if (c->pattern->schedule && c->steps > 1)
+        return io_fail_usage(error, "--steps: a replay is done once in a repeat; right is --repeat");
     io_schema schema;
     uint64_t all;
     c->pattern->schema(c->state, 0, &schema);

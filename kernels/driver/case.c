@@ -28,7 +28,16 @@ bool io_holds_just_data(const io_case *c) {
     return c->method->traits & IO_JUST_DATA && !more;
 }
 
-uint64_t io_series_length(const io_case *c) { return c->pattern->series ? c->pattern->series(c->state) : 1; }
+uint64_t io_series_length(const io_case *c) {
+    const io_schedule *schedule = io_schedule_of(c);
+    if (schedule) return schedule->nfiles;
+    return c->pattern->series ? c->pattern->series(c->state) : 1;
+}
+
+const io_schedule *io_schedule_of(const io_case *c) {
+    double think;
+    return c->pattern->schedule ? c->pattern->schedule(c->state, &think) : NULL;
+}
 
 uint64_t io_total_bytes(const io_case *c, uint64_t processes) {
     uint64_t total = 0;

@@ -31,8 +31,10 @@ io_ctx io_context(const io_case *what, io_world *world, MPI_Info info);
 bool io_own_files(const io_case *what);
 /* Have its files the data's bytes and no others? Fortran's marks and text files are more than data. */
 bool io_holds_just_data(const io_case *what);
-/* How many files of its own a process handles in a step. */
+/* How many files of its own a process handles in a step; of a schedule, all its files. */
 uint64_t io_series_length(const io_case *what);
+/* NULL where the pattern has none. */
+const io_schedule *io_schedule_of(const io_case *what);
 /* Of a step, all processes. */
 uint64_t io_total_bytes(const io_case *what, uint64_t processes);
 bool io_moves_nothing(const io_case *what);

@@ -9,6 +9,7 @@
 #include "driver/move.h"
 #include "driver/own_files.h"
 #include "driver/pulse.h"
+#include "driver/replay.h"
 #include "driver/run_files.h"
 #include "driver/series.h"
 #include "driver/servers.h"
@@ -247,7 +248,7 @@ static int measure(io_session *s, io_sample *sample) {
 
 int io_measure(io_session *s, io_sample *sample) {
     s->world->measuring = s;
-    int status = measure(s, sample);
+    int status = s->what->pattern->schedule ? io_replay(s, sample) : measure(s, sample);
     s->world->measuring = NULL;
     return status;
 }

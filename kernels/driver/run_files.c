@@ -16,7 +16,10 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
                  char path[IO_MAX_PATH]) {
     const io_case *c = s->what;
     char name[IO_MAX_PATH / 2];
-    if (s->own_files)
+    const io_schedule *schedule = io_schedule_of(c);
+    if (schedule)
+        snprintf(name, sizeof name, "%s", schedule->files[number].name);
+    else if (s->own_files)
         io_own_name(c, step, owner, number, name, sizeof name);
     else
         c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);

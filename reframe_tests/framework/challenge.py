@@ -59,9 +59,15 @@ flip() {{
 }}"""
 
 
+# What no method writes: a replay of calls that stand in a file (benchmarks/replay.py).
+WITHOUT_METHOD = ("replay",)
+
+
 def patterns() -> list[str]:
-    """All of the kernels'."""
-    return [row[0].replace("_", "-") for row in tables.rows("patterns/patterns.def", "IO_PATTERN")]
+    """All of the kernels' that a method writes."""
+    rows = tables.rows("patterns/patterns.def", "IO_PATTERN")
+    names = [row[0].replace("_", "-") for row in rows]
+    return [name for name in names if name not in WITHOUT_METHOD]
 
 
 def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:

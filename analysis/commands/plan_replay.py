@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`plan-replay`: a schedule of a trace, for `iokernel replay`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ..errors import EXIT_OK
+from ..replay import phases, plan, trace
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  python -m analysis plan-replay app.darshan -o app.schedule
+  python -m analysis plan-replay trace/ -o app.schedule --only /scratch/me
+  mpiexec -n 64 iokernel replay --schedule app.schedule --dir /scratch/me --json result.json
+
+The trace needs each access: Darshan's DXT, or the traces of the embedded recorder. What is inferred
+or missing is printed, and stands in the schedule.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "trace", type=Path, help="a Darshan log with DXT, or the recorder's folder of raw traces"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the schedule"
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="FOLDER",
+        help="files below this folder alone; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gap", type=float, default=phases.GAP, metavar="S",
+        help="a pause of all processes of this many seconds divides phases (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--posix", action="store_true", help="POSIX calls, also where the log has MPI-IO's"
+    )
+    formats.add_format(parser, "what the schedule holds")
+
+
+def run(args: argparse.Namespace) -> int:
+    if not 0 < args.gap < float("inf"):
+        raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
+    choice = trace.Choice(only=args.only, posix=args.posix)
+    made = plan.make(trace.load(args.trace, choice), args.out, args.gap)
+    found = {
+        "processes": made.trace.processes,
+        "files": len(made.trace.files),
+        "accesses": sum(len(rows) for rows in made.trace.accesses),
+        "acts": made.runs,
+        "phases": len(made.phases),
+        "bytes_made_beforehand": made.prepared,
+        "bytes_undefined": made.undefined,
+    }
+    if args.json:
+        json.dump({**found, "said": made.said, "conflicts": made.conflicts}, sys.stdout, indent=1)
+        print()
+    elif args.csv:
+        formats.write_csv([found], ())
+    else:
+        print(", ".join(f"{value} {name.replace('_', ' ')}" for name, value in found.items()))
+        for line in (*made.said, *made.conflicts):
+            print(f"  {line}")
+    options.say_written(args.out)
+    return EXIT_OK

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One process's acts: its accesses as few strided runs, with opens, closes, flushes and phases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import schedule
+from .phases import Phases
+from .trace import TOGETHER, Trace
+
+# What comes first at one place and phase.
+_PHASE, _OPEN, _RUN, _SYNC, _CLOSE = range(5)
+
+
+@dataclass(frozen=True)
+class Period:
+    """A file is open from one phase to another; for calls of one process, from its first access in
+    these to its last. `flush`: it is flushed at the end."""
+
+    file: int
+    first: int
+    last: int
+    flush: bool
+
+
+def runs(
+    rows: NDArray[np.void], phase: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First access and number of accesses of each strided run: same file, direction, length and
+    phase, and equal steps."""
+    n = len(rows)
+    if not n:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    same = np.zeros(n, bool)
+    same[1:] = (
+        (rows["file"][1:] == rows["file"][:-1])
+        & (rows["write"][1:] == rows["write"][:-1])
+        & (rows["length"][1:] == rows["length"][:-1])
+        & (phase[1:] == phase[:-1])
+    )
+    step = np.diff(rows["offset"], prepend=0)
+    # A run ends where the step changes; the step into a run's first access is none of its own, so
+    # of changes that follow each other every second one ends a run.
+    change = np.zeros(n, bool)
+    change[2:] = same[2:] & same[1:-1] & (step[2:] != step[1:-1])
+    begins = np.concatenate(([False], change[1:] & ~change[:-1]))
+    at = np.arange(n)
+    within = at - np.maximum.accumulate(np.where(begins, at, 0))
+    change &= within % 2 == 0
+    first = np.flatnonzero(~same | change)
+    return first, np.diff(np.append(first, n))
+
+
+def kinds(trace: Trace) -> NDArray[np.uint64]:
+    """By file and direction (READ, WRITE): which act an access is."""
+    table = np.empty((len(trace.files), 2), np.uint64)
+    for i, one in enumerate(trace.files):
+        for way in range(2):
+            both = ((schedule.READ, schedule.READ_ALL), (schedule.WRITE, schedule.WRITE_ALL))[way]
+            table[i, way] = both[one.level == TOGETHER and one.together[way]]
+    return table
+
+
+def acts_of(
+    trace: Trace, rank: int, phases: Phases, periods: list[Period], kind: NDArray[np.uint64]
+) -> NDArray[np.void]:
+    rows = trace.accesses[rank]
+    phase = phases.of(rows)
+    first, count = runs(rows, phase)
+    second = np.minimum(first + 1, max(len(rows) - 1, 0))
+    moves = np.zeros(len(first), schedule.ACT)
+    if len(rows):
+        moves["kind"] = kind[rows["file"][first], rows["write"][first]]
+        moves["file"] = rows["file"][first]
+        moves["offset"] = rows["offset"][first]
+        moves["length"] = rows["length"][first]
+        moves["stride"] = np.where(count > 1, rows["offset"][second] - rows["offset"][first], 0)
+        moves["count"] = count
+    run_phase = phase[first] if len(rows) else np.empty(0, np.int64)
+    others, keys = _others(trace, moves["file"], run_phase, phases, periods)
+    place = np.concatenate((np.arange(len(first)), keys[0]))
+    when = np.concatenate((run_phase, keys[1]))
+    what = np.concatenate((np.full(len(first), _RUN), keys[2]))
+    return np.concatenate((moves, others))[np.lexsort((what, when, place))]
+
+
+def _others(
+    trace: Trace, files: NDArray[np.uint64], run_phase: NDArray[np.int64], phases: Phases,
+    periods: list[Period],
+) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:  # fmt: skip
+    """Acts that move nothing, and where they go: run, phase, and what comes first there."""
+    numbers = np.arange(1, len(phases))
+    rows = [(schedule.PHASE, 0, round(s * 1e9)) for s in phases.pauses]
+    keys = [
+        (int(place), int(p), _PHASE)
+        for place, p in zip(np.searchsorted(run_phase, numbers), numbers, strict=True)
+    ]
+    by_file: dict[int, NDArray[np.int64]] = {}
+    for period in periods:
+        if trace.files[period.file].level == TOGETHER:
+            begin = int(np.searchsorted(run_phase, period.first))
+            end = int(np.searchsorted(run_phase, period.last, side="right"))
+            at = [(begin, period.first), (end, period.last)]
+        else:
+            if period.file not in by_file:
+                by_file[period.file] = np.flatnonzero(files == period.file)
+            mine = by_file[period.file]
+            mine = mine[(run_phase[mine] >= period.first) & (run_phase[mine] <= period.last)]
+            at = [(int(i), int(run_phase[i])) for i in (mine[0], mine[-1])]
+        rows += [(schedule.OPEN, period.file, 0), (schedule.CLOSE, period.file, 0)]
+        keys += [(*at[0], _OPEN), (*at[1], _CLOSE)]
+        if period.flush:
+            rows.append((schedule.SYNC, period.file, 0))
+            keys.append((*at[1], _SYNC))
+    acts = np.zeros(len(rows), schedule.ACT)
+    for i, name in enumerate(("kind", "file", "length")):
+        acts[name] = [row[i] for row in rows]
+    columns = np.array(keys, np.int64).reshape(-1, 3)
+    return acts, (columns[:, 0], columns[:, 1], columns[:, 2])
+
+
+def moved_extents(rows: NDArray[np.void], phase: NDArray[np.int64], way: int) -> NDArray[np.void]:
+    """File, phase, start and end of what a process read (`way` READ) or wrote; those that touch
+    each other as one."""
+    which = (rows["write"] == way) & (rows["length"] > 0)
+    out = np.empty(
+        int(which.sum()), [("file", "<u4"), ("phase", "<u4"), ("start", "<i8"), ("end", "<i8")]
+    )
+    out["file"], out["phase"] = rows["file"][which], phase[which]
+    out["start"] = rows["offset"][which]
+    out["end"] = out["start"] + rows["length"][which]
+    if len(out) < 2:
+        return out
+    out = out[np.lexsort((out["start"], out["phase"], out["file"]))]
+    new = np.ones(len(out), bool)
+    new[1:] = (
+        (out["file"][1:] != out["file"][:-1])
+        | (out["phase"][1:] != out["phase"][:-1])
+        | (out["start"][1:] > out["end"][:-1])
+    )
+    first = np.flatnonzero(new)
+    merged = out[first]
+    merged["end"] = np.maximum.reduceat(out["end"], first)
+    return merged

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Is a replay like what it replays? Its own trace is held against the log, access by access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import schedule, trace
+from .phases import Phases, find
+from .trace import READ, TOGETHER, WRITE, Choice, Trace
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Of one direction, all processes."""
+
+    calls: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PhaseTime:
+    """Seconds in calls that move data, of the process that took longest, in the log and in the
+    replay; whole: from the first call's beginning to the last one's end."""
+
+    number: int
+    calls: int
+    bytes: int
+    log: float
+    replay: float
+    log_whole: float
+    replay_whole: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`wrong`: what differs, a line each; `said`: what could not be compared."""
+
+    log: dict[int, Sums]
+    replay: dict[int, Sums]
+    processes: int
+    exact: int
+    wrong: list[str]
+    said: list[str]
+    phases: list[PhaseTime]
+
+    @property
+    def log_seconds(self) -> float:
+        return sum(phase.log for phase in self.phases)
+
+    @property
+    def replay_seconds(self) -> float:
+        return sum(phase.replay for phase in self.phases)
+
+
+def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
+    """The log and a replay of its schedule, both with the schedule's files in its order."""
+    files = schedule.read_header(planned)["files"]
+    levels = [str(one["level"]) for one in files]
+    found = []
+    for source, key in ((log, "path"), (replay, "name")):
+        found.append(trace.load(source, Choice(paths=[str(f[key]) for f in files], levels=levels)))
+    return found[0], found[1]
+
+
+def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
+    """Both as `load` gives them; `gap`: with which the schedule was made."""
+    phases = find(log, gap)
+    wrong: list[str] = []
+    said: list[str] = []
+    if log.processes != replay.processes:
+        wrong.append(f"{replay.processes} processes replay {log.processes}")
+    if any((rows["offset"] < 0).any() for rows in replay.accesses):
+        said.append("the trace of the replay does not say where its MPI-IO calls begin: sizes only")
+    exact = 0
+    for rank, (a, b) in enumerate(zip(log.accesses, replay.accesses, strict=False)):
+        what = _difference(a, b, log, bool(said))
+        exact += not what
+        if what:
+            wrong.append(f"process {rank}: {what}")
+    wrong += _calls_by_kind(log, replay)
+    times = [] if wrong else _times(log, replay, phases)
+    return Comparison(
+        {way: sums(log, way) for way in (READ, WRITE)},
+        {way: sums(replay, way) for way in (READ, WRITE)},
+        log.processes, exact, wrong, said, times,
+    )  # fmt: skip
+
+
+def sums(trace: Trace, way: int) -> Sums:
+    mine = [rows["length"][rows["write"] == way] for rows in trace.accesses]
+    return Sums(sum(len(some) for some in mine), sum(int(some.sum()) for some in mine))
+
+
+def _difference(a: NDArray[np.void], b: NDArray[np.void], log: Trace, sizes: bool) -> str:
+    """The first access that is not the same; empty where all are."""
+    n = min(len(a), len(b))
+    fields = ("file", "write", "length", *(() if sizes else ("offset",)))
+    same = np.ones(n, bool)
+    for name in fields:
+        same &= a[name][:n] == b[name][:n]
+    if not same.all():
+        i = int(np.flatnonzero(~same)[0])
+        return f"access {i} is {_text(b[i], log)}, and in the log {_text(a[i], log)}"
+    return "" if len(a) == len(b) else f"{len(b)} accesses, and in the log {len(a)}"
+
+
+def _text(row: np.void, log: Trace) -> str:
+    word = "write" if row["write"] == WRITE else "read"
+    path = log.files[int(row["file"])].path
+    return f"a {word} of {row['length']} bytes at {row['offset']} of {path}"
+
+
+def _calls_by_kind(log: Trace, replay: Trace) -> list[str]:
+    """Collective calls must be collective again."""
+    wrong = []
+    for a, b in zip(log.files, replay.files, strict=True):
+        for way, word in ((READ, "READS"), (WRITE, "WRITES")):
+            if a.level == TOGETHER and a.together[way]:
+                had, has = a.count(f"COLL_{word}"), b.count(f"COLL_{word}")
+                if had != has:
+                    wrong.append(f"{has} collective {word.lower()}, and in the log {had}: {a.path}")
+    return wrong
+
+
+def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
+    """An access of the replay is in the phase of the one that it repeats."""
+    n = len(phases)
+    longest = np.zeros((2, n))
+    edges = np.empty((2, 2, n))
+    edges[:, 0], edges[:, 1] = np.inf, -np.inf
+    calls, moved = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for a, b in zip(log.accesses, replay.accesses, strict=True):
+        phase = phases.of(a)
+        calls += np.bincount(phase, minlength=n)
+        np.add.at(moved, phase, a["length"])
+        for which, rows in enumerate((a, b)):
+            took = np.bincount(phase, rows["end"] - rows["start"], n)
+            longest[which] = np.maximum(longest[which], took)
+            np.minimum.at(edges[which, 0], phase, rows["start"])
+            np.maximum.at(edges[which, 1], phase, rows["end"])
+    whole = edges[:, 1] - edges[:, 0]
+    return [
+        PhaseTime(
+            p, int(calls[p]), int(moved[p]), float(longest[0, p]), float(longest[1, p]),
+            float(whole[0, p]), float(whole[1, p]),
+        )
+        for p in range(n)
+    ]  # fmt: skip

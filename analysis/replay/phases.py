@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Phases of a trace: where no process is in a call for a while, all are taken to have met. Between
+writing and reading a shorter while is enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .trace import READ, WRITE, Trace
+
+GAP = 0.01  # seconds
+BETWEEN_DIRECTIONS = 0.1  # of the gap
+MOST_HELD = 10**6  # stretches, before they become fewer
+
+
+@dataclass(frozen=True)
+class Phases:
+    """`begins`: of each phase but the first. `pauses`: seconds before those, in which no process
+    was in a call. `within`: no pause inside a phase is longer."""
+
+    begins: NDArray[np.float64]
+    pauses: NDArray[np.float64]
+    within: float
+
+    def __len__(self) -> int:
+        return len(self.begins) + 1
+
+    def of(self, accesses: NDArray[np.void]) -> NDArray[np.int64]:
+        return np.searchsorted(self.begins, accesses["start"], side="right").astype(np.int64)
+
+    def say(self, gap: float) -> list[str]:
+        if not len(self.begins):
+            return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
+        sure = float(self.pauses.min()) / self.within
+        return [
+            f"inferred: {len(self)} phases, from pauses of all processes of {gap:g} s or more "
+            f"({gap * BETWEEN_DIRECTIONS:g} s between writing and reading); the shortest has "
+            f"{self.pauses.min():.4g} s, and is {sure:.3g} times the longest inside a phase, of "
+            f"{self.within:.4g} s at most"
+        ]
+
+
+def find(trace: Trace, gap: float = GAP) -> Phases:
+    """A pause of all is one of each: shorter ones are closed process by process, so that many
+    accesses are few stretches of work."""
+    short = gap * BETWEEN_DIRECTIONS
+    none = np.empty(0)
+    start, end = none, none
+    held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for rank, rows in enumerate(trace.accesses):
+        held.append(_stretches(rows["start"], rows["end"], short))
+        if sum(len(some) for some, _ in held) > MOST_HELD or rank == trace.processes - 1:
+            held.append((start, end))
+            starts, ends = (np.concatenate(column) for column in zip(*held, strict=True))
+            start, end = _stretches(starts, ends, short)
+            held.clear()
+    pause = start[1:] - end[:-1]
+    ways = np.zeros(len(start), np.uint8)
+    for rows in trace.accesses:
+        mine = np.searchsorted(start, rows["start"], side="right") - 1
+        for way in (READ, WRITE):
+            ways[mine[rows["write"] == way]] |= 1 << way
+    long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)
+    return Phases(start[1:][long], pause[long], float(pause[~long].max(initial=short)))
+
+
+def _stretches(
+    start: NDArray[np.float64], end: NDArray[np.float64], pause: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Where something goes on, without a pause as long as that."""
+    if not len(start):
+        return start, end
+    order = np.argsort(start, kind="stable")
+    start, last = start[order], np.maximum.accumulate(end[order])
+    new = np.concatenate(([True], start[1:] - last[:-1] >= pause))
+    return start[new], last[np.concatenate((new[1:], [True]))]

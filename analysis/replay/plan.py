@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes a schedule of a trace: what is inferred for it is said."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import acts, extents, schedule
+from .acts import Period
+from .phases import GAP, Phases, find
+from .trace import READ, TOGETHER, WRITE, CannotReplayError, Trace
+
+NAME_ROOM = 120
+MOST_PAUSE = 1e9  # seconds
+
+
+@dataclass
+class Plan:
+    """`conflicts`: who writes the same bytes in one phase, a line each."""
+
+    trace: Trace
+    phases: Phases
+    said: list[str]
+    conflicts: list[str] = field(default_factory=list)
+    undefined: int = 0
+    prepared: int = 0
+    runs: int = 0
+
+
+def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
+    phases = find(trace, gap)
+    if phases.pauses.max(initial=0.0) > MOST_PAUSE:
+        raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
+    plan = Plan(trace, phases, [*trace.said, *phases.say(gap)])
+    _demote(plan)
+    _leave_out_empty(plan)
+    periods = _periods(plan)
+    with schedule.writing(out) as writer:
+        moved: dict[int, list[NDArray[np.void]]] = {READ: [], WRITE: []}
+        kind = acts.kinds(trace)
+        for rank, rows in enumerate(trace.accesses):
+            mine = acts.acts_of(trace, rank, phases, periods[rank], kind)
+            writer.process(mine)
+            plan.runs += len(mine)
+            phase = phases.of(rows)
+            for way, found in moved.items():
+                found.append(acts.moved_extents(rows, phase, way))
+        before, undefined = _sweep(plan, moved)
+        plan.prepared = int((before["end"] - before["start"]).sum())
+        plan.undefined = int((undefined["end"] - undefined["start"]).sum())
+        header = {
+            "source": str(trace.path),
+            "recorder": trace.log.recorder,
+            "files": _files(trace),
+            "prepared": writer.extents(before),
+            "undefined": writer.extents(undefined),
+            "collective": any(any(one.together) for one in trace.files if one.level == TOGETHER),
+            "phases": len(phases),
+            "gap": gap,
+            "said": plan.said,
+            "conflicts": plan.conflicts,
+        }
+        writer.finish(header)
+    return plan
+
+
+def names_of(trace: Trace) -> list[str]:
+    """Of the files of a replay: plain, and no two the same."""
+    found = []
+    for i, one in enumerate(trace.files):
+        base = re.sub(r"[^A-Za-z0-9._-]", "_", one.path.rsplit("/", 1)[-1])[:NAME_ROOM]
+        found.append(f"{i:04d}-{base}")
+    return found
+
+
+def _files(trace: Trace) -> list[dict[str, object]]:
+    size = np.zeros(len(trace.files), np.int64)
+    used = np.zeros((2, len(trace.files)), bool)
+    for rows in trace.accesses:
+        np.maximum.at(size, rows["file"], rows["offset"] + rows["length"])
+        for way in (READ, WRITE):
+            used[way, rows["file"][rows["write"] == way]] = True
+    return [
+        {
+            "name": name, "path": one.path, "level": one.level, "extent": int(size[i]),
+            "read": bool(used[READ, i]), "written": bool(used[WRITE, i]),
+        }
+        for i, (name, one) in enumerate(zip(names_of(trace), trace.files, strict=True))
+    ]  # fmt: skip
+
+
+def _demote(plan: Plan) -> None:
+    """Calls can only be collective where all processes of a file make as many in each phase."""
+    trace, phases = plan.trace, plan.phases
+    for i, one in enumerate(trace.files):
+        for way in (READ, WRITE):
+            if one.level != TOGETHER or not one.together[way]:
+                continue
+            counts = set()
+            for rows in trace.accesses:
+                mine = rows[rows["file"] == i]
+                if len(mine):
+                    phase = phases.of(mine[mine["write"] == way])
+                    counts.add(np.bincount(phase, minlength=len(phases)).tobytes())
+            if len(counts) > 1:
+                one.together[way] = False
+                plan.said.append(
+                    "inferred: independent calls in place of collective ones, as its processes do "
+                    f"not make as many of them in each phase: {one.path}"
+                )
+
+
+def _leave_out_empty(plan: Plan) -> None:
+    """A file of which nothing was moved is not made: it may have been read where it was empty."""
+    trace = plan.trace
+    bytes_of = np.zeros(len(trace.files), np.int64)
+    for rows in trace.accesses:
+        np.add.at(bytes_of, rows["file"], rows["length"])
+    keep = np.flatnonzero(bytes_of)
+    if len(keep) == len(trace.files):
+        return
+    plan.said += [
+        f"not replayed: its calls moved no byte: {one.path}"
+        for one, moved in zip(trace.files, bytes_of, strict=True)
+        if not moved
+    ]
+    number = np.full(len(trace.files), -1)
+    number[keep] = np.arange(len(keep))
+    trace.files = [trace.files[i] for i in keep]
+    for rank, rows in enumerate(trace.accesses):
+        kept = rows[number[rows["file"]] >= 0]
+        kept["file"] = number[kept["file"]]
+        trace.accesses[rank] = kept
+
+
+def _periods(plan: Plan) -> list[list[Period]]:
+    """When each process has each file open. Where the log counts more opens than one of each
+    process, the others are put at the longest pauses between its accesses."""
+    trace, phases = plan.trace, plan.phases
+    users: dict[int, list[tuple[int, NDArray[np.int64], bool]]] = defaultdict(list)
+    for rank, rows in enumerate(trace.accesses):
+        phase = phases.of(rows)
+        for i in np.unique(rows["file"]):
+            mine = rows["file"] == i
+            writes = bool((rows["write"][mine] == WRITE).any())
+            users[int(i)].append((rank, np.unique(phase[mine]), writes))
+    found: list[list[Period]] = [[] for _ in trace.accesses]
+    made = wanted = 0
+    for i, by in users.items():
+        one = trace.files[i]
+        opens = one.count("OPENS", "COLL_OPENS", "INDEP_OPENS")
+        each = max(1, round(opens / len(by)))
+        flushes = one.count("FSYNCS", "FDSYNCS", "SYNCS") / len(by)
+        together = one.level == TOGETHER
+        all_phases = np.unique(np.concatenate([used for _, used, _ in by])) if together else None
+        for rank, used, writes in by:
+            parts = _split(used if all_phases is None else all_phases, each, phases)
+            flush = (writes or together) and flushes >= len(parts) / 2
+            found[rank] += [Period(i, first, last, flush) for first, last in parts]
+            made += len(parts)
+        wanted += opens
+    if made != wanted:
+        plan.said.append(
+            f"inferred: {made} opens of the {wanted} that the log counts: a process has a file "
+            "open from its first access to its last, and others where all pause"
+        )
+    return found
+
+
+def _split(used: NDArray[np.int64], parts: int, phases: Phases) -> list[tuple[int, int]]:
+    """Ranges of phases, at most so many, cut at the longest pauses."""
+    if parts == 1 or len(used) == 1:
+        return [(int(used[0]), int(used[-1]))]
+    pause = np.array([phases.pauses[a:b].max() for a, b in pairwise(used)])
+    cut = np.sort(np.argsort(-pause, kind="stable")[: parts - 1])
+    firsts, lasts = np.append(0, cut + 1), np.append(cut, len(used) - 1)
+    return [(int(used[a]), int(used[b])) for a, b in zip(firsts, lasts, strict=True)]
+
+
+def _sweep(
+    plan: Plan, moved: dict[int, list[NDArray[np.void]]]
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """What must be there beforehand, and what the application left undefined."""
+    before, undefined = [], []
+    by_way = {way: _joined(found) for way, found in moved.items()}
+    for i, one in enumerate(plan.trace.files):
+        reads, writes = (_of_file(by_way[way], i) for way in (READ, WRITE))
+        try:
+            found = extents.conflicts(writes)
+        except OverflowError:
+            raise CannotReplayError(
+                f"{plan.trace.path}: places up to {int(writes.end.max())} in {len(plan.phases)} "
+                f"phases, more than can be told apart: {one.path}"
+            ) from None
+        undefined.append(_rows(i, found.start, found.end))
+        if len(found.start):
+            count = int((found.end - found.start).sum())
+            plan.conflicts += [
+                f"processes {a} and {b} write bytes {low} to {high} in one phase: {one.path}"
+                for low, high, a, b in found.examples
+            ]
+            plan.said.append(
+                f"undefined by the application: {count} bytes in {len(found.start)} places, which "
+                f"several processes write without order: {one.path}"
+            )
+        start, end = extents.read_first(reads, writes)
+        before.append(_rows(i, start, end))
+        both = extents.shared((start, end), extents.union(writes.start, writes.end))
+        if len(both[0]):
+            plan.said.append(
+                f"made beforehand, and also written: {int((both[1] - both[0]).sum())} bytes, which "
+                "are read before they are written or in the same phase; what was there before and "
+                f"what is written are both right for these reads: {one.path}"
+            )
+    return np.concatenate(before), np.concatenate(undefined)
+
+
+def _joined(found: list[NDArray[np.void]]) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+    """All processes' extents in the order of files, and whose each is."""
+    ranks = np.repeat(np.arange(len(found)), [len(some) for some in found])
+    rows = np.concatenate(found)
+    found.clear()
+    order = np.argsort(rows["file"], kind="stable")
+    return rows[order], ranks[order]
+
+
+def _of_file(joined: tuple[NDArray[np.void], NDArray[np.int64]], i: int) -> extents.Moved:
+    rows, ranks = joined
+    a, b = np.searchsorted(rows["file"], (i, i + 1))
+    some = rows[a:b]
+    return extents.Moved(some["start"], some["end"], some["phase"].astype(np.int64), ranks[a:b])
+
+
+def _rows(file: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.void]:
+    rows = np.empty(len(start), schedule.EXTENT)
+    rows["file"], rows["start"], rows["end"] = file, start, end
+    return rows

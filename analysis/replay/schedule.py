@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The file that `iokernel replay --schedule` reads (kernels/base/schedule.h says what is in it)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iogauge import json_file
+
+from .trace import CannotReplayError
+
+MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/1"
+OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE = range(8)
+ACT = np.dtype(
+    [("kind", "<u8"), ("file", "<u8"), ("offset", "<u8"), ("length", "<u8"), ("stride", "<i8"),
+     ("count", "<u8")]
+)  # fmt: skip
+EXTENT = np.dtype([("file", "<u8"), ("start", "<u8"), ("end", "<u8")])
+_LENGTH = struct.Struct("<Q")
+
+
+class Writer:
+    """The acts of each process, in order, then the extents; `finish` writes the rest."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._out.write(MAGIC)
+        self.each: list[list[int]] = []
+
+    def process(self, acts: NDArray[np.void]) -> None:
+        reads = acts[(acts["kind"] == READ) | (acts["kind"] == READ_ALL)]
+        writes = acts[(acts["kind"] == WRITE) | (acts["kind"] == WRITE_ALL)]
+        sums = [
+            int(value)
+            for some in (reads, writes)
+            for value in (some["count"].sum(), (some["count"] * some["length"]).sum())
+        ]
+        self.each.append([len(acts), *sums])
+        self._out.write(acts.tobytes())
+
+    def extents(self, extents: NDArray[np.void]) -> int:
+        self._out.write(extents.tobytes())
+        return len(extents)
+
+    def finish(self, header: dict[str, Any]) -> None:
+        text = json.dumps({"format": FORMAT, **header, "each": self.each}).encode()
+        self._out.write(text + _LENGTH.pack(len(text)) + END)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Writer]:
+    """The file has its name once it is whole."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as out:
+            yield Writer(out)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """What stands at the end. `CannotReplayError` where it is no schedule, or not whole."""
+    data = path.read_bytes() if path.is_file() else b""
+    tail = _LENGTH.size + len(END)
+    if not data.startswith(MAGIC) or not data.endswith(END) or len(data) < len(MAGIC) + tail:
+        raise CannotReplayError(f"{path}: expected a schedule, as plan-replay makes it")
+    (length,) = _LENGTH.unpack(data[-tail : -len(END)])
+    try:
+        header: dict[str, Any] = json_file.parse(data[-tail - length : -tail].decode())
+    except (json_file.Unreadable, ValueError) as error:
+        raise CannotReplayError(f"{path}: its end is damaged: {error}") from None
+    return header

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace as what each process did, in order, at the level at which it can be done again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..darshan import dxt
+from ..darshan.header import read_header
+from ..darshan.log import FileTrace, Log, read_log
+from ..errors import AnalysisError
+
+POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
+MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
+READ, WRITE = 0, 1
+ACCESS = np.dtype(
+    [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"),
+     ("start", "<f8"), ("end", "<f8")]
+)  # fmt: skip
+# No data of a program: what Darshan's runtime leaves out by default, and helper files of libraries.
+NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
+HELPERS = (".locktest.",)
+MOST_FILES = 65536  # of a schedule (kernels/base/schedule.c)
+
+
+class CannotReplayError(AnalysisError):
+    """The trace does not say enough, or something impossible."""
+
+
+@dataclass
+class TracedFile:
+    """`together`: its calls of a direction (READ, WRITE) are collective."""
+
+    path: str
+    level: str
+    counters: FileTrace | None
+    together: list[bool] = field(default_factory=lambda: [False, False])
+
+    def count(self, *names: str) -> int:
+        return self.counters.count(*names) if self.counters else 0
+
+
+@dataclass
+class Trace:
+    """`accesses`: of each process, by time. `said`: what is missing, and what was inferred."""
+
+    path: Path
+    log: Log
+    files: list[TracedFile]
+    accesses: list[NDArray[np.void]]
+    said: list[str]
+
+    @property
+    def processes(self) -> int:
+        return len(self.accesses)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`only`: folders whose files count. `posix`: POSIX calls even where the log has MPI-IO's.
+    `paths`: these files alone and in this order (a name without a folder is that of any), at these
+    `levels`."""
+
+    only: Sequence[str] = ()
+    posix: bool = False
+    paths: Sequence[str] = ()
+    levels: Sequence[str] = ()
+
+
+def load(source: Path, choice: Choice | None = None) -> Trace:
+    """Read a Darshan log, or a folder of raw traces."""
+    choice = choice or Choice()
+    if source.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            return _load(source, Path(folder) / "trace.darshan", source, choice)
+    return _load(source, source, None, choice)
+
+
+def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trace:
+    log = read_log(path, convert=folder, ids=True)
+    blocks = _blocks(source, path, log)
+    said: list[str] = []
+    if choice.paths:
+        order = _named(source, log, choice.paths)
+        levels = dict(zip(order, choice.levels, strict=True))
+    else:
+        wanted = {i for i, name in log.ids.items() if _wanted(name, choice.only)}
+        blocks = [block for block in blocks if block.file in wanted and len(block.segments)]
+        if not blocks:
+            where = ", ".join(choice.only) or "data"
+            raise CannotReplayError(f"{source}: no access to a file of {where}")
+        said += [f"the log is cut off: {name} is not whole" for name in read_header(path).cut]
+        said += _missing(log, blocks)
+        levels = _levels(log, blocks, choice.posix, said)
+        order = sorted(levels, key=lambda i: log.ids[i])
+        if len(order) > MOST_FILES:
+            raise CannotReplayError(f"{source}: {len(order)} files; right is at most {MOST_FILES}")
+    blocks = [b for b in blocks if b.file in levels and b.module == MODULE_OF[levels[b.file]]]
+    counters = {(entry.module, entry.path): entry for entry in log.files}
+    files = [
+        TracedFile(log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])))
+        for i in order
+    ]
+    for one in files:
+        _find_collective(one, said)
+    accesses = _by_process(blocks, {identity: at for at, identity in enumerate(order)}, log)
+    return Trace(source, log, files, accesses, said)
+
+
+def _wanted(path: str, only: Sequence[str]) -> bool:
+    if any(word in path for word in HELPERS):
+        return False
+    if only:
+        return any(path.startswith(folder.rstrip("/") + "/") for folder in only)
+    return path.startswith("/dev/shm/") or not path.startswith(NOT_DATA)
+
+
+def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
+    modules = [name for name in dxt.DXT if name in log.modules]
+    if not modules:
+        raise CannotReplayError(
+            f"{source}: the log has only counters, no single access (DXT); right is a run with "
+            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes"
+        )
+    header = read_header(path)
+    found = []
+    for name in modules:
+        found += list(dxt.blocks(header, name, log.modules[name], log.processes))
+    return found
+
+
+def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
+    """What the counters have and the single accesses have not: it is not replayed."""
+    said = []
+    if log.partial:
+        said.append(f"the log is partial: {', '.join(log.partial)} lost records")
+    said += log.notes
+    kept: dict[tuple[str, str], int] = defaultdict(int)
+    for block in blocks:
+        kept[block.module, log.ids[block.file]] += len(block.segments)
+    for entry in log.files:
+        if entry.module == "STDIO" and entry.count("BYTES_READ", "BYTES_WRITTEN"):
+            moved = entry.count("BYTES_READ", "BYTES_WRITTEN")
+            said.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
+        if (entry.module, entry.path) not in kept:
+            continue
+        calls = _calls(entry)
+        lost = calls - kept[entry.module, entry.path]
+        if lost > 0:
+            said.append(
+                f"not replayed: {lost} of {calls} calls of {entry.module}, which DXT lacks: "
+                f"{entry.path}"
+            )
+    return said
+
+
+def _calls(entry: FileTrace) -> int:
+    if entry.module == "POSIX":
+        return entry.count("READS", "WRITES")
+    kinds = ("INDEP", "COLL", "SPLIT", "NB")
+    return entry.count(*(f"{kind}_{way}" for kind in kinds for way in ("READS", "WRITES")))
+
+
+def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str]) -> dict[int, str]:
+    """MPI-IO where the log says which bytes its calls moved; else the POSIX calls below it."""
+    counters = {entry.path: entry for entry in log.files if entry.module == "MPI-IO"}
+    by_module: dict[str, set[int]] = defaultdict(set)
+    unknown = set()
+    for block in blocks:
+        by_module[block.module].add(block.file)
+        if block.segments["offset"].min() < 0:
+            unknown.add(block.file)
+    found = {}
+    for i in by_module["POSIX"] | by_module["MPI-IO"]:
+        path = log.ids[i]
+        entry = counters.get(path)
+        why = ""
+        if i in by_module["MPI-IO"] and not posix:
+            if i in unknown:
+                why = "the log does not say where its MPI-IO calls begin"
+            elif entry is None or entry.count("VIEWS"):
+                why = "its MPI-IO calls went through file views, whose bytes no log has"
+            elif entry.count("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES"):
+                why = "some of its MPI-IO calls were nonblocking"
+            else:
+                alone = entry.count("INDEP_OPENS") and not entry.count("COLL_OPENS")
+                found[i] = ALONE if alone else TOGETHER
+                continue
+        found[i] = POSIX
+        if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
+            raise CannotReplayError(f"{log.path}: {why or 'no POSIX call is in the log'}: {path}")
+        if why:
+            said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
+    return found
+
+
+def _find_collective(one: TracedFile, said: list[str]) -> None:
+    """A log counts collective calls, but does not say which they were."""
+    if one.level != TOGETHER:
+        return
+    for way, word in ((READ, "READS"), (WRITE, "WRITES")):
+        together, each = one.count(f"COLL_{word}"), one.count(f"INDEP_{word}")
+        one.together[way] = together > 0 and not each
+        if together and each:
+            said.append(
+                f"inferred: all {word.lower()} as independent calls, as the log does not say which "
+                f"{together} of {together + each} were collective: {one.path}"
+            )
+
+
+def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
+    by_path = {name: i for i, name in log.ids.items()}
+    by_path |= {name.rsplit("/", 1)[-1]: i for i, name in log.ids.items()}
+    missing = [name for name in paths if name not in by_path]
+    if missing:
+        raise CannotReplayError(f"{source}: has nothing of {missing[0]}")
+    return [by_path[name] for name in paths]
+
+
+def _by_process(
+    blocks: list[dxt.Block], number: dict[int, int], log: Log
+) -> list[NDArray[np.void]]:
+    """Each process's accesses, by time. The blocks are given up one after the other."""
+    of: dict[int, list[dxt.Block]] = defaultdict(list)
+    while blocks:
+        block = blocks.pop()
+        if block.file in number:
+            of[block.rank].append(block)
+    found = []
+    for rank in range(log.processes):
+        mine = of.pop(rank, [])
+        rows = np.empty(sum(len(block.segments) for block in mine), ACCESS)
+        at = 0
+        for block in mine:
+            some = rows[at : at + len(block.segments)]
+            some["file"] = number[block.file]
+            some["write"][: block.writes] = WRITE
+            some["write"][block.writes :] = READ
+            for name, _ in dxt.FIELDS:
+                some[name] = block.segments[name]
+            at += len(block.segments)
+        found.append(rows[np.lexsort((rows["end"], rows["start"]))])
+    return found

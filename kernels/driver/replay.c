@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "driver/evidence.h"
+#include "driver/pulse.h"
+#include "driver/replay_parts.h"
+#include "driver/run_files.h"
+#include "driver/times.h"
+
+/* A file is one array of bytes. */
+static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
+    (void)file;
+    (void)dataset;
+    *offset = 0;
+    return 0;
+}
+
+const io_method io_method_as_logged = {
+    .name = "as-logged",
+    .summary = "the calls that a log has",
+    .extension = "",
+    .traits = IO_TAKES_HINTS,
+    .dataset_offset = dataset_offset,
+};
+
+#define NANO 1e-9
+#define MOST_SLEEP 1.0 /* seconds at a time: who sleeps shows that it lives */
+
+/* As long as the program did something else. */
+static void rest(const io_replaying *r, uint64_t nanoseconds) {
+    double end = MPI_Wtime() + (double)nanoseconds * NANO * r->think;
+    for (double left; (left = end - MPI_Wtime()) > 0;) {
+        io_now_at(r->session->world, IO_AT_COMPUTE);
+        double some = left < MOST_SLEEP ? left : MOST_SLEEP;
+        struct timespec t = {(time_t)some, (long)((some - (double)(time_t)some) / NANO)};
+        nanosleep(&t, NULL);
+    }
+}
+
+static int move_run(io_replaying *r, io_logged *l, const io_act *act) {
+    bool writing = act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL;
+    uint64_t offset = act->offset;
+    if (io_replay_path(r, act->file)) return -1;
+    for (uint64_t k = 0; k < act->count; k++, offset += (uint64_t)act->stride) {
+        double began = MPI_Wtime();
+        if (writing)
+            io_replay_fill(r, act->file, offset, act->length, IO_MADE_BY_LOG, r->buffer);
+        else
+            memset(r->buffer, 0xA5, act->length); /* a read that moves nothing is seen */
+        r->seconds.fill += writing ? MPI_Wtime() - began : 0;
+        if (io_replay_move(r, l, act, offset)) return -1;
+        if (!writing) io_replay_check_read(r, act->file, offset, act->length);
+    }
+    return 0;
+}
+
+static int act_out(io_replaying *r, io_logged *l, const io_act *act) {
+    switch (act->kind) {
+    case IO_ACT_OPEN: return io_replay_open(r, l, act);
+    case IO_ACT_CLOSE: return io_replay_close(r, l, act);
+    case IO_ACT_SYNC: return io_replay_sync(r, l, act);
+    default: return move_run(r, l, act);
+    }
+}
+
+/* Up to the next phase: false where there is none. */
+static bool act_phase(io_replaying *r, io_logged *l, int *status) {
+    for (; !*status && l->at < l->n; l->at++) {
+        const io_act *act = &l->acts[l->at];
+        if (act->kind == IO_ACT_PHASE) {
+            l->at++;
+            return true;
+        }
+        *status = act_out(r, l, act);
+    }
+    return false;
+}
+
+static int act_all(io_replaying *r) {
+    bool more = true;
+    while (more) {
+        uint64_t pause = 0;
+        int status = 0;
+        more = false;
+        for (uint64_t i = 0; i < r->nlogged && !status; i++) {
+            more = act_phase(r, &r->logged[i], &status);
+            if (more) pause = r->logged[i].acts[r->logged[i].at - 1].length;
+        }
+        io_now_at(r->session->world, IO_AT_OTHERS);
+        if (io_agree(r->session->world)) return -1;
+        rest(r, more ? pause : 0);
+    }
+    return 0;
+}
+
+/* Phases of all processes, or they would wait for each other for ever. */
+static int check_phases(io_replaying *r) {
+    uint64_t most[2] = {0, 0}, ends[2];
+    for (uint64_t i = 0; i < r->nlogged; i++) {
+        uint64_t phases = 0;
+        for (uint64_t k = 0; k < r->logged[i].n; k++) phases += r->logged[i].acts[k].kind == IO_ACT_PHASE;
+        if (phases > most[0]) most[0] = phases;
+        if (UINT64_MAX - phases > most[1]) most[1] = UINT64_MAX - phases;
+    }
+    MPI_Allreduce(most, ends, 2, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
+    if (ends[0] != UINT64_MAX - ends[1])
+        io_fail(r->ctx.error, "--schedule: its processes do not have as many phases: %s", r->plan->path);
+    return io_agree(r->session->world);
+}
+
+static int start(io_replaying *r, io_session *s) {
+    const io_case *c = s->what;
+    *r = (io_replaying){.session = s, .room = IO_REPLAY_PIECE};
+    r->plan = c->pattern->schedule(c->state, &r->think);
+    r->ctx = io_context(c, s->world, MPI_INFO_NULL);
+    c->pattern->schema(c->state, 0, &r->schema);
+    r->file = (io_file){.method = c->method, .ctx = &r->ctx, .schema = &r->schema};
+    io_split(r->plan->processes, (uint64_t)s->world->size, (uint64_t)s->world->rank, &r->first, &r->nlogged);
+    r->logged = calloc(r->nlogged, sizeof *r->logged);
+    r->prepared = io_schedule_extents(r->plan, false, r->ctx.error);
+    r->undefined = io_schedule_extents(r->plan, true, r->ctx.error);
+    for (uint64_t i = 0; r->logged && i < r->nlogged; i++) {
+        io_logged *l = &r->logged[i];
+        l->acts = io_schedule_acts(r->plan, r->first + i, r->ctx.error);
+        l->n = l->acts ? r->plan->shares[r->first + i].acts : 0;
+        for (uint64_t k = 0; k < l->n; k++)
+            if (l->acts[k].kind != IO_ACT_PHASE && l->acts[k].length > r->room) r->room = l->acts[k].length;
+    }
+    r->buffer = malloc(r->room);
+    r->right = malloc(r->room);
+    if (!r->logged || !r->buffer || !r->right)
+        io_fail(r->ctx.error, "out of memory for an access of %llu bytes", (unsigned long long)r->room);
+    return io_agree(s->world) || check_phases(r) || io_replay_communicators(r) ? -1 : 0;
+}
+
+static void stop(io_replaying *r, bool failed) {
+    for (uint64_t i = 0; r->logged && i < r->nlogged; i++) io_replay_forget(&r->logged[i]);
+    for (uint64_t f = 0; !failed && r->comms && f < r->plan->nfiles; f++)
+        if (r->comms[f] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[f]);
+    free(r->comms);
+    free(r->logged);
+    free(r->prepared);
+    free(r->undefined);
+    free(r->buffer);
+    free(r->right);
+}
+
+/* The calls of both directions may follow each other in any order: each phase spans all of them. */
+static void note_times(io_replaying *r, io_sample *sample, double began, double ended) {
+    const io_case *c = r->session->what;
+    const uint64_t moved[IO_DIRECTIONS] = {r->plan->all.bytes_written, r->plan->all.bytes_read};
+    const bool ran[IO_DIRECTIONS] = {c->write, c->read};
+    MPI_Allreduce(MPI_IN_PLACE, r->calls, IO_DIRECTIONS, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
+    for (int p = 0; p < IO_PHASES; p++) {
+        bool has = p != IO_PHASE_DEFINE && p != IO_PHASE_READ_DEFINE && p != IO_PHASE_DRAIN;
+        r->seconds.begin[p] = has ? began : 0;
+        r->seconds.end[p] = has ? ended : 0;
+    }
+    for (int d = 0; d < IO_DIRECTIONS; d++) {
+        if (!ran[d]) continue;
+        io_add_times(r->session, sample, &r->seconds, d);
+        r->seconds.fill = 0;
+        sample->calls[d] = r->calls[d];
+        if (sample->seconds[d] > 0) sample->bandwidth[d] = (double)moved[d] / sample->seconds[d] / 1048576;
+    }
+}
+
+/* Every file that was written is there, as long as it must be. */
+static int look_at_files(io_replaying *r) {
+    io_session *s = r->session;
+    for (uint64_t f = (uint64_t)s->world->rank; f < r->plan->nfiles; f += (uint64_t)s->world->size) {
+        struct stat st;
+        if (io_replay_path(r, f)) break;
+        if (stat(r->file.path, &st)) {
+            io_fail_errno(r->ctx.error, "stat", r->file.path, errno);
+            break;
+        }
+        if (s->found && s->repeat == 0) io_note_size(s->found, r->file.path, (uint64_t)st.st_size);
+    }
+    return io_agree(s->world);
+}
+
+static int play(io_replaying *r, io_sample *sample) {
+    io_session *s = r->session;
+    const io_schedule *plan = r->plan;
+    s->created = 1; /* from here on, whatever comes of it */
+    if (io_replay_prepare(r) || io_replay_path(r, 0)) return -1;
+    io_world_doing_file(s->world, "replay", s->what->method->name, r->file.path, io_may_remove(s, 0));
+    io_now_in_step(s->world, s->repeat, 0);
+    MPI_Barrier(s->world->comm);
+    double began = io_wall_clock();
+    int status = act_all(r);
+    double ended = io_wall_clock();
+    io_world_done(s->world);
+    if (status) return -1;
+    note_times(r, sample, began, ended);
+    return look_at_files(r) || (plan->all.writes && io_replay_read_back(r)) ? -1 : 0;
+}
+
+int io_replay(io_session *s, io_sample *sample) {
+    io_replaying r;
+    *sample = (io_sample){0};
+    s->own_files = false;
+    io_clear_place(s);
+    MPI_Barrier(s->world->comm); /* before anything is made there */
+    int status = start(&r, s);
+    if (!status) status = play(&r, sample);
+    stop(&r, status != 0);
+    if (s->created && !s->what->common.keep && io_remove_all(s)) status = -1;
+    return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes of a replay that are made before it, and verified in it and after it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+#include "base/filesystem.h"
+#include "driver/evidence.h"
+#include "driver/pulse.h"
+#include "driver/replay_parts.h"
+#include "driver/run_files.h"
+
+/* Past a recorder, which stands before the C library's functions. */
+static int open_aside(const char *path, int flags) {
+#ifdef SYS_openat
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0666);
+#else
+    return open(path, flags | O_CLOEXEC, 0666);
+#endif
+}
+
+static ssize_t move_aside(int fd, bool writing, void *data, size_t n, uint64_t offset) {
+#if defined(SYS_pread64) && defined(__LP64__)
+    return syscall(writing ? SYS_pwrite64 : SYS_pread64, fd, data, n, (off_t)offset);
+#else
+    return writing ? pwrite(fd, data, n, (off_t)offset) : pread(fd, data, n, (off_t)offset);
+#endif
+}
+
+static void close_aside(int fd) {
+#ifdef SYS_close
+    if (fd >= 0) syscall(SYS_close, fd);
+#else
+    if (fd >= 0) close(fd);
+#endif
+}
+
+/* One file at a time, as extents and accesses come in their order. */
+typedef struct {
+    uint64_t file;
+    int fd;
+} aside;
+
+static int turn_to(io_replaying *r, aside *a, uint64_t file, int flags) {
+    if (a->fd >= 0 && a->file == file) return 0;
+    close_aside(a->fd);
+    *a = (aside){file, -1};
+    if (io_replay_path(r, file)) return -1;
+    a->fd = open_aside(r->file.path, flags);
+    return a->fd < 0 ? io_fail_errno(r->ctx.error, "open", r->file.path, errno) : 0;
+}
+
+static int move_all_aside(io_replaying *r, const aside *a, bool writing, uint64_t n, uint64_t offset) {
+    for (uint64_t done = 0; done < n;) {
+        ssize_t some = move_aside(a->fd, writing, r->buffer + done, n - done, offset + done);
+        if (some < 0 && errno == EINTR) continue;
+        if (some < 0) return io_fail_errno(r->ctx.error, writing ? "write" : "read", r->file.path, errno);
+        if (!some)
+            return io_fail(r->ctx.error,
+                           "read back: the file ends at byte %" PRIu64 ", before what was written: %s",
+                           offset + done, r->file.path);
+        done += (uint64_t)some;
+    }
+    return 0;
+}
+
+int io_replay_path(io_replaying *r, uint64_t file) {
+    return io_file_path(r->session, 0, 0, file, r->file.path);
+}
+
+static io_part part_of(uint64_t file, uint64_t offset, uint64_t length, void *data) {
+    return (io_part){.dataset = (int)file, .start = {offset}, .count = {length}, .data = data};
+}
+
+void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length, int maker, void *data) {
+    io_part part = part_of(file, offset, length, data);
+    io_now_at(r->session->world, IO_AT_VALUES);
+    io_fill(&r->schema, &part, r->session->what->seed, (uint64_t)maker);
+}
+
+int io_replay_prepare(io_replaying *r) {
+    const io_world *w = r->session->world;
+    aside a = {.fd = -1};
+    int status = 0;
+    for (uint64_t i = (uint64_t)w->rank; !status && i < r->plan->nprepared; i += (uint64_t)w->size) {
+        const io_extent *e = &r->prepared[i];
+        status = turn_to(r, &a, e->file, O_WRONLY | O_CREAT);
+        for (uint64_t at = e->start, n; !status && at < e->end; at += n) {
+            n = e->end - at < IO_REPLAY_PIECE ? e->end - at : IO_REPLAY_PIECE;
+            io_replay_fill(r, e->file, at, n, IO_MADE_BEFORE, r->buffer);
+            status = move_all_aside(r, &a, true, n, at);
+        }
+    }
+    close_aside(a.fd);
+    if (io_agree(r->session->world)) return -1;
+    for (uint64_t i = 0; w->first_on_node && r->session->what->drop_caches && i < r->plan->nfiles; i++)
+        if (r->plan->files[i].read && !io_replay_path(r, i)) io_drop_file_cache(r->file.path);
+    return io_agree(r->session->world);
+}
+
+/* The first undefined extent that ends behind a place. */
+static uint64_t first_undefined(const io_replaying *r, uint64_t file, uint64_t offset) {
+    uint64_t low = 0, high = r->plan->nundefined;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        const io_extent *e = &r->undefined[middle];
+        if (e->file < file || (e->file == file && e->end <= offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Verifies what the buffer holds of a place, but for what the application left undefined. */
+static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
+    const io_session *s = r->session;
+    uint64_t at = offset, end = offset + length;
+    for (uint64_t i = first_undefined(r, file, offset); at < end; i++) {
+        const io_extent *e = &r->undefined[i];
+        bool here = i < r->plan->nundefined && e->file == file && e->start < end;
+        uint64_t to = here ? e->start : end;
+        if (to > at) {
+            io_part part = part_of(file, at, to - at, r->buffer + (at - offset));
+            io_verify_part(s->found, &part, NULL, &r->file, s->what->seed, IO_MADE_BY_LOG);
+        }
+        if (!here) return;
+        at = e->end;
+    }
+}
+
+void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
+    io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->right);
+    if (r->plan->nprepared && memcmp(r->buffer, r->right, length) != 0) {
+        /* What was there before is right too: then it counts as what it stands for. */
+        char *now = r->right, *found = r->buffer;
+        for (uint64_t at = 0, n; at < length; at += n) {
+            char before[4096];
+            n = length - at < sizeof before ? length - at : sizeof before;
+            io_replay_fill(r, file, offset + at, n, IO_MADE_BEFORE, before);
+            for (uint64_t i = 0; i < n; i++)
+                if (found[at + i] == before[i]) found[at + i] = now[at + i];
+        }
+    }
+    verify(r, file, offset, length);
+}
+
+static int read_back_run(io_replaying *r, aside *a, const io_act *act) {
+    if (turn_to(r, a, act->file, O_RDONLY)) return -1;
+    uint64_t offset = act->offset;
+    for (uint64_t k = 0; k < act->count; k++, offset += (uint64_t)act->stride)
+        for (uint64_t at = 0, n; at < act->length; at += n) {
+            n = act->length - at < IO_REPLAY_PIECE ? act->length - at : IO_REPLAY_PIECE;
+            io_now_at(r->session->world, IO_AT_VALUES);
+            if (move_all_aside(r, a, false, n, offset + at)) return -1;
+            verify(r, act->file, offset + at, n);
+        }
+    return 0;
+}
+
+int io_replay_read_back(io_replaying *r) {
+    const io_world *w = r->session->world;
+    uint64_t other = (uint64_t)(w->rank + (w->nodes > 1 ? w->per_node : 1)) % (uint64_t)w->size, first, n;
+    aside a = {.fd = -1};
+    int status = 0;
+    io_split(r->plan->processes, (uint64_t)w->size, other, &first, &n);
+    for (uint64_t p = first; !status && p < first + n; p++) {
+        io_act *acts = io_schedule_acts(r->plan, p, r->ctx.error);
+        status = r->ctx.error->set ? -1 : 0;
+        for (uint64_t i = 0; acts && !status && i < r->plan->shares[p].acts; i++)
+            if (acts[i].kind == IO_ACT_WRITE || acts[i].kind == IO_ACT_WRITE_ALL)
+                status = read_back_run(r, &a, &acts[i]);
+        free(acts);
+    }
+    close_aside(a.fd);
+    return io_agree(r->session->world);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls of a replay. Only they are on the clock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "driver/pulse.h"
+#include "driver/replay_parts.h"
+
+static const io_schedule_file *file_of(const io_replaying *r, uint64_t file) { return &r->plan->files[file]; }
+
+static io_opened *find(io_logged *l, uint64_t file) {
+    for (uint64_t i = 0; i < l->nopened; i++)
+        if (l->opened[i].file == file) return &l->opened[i];
+    return NULL;
+}
+
+static int not_open(io_replaying *r, const io_act *act) {
+    return io_fail(r->ctx.error,
+                   "--schedule: an act on %s, which is not open then; right is a file that plan-replay "
+                   "has made: %s",
+                   file_of(r, act->file)->name, r->plan->path);
+}
+
+static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
+    if (l->nopened == l->room) {
+        uint64_t room = 2 * l->room + 16;
+        io_opened *more = realloc(l->opened, room * sizeof *more);
+        if (!more) {
+            io_fail(r->ctx.error, "out of memory for open files");
+            return NULL;
+        }
+        l->opened = more;
+        l->room = room;
+    }
+    io_opened *o = &l->opened[l->nopened++];
+    *o = (io_opened){file, -1, MPI_FILE_NULL};
+    return o;
+}
+
+static void add_time(io_replaying *r, io_phase phase, double began) {
+    r->seconds.phase[phase] += MPI_Wtime() - began;
+    r->calls[io_phases[phase].direction]++;
+}
+
+static int posix_flags(const io_schedule_file *f) {
+    return !f->written ? O_RDONLY : (f->read ? O_RDWR : O_WRONLY) | O_CREAT;
+}
+
+static int mpi_flags(const io_schedule_file *f) {
+    return !f->written ? MPI_MODE_RDONLY : (f->read ? MPI_MODE_RDWR : MPI_MODE_WRONLY) | MPI_MODE_CREATE;
+}
+
+static int open_mpi(io_replaying *r, const io_act *act, io_opened *o, io_phase phase) {
+    const io_schedule_file *f = file_of(r, act->file);
+    MPI_Comm comm = r->comms[act->file] == MPI_COMM_NULL ? MPI_COMM_SELF : r->comms[act->file];
+    char name[IO_MAX_PATH + 64];
+    snprintf(name, sizeof name, "%s%s", r->ctx.prefix, r->file.path);
+    double began = MPI_Wtime();
+    int code =
+        MPI_File_open(comm, name, mpi_flags(f), r->session->info[io_phases[phase].direction], &o->handle);
+    add_time(r, phase, began);
+    return code ? io_fail_mpi(r->ctx.error, "MPI_File_open", name, code) : 0;
+}
+
+int io_replay_open(io_replaying *r, io_logged *l, const io_act *act) {
+    const io_schedule_file *f = file_of(r, act->file);
+    io_phase phase = f->written ? IO_PHASE_CREATE : IO_PHASE_OPEN;
+    if (find(l, act->file)) return not_open(r, act);
+    io_opened *o = remember(r, l, act->file);
+    if (!o || io_replay_path(r, act->file)) return -1;
+    io_now_at(r->session->world, f->written ? IO_AT_CREATE : IO_AT_OPEN);
+    if (f->level != IO_LEVEL_POSIX) return open_mpi(r, act, o, phase);
+    double began = MPI_Wtime();
+    o->fd = open(r->file.path, posix_flags(f), 0666);
+    add_time(r, phase, began);
+    return o->fd < 0 ? io_fail_errno(r->ctx.error, "open", r->file.path, errno) : 0;
+}
+
+int io_replay_close(io_replaying *r, io_logged *l, const io_act *act) {
+    const io_schedule_file *f = file_of(r, act->file);
+    io_opened *found = find(l, act->file);
+    if (!found) return not_open(r, act);
+    io_opened o = *found;
+    *found = l->opened[--l->nopened];
+    if (io_replay_path(r, act->file)) return -1;
+    io_now_at(r->session->world, IO_AT_CLOSE);
+    double began = MPI_Wtime();
+    int failed = o.fd >= 0 ? close(o.fd) : 0, code = errno;
+    int mpi = o.fd < 0 ? MPI_File_close(&o.handle) : 0;
+    add_time(r, f->written ? IO_PHASE_CLOSE : IO_PHASE_READ_CLOSE, began);
+    if (failed) return io_fail_errno(r->ctx.error, "close", r->file.path, code);
+    return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_close", r->file.path, mpi) : 0;
+}
+
+int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {
+    io_opened *o = find(l, act->file);
+    if (!o) return not_open(r, act);
+    if (io_replay_path(r, act->file)) return -1;
+    io_now_at(r->session->world, IO_AT_SYNC);
+    double began = MPI_Wtime();
+    int failed = o->fd >= 0 ? fsync(o->fd) : 0, code = errno;
+    int mpi = o->fd < 0 ? MPI_File_sync(o->handle) : 0;
+    add_time(r, IO_PHASE_FLUSH, began);
+    if (failed) return io_fail_errno(r->ctx.error, "fsync", r->file.path, code);
+    return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_sync", r->file.path, mpi) : 0;
+}
+
+/* One call, as the log has one; what it leaves undone makes others. */
+static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, uint64_t length) {
+    uint64_t done = 0;
+    do {
+        io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
+        double began = MPI_Wtime();
+        ssize_t n = writing ? pwrite(fd, r->buffer + done, length - done, (off_t)(offset + done))
+                            : pread(fd, r->buffer + done, length - done, (off_t)(offset + done));
+        int code = errno;
+        add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+        if (n < 0 && code == EINTR) continue;
+        if (n < 0) return io_fail_errno(r->ctx.error, writing ? "pwrite" : "pread", r->file.path, code);
+        if (!n && done < length)
+            return io_fail(r->ctx.error,
+                           "%s: the file ends at byte %" PRIu64 ", %" PRIu64 " bytes too early: %s",
+                           writing ? "pwrite" : "pread", offset + done, length - done, r->file.path);
+        done += (uint64_t)n;
+    } while (done < length);
+    return 0;
+}
+
+typedef int mpi_call(MPI_File, MPI_Offset, void *, int, MPI_Datatype, MPI_Status *);
+static int write_at(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    return MPI_File_write_at(f, o, b, n, t, s);
+}
+static int write_at_all(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    return MPI_File_write_at_all(f, o, b, n, t, s);
+}
+
+static const struct {
+    const char *name;
+    mpi_call *call;
+    bool writing;
+} mpi_calls[IO_ACTS] = {
+    [IO_ACT_READ] = {"MPI_File_read_at",      MPI_File_read_at,     false},
+    [IO_ACT_WRITE] = {"MPI_File_write_at",     write_at,             true },
+    [IO_ACT_READ_ALL] = {"MPI_File_read_at_all",  MPI_File_read_at_all, false},
+    [IO_ACT_WRITE_ALL] = {"MPI_File_write_at_all", write_at_all,         true },
+};
+
+static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_t offset) {
+    MPI_Status status;
+    int moved = 0;
+    bool writing = mpi_calls[act->kind].writing;
+    io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
+    double began = MPI_Wtime();
+    int code =
+        mpi_calls[act->kind].call(handle, (MPI_Offset)offset, r->buffer, (int)act->length, MPI_BYTE, &status);
+    add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+    if (code) return io_fail_mpi(r->ctx.error, mpi_calls[act->kind].name, r->file.path, code);
+    MPI_Get_count(&status, MPI_BYTE, &moved);
+    if ((uint64_t)moved == act->length) return 0;
+    return io_fail(r->ctx.error, "%s moved %d of %" PRIu64 " bytes at byte %" PRIu64 ": %s",
+                   mpi_calls[act->kind].name, moved, act->length, offset, r->file.path);
+}
+
+int io_replay_move(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
+    io_opened *o = find(l, act->file);
+    bool writing = mpi_calls[act->kind].writing;
+    if (!o) return not_open(r, act);
+    if (o->fd >= 0) return move_posix(r, o->fd, writing, offset, act->length);
+    return move_mpi(r, o->handle, act, offset);
+}
+
+void io_replay_forget(io_logged *l) {
+    for (uint64_t i = 0; i < l->nopened; i++)
+        if (l->opened[i].fd >= 0) close(l->opened[i].fd);
+    free(l->opened);
+    free(l->acts);
+}
+
+/* Of the processes that open a file together. Folded processes open each alone: some would do it twice. */
+int io_replay_communicators(io_replaying *r) {
+    const io_world *w = r->session->world;
+    bool folded = r->plan->processes > (uint64_t)w->size;
+    r->comms = malloc(r->plan->nfiles * sizeof(MPI_Comm));
+    if (!r->comms) io_fail(r->ctx.error, "out of memory for the files of a schedule");
+    for (uint64_t f = 0; r->comms && f < r->plan->nfiles; f++) r->comms[f] = MPI_COMM_NULL;
+    if (io_agree(r->session->world)) return -1;
+    for (uint64_t f = 0; f < r->plan->nfiles && !folded; f++) {
+        if (r->plan->files[f].level != IO_LEVEL_MPI_TOGETHER) continue;
+        const io_logged *l = r->logged;
+        bool mine = false;
+        for (uint64_t i = 0; i < l->n && !mine; i++)
+            mine = l->acts[i].kind == IO_ACT_OPEN && l->acts[i].file == f;
+        int code = MPI_Comm_split(w->comm, mine ? 0 : MPI_UNDEFINED, w->rank, &r->comms[f]);
+        if (code) return io_fail_mpi(r->ctx.error, "MPI_Comm_split", r->plan->files[f].name, code);
+    }
+    return 0;
+}

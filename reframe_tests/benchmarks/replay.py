@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A user's own program: what its trace has, call by call, verified and held against the trace.
+
+-S Replay.log=FILE     a Darshan log with DXT, or a folder of the embedded recorder's traces
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import parameter, run_after, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+from analysis.errors import AnalysisError
+from analysis.replay import check, plan, schedule, trace
+from iogauge.run_folder import DOCUMENT, TRACE
+from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.result_file import Wrong, load
+from reframe_tests.framework.verdict import exit_status
+from reframe_tests.machine import scales
+from reframe_tests.machine.calls import Call
+
+SCHEDULE = "app.schedule"
+
+
+@dataclass(frozen=True)
+class AsLogged(Call):
+    """The calls that the log has: `iokernel` is given no method."""
+
+    @property
+    def options(self) -> list[str]:
+        return []
+
+
+@rfm.simple_test
+class Replay(IoBenchmark):
+    """Listed only where a log is given. `only`: a folder whose files count; `think`: of the pauses
+    between phases; `fold`: with num_tasks, fewer processes than the log has."""
+
+    descr = "a traced program, call by call"
+    pattern = "replay"
+    log = variable(str, value="", loggable=True)
+    only = variable(str, value="", loggable=True)
+    think = variable(float, value=1.0, loggable=True)
+    fold = variable(typ.Bool, value=False, loggable=True)
+    call = parameter(["as-logged"], type=str, loggable=True)
+    scales = {"log": scales.Scale()}
+    scale = parameter(["log"], type=str, loggable=True)
+    dxt = True  # else nothing could be held against the log
+    fsync = False  # as the log has it
+    ceilings = False  # a log may have one direction alone
+
+    made: plan.Plan | None = None
+    cannot = ""
+
+    @property
+    def the_call(self) -> Call:
+        return AsLogged("as-logged", None)
+
+    @run_after("init")
+    def leave_out_without_a_log(self) -> None:
+        if not self.log:
+            self.valid_systems = []
+        self.tags |= {"quick"}  # `make run` runs what a user has asked for
+
+    @run_after("setup")
+    def keep_the_schedule(self) -> None:
+        self.keep_files = [*self.keep_files, SCHEDULE]
+
+    def scale_processes(self) -> int | None:
+        """Those of the log; asked first, when the folder of the test is there."""
+        if not self.made and not self.cannot:
+            try:
+                choice = trace.Choice(only=[self.only] if self.only else [])
+                self.made = plan.make(
+                    trace.load(Path(self.log), choice), Path(self.stagedir) / SCHEDULE
+                )
+            except AnalysisError as problem:
+                self.cannot = str(problem)
+        return self.made.trace.processes if self.made else 1
+
+    def shortage(self) -> str | None:
+        return self.cannot or super().shortage()
+
+    def pattern_options(self) -> list[str]:
+        return [
+            f'--schedule "$PWD/{SCHEDULE}"',
+            f"--think {self.think:g}",
+            *(["--fold"] if self.fold else []),
+        ]
+
+    def sums(self, way: int) -> check.Sums:
+        return check.sums(self.made.trace, way) if self.made else check.Sums(0, 0)
+
+    def payload_bytes(self) -> int:
+        """What the log writes; of one that only reads, what it reads."""
+        return self.sums(trace.WRITE).bytes or self.sums(trace.READ).bytes
+
+    @sanity_function
+    def every_byte_is_right(self) -> bool:
+        """What the planner counted is what was moved; all of it was verified, but for what the
+        program left undefined; and the trace of the replay is that of the log."""
+        try:
+            document = load(Path(self.stagedir) / DOCUMENT)
+            for complaint in self.complaints(document):
+                raise Wrong(complaint)
+        except (Wrong, KeyError, AnalysisError) as wrong:
+            raise SanityError(str(wrong)) from None
+        return True
+
+    def complaints(self, document: dict[str, Any]) -> list[str]:
+        written, read = self.sums(trace.WRITE), self.sums(trace.READ)
+        verified = document["verification"]
+        asked = document["asked"]["pattern_options"]
+        undefined = self.made.undefined if self.made else 0
+        every = (written.bytes + read.bytes) * self.repeats
+        found = [
+            (document["status"], "ok", "status"),
+            (exit_status(Path(self.stagedir)), "0", "exit status"),
+            (verified["verdict"], "verified", "verdict"),
+            (asked["bytes_written"], written.bytes, "bytes written"),
+            (asked["bytes_read"], read.bytes, "bytes read"),
+            (asked["writes"], written.calls, "writes"),
+            (asked["reads"], read.calls, "reads"),
+            (len(document["samples"]), self.repeats, "repeats"),
+        ]
+        wrong = [f"{what} is {has!r}, not {right!r}" for has, right, what in found if has != right]
+        if verified["bytes"] > every or (verified["bytes"] < every and not undefined):
+            wrong.append(f"{verified['bytes']} of {every} bytes were verified")
+        return wrong or self.unlike_the_log()
+
+    def unlike_the_log(self) -> list[str]:
+        """Its own trace, where each process of the log has one of its own and one repeat."""
+        if not self.recorder or self.repeats != 1 or self.fold:
+            return []
+        planned = Path(self.stagedir) / SCHEDULE
+        log, replay = check.load(planned, Path(self.log), Path(self.stagedir) / TRACE)
+        return check.compare(log, replay, float(schedule.read_header(planned)["gap"])).wrong

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Replays of schedules: as they are written, verified, and refused where they are wrong."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from iokernel_stacks import ROOT, Stack, missing, prepared, stacks
+from recorder_runs import kernel
+
+from analysis.replay import check, phases, plan, schedule, trace
+from analysis.replay.schedule import (
+    ACT,
+    CLOSE,
+    END,
+    EXTENT,
+    OPEN,
+    PHASE,
+    READ,
+    READ_ALL,
+    SYNC,
+    WRITE,
+    WRITE_ALL,
+)  # fmt: skip
+
+Act = tuple[int, int, int, int, int, int]
+BOTH = OPEN, 0, 0, 0, 0, 0
+CLOSED = CLOSE, 0, 0, 0, 0, 0
+MET = PHASE, 0, 0, 0, 0, 0
+
+
+@pytest.fixture(scope="module", params=list(stacks()))
+def stack(request: pytest.FixtureRequest) -> Stack:
+    why = missing(stacks()[request.param])
+    if why:
+        pytest.skip(why)
+    return prepared(request.param)
+
+
+@pytest.fixture(scope="module")
+def any_stack() -> Stack:
+    return next(prepared(name) for name, stack in stacks().items() if not missing(stack))
+
+
+def write(
+    path: Path, processes: Sequence[Sequence[Act]], extent: int = 4096, level: str = "posix",
+    before: Sequence[tuple[int, int, int]] = (), undefined: Sequence[tuple[int, int, int]] = (),
+    **more: Any,
+) -> Path:  # fmt: skip
+    """A schedule of one file."""
+    with schedule.writing(path) as writer:
+        for acts in processes:
+            writer.process(np.array(list(acts), ACT))
+        one = {"name": "a.bin", "level": level, "extent": extent, "read": True, "written": True}
+        header = {
+            "source": "by hand", "recorder": "nobody", "files": [one], "collective": False,
+            "prepared": writer.extents(np.array(list(before), EXTENT)),
+            "undefined": writer.extents(np.array(list(undefined), EXTENT)),
+        }  # fmt: skip
+        writer.finish({**header, **more})
+    return path
+
+
+def each_half(reading: int, writing: int) -> list[list[Act]]:
+    """Two processes write every other 64 bytes, meet, and read what the other one wrote."""
+    return [
+        [
+            BOTH, (writing, 0, 64 * rank, 64, 128, 16), (SYNC, 0, 0, 0, 0, 0), MET,
+            (reading, 0, 64 * (1 - rank), 64, 128, 16), CLOSED,
+        ]
+        for rank in range(2)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("level", "reading", "writing"),
+    [("posix", READ, WRITE), ("mpiio-together", READ_ALL, WRITE_ALL), ("mpiio-alone", READ, WRITE)],
+)
+def test_each_level(stack: Stack, tmp_path: Path, level: str, reading: int, writing: int) -> None:
+    file = write(tmp_path / "s", each_half(reading, writing), 2048, level)
+    data = tmp_path / "data"
+    data.mkdir()
+    run = stack.run(
+        "replay", "--schedule", str(file), "--dir", str(data), "--keep",
+        document=tmp_path / "r.json",
+    )  # fmt: skip
+    document = run.good()
+    assert document["verification"]["verdict"] == "verified"
+    # Each byte twice: as the log reads it, and as it is afterwards.
+    assert document["verification"]["bytes"] == 2 * 2048
+    assert document["payload"]["bytes"] == 2048
+    assert [path.name for path in data.iterdir()] == ["a.bin"]
+    assert (data / "a.bin").stat().st_size == 2048
+    assert document["samples"][0]["write"]["phases"]["flush"]["max"] > 0
+
+
+def test_folded(any_stack: Stack, tmp_path: Path) -> None:
+    """Four processes' work by two, with the same file; and not without being asked for it."""
+    four = [[BOTH, (WRITE, 0, 100 * i, 100, 0, 1), CLOSED] for i in range(4)]
+    file = write(tmp_path / "s", four, 400)
+    contents = []
+    for processes, more in ((4, []), (2, ["--fold"])):
+        data = tmp_path / str(processes)
+        data.mkdir()
+        words = ["replay", "--schedule", str(file), "--dir", str(data), "--keep", *more]
+        document = any_stack.run(*words, processes=processes, document=tmp_path / "r.json").good()
+        assert document["verification"]["bytes"] == 400
+        contents.append((data / "a.bin").read_bytes())
+    assert contents[0] == contents[1]
+    line = any_stack.run("replay", "--schedule", str(file), "--dir", str(tmp_path)).error(2)
+    assert "the log has 4 processes, and here are 2" in line and "--fold" in line
+    file = write(tmp_path / "s", [[], [], []], level="mpiio-together", collective=True)
+    line = any_stack.run("replay", "--schedule", str(file), "--dir", str(tmp_path)).error(2)
+    assert "no access" in line
+
+
+def test_collective_calls_are_not_folded(any_stack: Stack, tmp_path: Path) -> None:
+    acts = each_half(READ_ALL, WRITE_ALL)
+    file = write(tmp_path / "s", acts, 2048, "mpiio-together", collective=True)
+    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path), "--fold"]
+    assert "collective calls, which need its 2" in any_stack.run(*words, processes=1).error(2)
+
+
+def test_what_is_read_first_is_made_beforehand(any_stack: Stack, tmp_path: Path) -> None:
+    """What was there before is right, and what the log has written over it; nothing else is."""
+    reads = [[BOTH, (READ, 0, 0, 300, 0, 1), (WRITE, 0, 100, 100, 0, 1), MET, CLOSED], []]
+    reads[0].insert(-1, (READ, 0, 0, 300, 0, 1))
+    reads[1] = [MET]
+    file = write(tmp_path / "s", reads, 300, before=[(0, 0, 300)])
+    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path)]
+    document = any_stack.run(*words, document=tmp_path / "r.json").good()
+    assert document["verification"]["bytes"] == 300 + 300 + 100
+    file = write(tmp_path / "s", reads, 300, before=[(0, 0, 50), (0, 60, 300)])
+    run = any_stack.run(*words, document=tmp_path / "r.json")
+    assert run.status == 1 and run.result()["verification"]["verdict"] == "mismatch"
+    # A hole reads as zeros, of which a hash in 256 is one: nobody knows how many of ten.
+    assert 1 <= run.result()["verification"]["mismatches"] <= 2 * 10
+    assert run.result()["verification"]["first"]["offset"] in range(50, 60)
+
+
+def test_undefined_bytes_are_not_verified(any_stack: Stack, tmp_path: Path) -> None:
+    hole = [[BOTH, (WRITE, 0, 0, 100, 0, 1), (WRITE, 0, 200, 100, 0, 1), MET, CLOSED], []]
+    hole[0].insert(-1, (READ, 0, 0, 300, 0, 1))
+    hole[1] = [MET]
+    words = ["replay", "--dir", str(tmp_path), "--schedule"]
+    file = write(tmp_path / "s", hole, 300, undefined=[(0, 90, 210)])
+    document = any_stack.run(*words, str(file), document=tmp_path / "r.json").good()
+    assert document["verification"]["bytes"] == 2 * 180
+    file = write(tmp_path / "s", hole, 300)
+    assert any_stack.run(*words, str(file), document=tmp_path / "r.json").status == 1
+
+
+def one_act(act: Act) -> Callable[[Path], Path]:
+    """Beside a right one: a schedule without any access is refused for that."""
+    right = (WRITE, 0, 0, 100, 0, 1)
+    return lambda path: write(path, [[BOTH, right, act, CLOSED], []], 100)
+
+
+def cut(path: Path) -> Path:
+    whole = write(path, each_half(READ, WRITE), 2048).read_bytes()
+    path.write_bytes(whole[:-9])
+    return path
+
+
+def one_act_less(path: Path) -> Path:
+    """The end says more than there is."""
+    whole = write(path, each_half(READ, WRITE), 2048).read_bytes()
+    path.write_bytes(whole[:8] + whole[8 + ACT.itemsize :])
+    return path
+
+
+def long_header(path: Path) -> Path:
+    path.write_bytes(b"IOGSCHED" + b"{}" + struct.pack("<Q", 2**63) + END)
+    return path
+
+
+def named(name: str) -> Callable[[Path], Path]:
+    one = {"name": name, "level": "posix", "extent": 9, "read": True, "written": True}
+    return lambda path: write(path, [[BOTH, (WRITE, 0, 0, 9, 0, 1), CLOSED]], files=[one])
+
+
+WRONG = {
+    "cut": (cut, "it is cut off"),
+    "less": (one_act_less, "its length is not that of what it says to hold"),
+    "long": (long_header, "it is cut off"),
+    "elsewhere": (named("../a.bin"), "a name that is not plain"),
+    "hidden": (named(".a"), "a name that is not plain"),
+    "outside": (one_act((WRITE, 0, 64, 64, 0, 1)), "an access outside of its file"),
+    "before": (one_act((WRITE, 0, 64, 8, -64, 3)), "an access outside of its file"),
+    "far": (one_act((WRITE, 0, 0, 8, 2**62, 3)), "an access outside of its file"),
+    "no file": (one_act((WRITE, 7, 0, 8, 0, 1)), "a file that it has not"),
+    "kind": (one_act((99, 0, 0, 8, 0, 1)), "an unknown kind"),
+    "together": (one_act((WRITE_ALL, 0, 0, 8, 0, 1)), "not MPI-IO's"),
+    "phases": (one_act(MET), "not have as many phases"),
+    "closed": (lambda p: write(p, [[(WRITE, 0, 0, 9, 0, 1)], []]), "not open then"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_schedule_is_refused(any_stack: Stack, tmp_path: Path, what: str) -> None:
+    make, says = WRONG[what]
+    file = make(tmp_path / "s")
+    data = tmp_path / "data"
+    data.mkdir()
+    if what == "phases":  # one of two has none
+        file = write(file, [[BOTH, MET, (WRITE, 0, 0, 9, 0, 1), CLOSED], []])
+    run = any_stack.run("replay", "--schedule", str(file), "--dir", str(data))
+    assert run.status in (1, 2) and len(run.errors()) == 1 and says in run.errors()[0], str(run)
+    assert list(data.iterdir()) == []
+
+
+def test_options_of_a_replay(any_stack: Stack, tmp_path: Path) -> None:
+    file = str(write(tmp_path / "s", each_half(READ, WRITE), 2048))
+    for words, says in (
+        ([], "no --schedule given"),
+        (["--schedule", file, "--method", "posix"], "leave --method and --mode out"),
+        (["--schedule", file, "--write-only"], "leave --write-only and --read-only out"),
+        (["--schedule", file, "--steps", "2"], "--steps: a replay is done once in a repeat"),
+        (["--schedule", file, "--think", "-1"], "--think -1: right is a number from 0 on"),
+    ):
+        assert says in any_stack.run("replay", *words, "--dir", str(tmp_path)).error(2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ior", "--method", "posix-shared", "-b", "64k", "-t", "4k", "-s", "2"),
+        ("ior", "--method", "mpiio", "--mode", "collective", "-b", "64k", "-t", "16k"),
+        ("s3d", "--method", "hdf5", "--mode", "independent", "--grid", "8x6x4"),
+    ],
+    ids=lambda words: words[2],
+)
+def test_a_replay_is_what_it_replays(stack: Stack, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Traced itself: every call, size and place of each process, in order."""
+    folders = [tmp_path / name for name in ("log", "replay")]
+    for folder in folders:
+        folder.mkdir()
+    run, _ = kernel(stack, folders[0], *words, dxt=True)
+    run.good()
+    file = tmp_path / "s"
+    made = plan.make(trace.load(folders[0] / "traces"), file)
+    run, _ = kernel(stack, folders[1], "replay", "--schedule", str(file), dxt=True)
+    assert run.good()["verification"]["verdict"] == "verified"
+    logs = [folder / "traces" for folder in folders]
+    found = check.compare(*check.load(file, *logs), float(schedule.read_header(file)["gap"]))
+    assert found.wrong == [] and found.exact == 2
+    assert found.log == found.replay
+    accesses = sum(len(rows) for rows in made.trace.accesses)
+    assert sum(phase.calls for phase in found.phases) == accesses > 0
+
+
+def test_a_log_of_darshans_runtime(any_stack: Stack, tmp_path: Path) -> None:
+    """A program that was traced elsewhere, by another recorder than its replay."""
+    log = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
+    file = tmp_path / "s"
+    plan.make(trace.load(log), file)
+    run, _ = kernel(
+        any_stack, tmp_path, "replay", "--schedule", str(file), "--think", "0", dxt=True
+    )
+    assert run.good()["verification"]["bytes"] == 250880 + 261216  # as the log's counters have it
+    found = check.compare(*check.load(file, log, tmp_path / "traces"), phases.GAP)
+    assert not found.wrong and found.exact == 2
