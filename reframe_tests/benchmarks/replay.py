@@ -15,12 +15,11 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
+from analysis.checks.verdict import Wrong, exit_status, load
 from analysis.errors import AnalysisError
 from analysis.replay import check, plan, schedule, trace
 from iogauge.run_folder import DOCUMENT, TRACE
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.result_file import Wrong, load
-from reframe_tests.framework.verdict import exit_status
 from reframe_tests.machine import scales
 from reframe_tests.machine.calls import Call
 
