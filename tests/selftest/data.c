@@ -145,7 +145,7 @@ ssize_t inj_read(const inj_shot *shot, int fd, void *data, size_t bytes, off64_t
     if (n > 0) {
         if (fault == INJ_FLIP) flip(shot, right, (size_t)n, at);
         if (fault == INJ_STALE && put_stale(false, right, (size_t)n)) inj_note(shot, at, (size_t)n);
-        if (fault == INJ_DROP) inj_note(shot, at, (size_t)n);
+        if (fault == INJ_DROP && memcmp(data, right, (size_t)n)) inj_note(shot, at, (size_t)n);
         if (fault == INJ_SHIFT)
             n = read_beside(shot, fd, data, right, (size_t)n, at);
         else if (fault != INJ_DROP)

@@ -88,5 +88,6 @@ class Session:
         return False
 
     def _in_payload(self, reference: Reference, shot: Fired) -> bool:
+        """By its first byte: where a header begins HDF5 reads 512 bytes, whatever follows."""
         path = reference.folder / shot.path.relative_to(self.place.data.resolve())
-        return reference.regions.holds(path, shot.offset, shot.bytes)
+        return reference.regions.holds(path, shot.offset, 1)
