@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from iogauge.digits import three
 from iogauge.files import write_whole
 
 from ..errors import EXIT_OK, NothingFoundError, OutputError
@@ -75,9 +76,9 @@ def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
         interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
         gain = ""
         if row["over_default"]:
-            ends = (f" ({row['gain_low']:.2f} to {row['gain_high']:.2f})"
+            ends = (f" ({three(row['gain_low'])} to {three(row['gain_high'])})"
                     if row["gain_low"] else f" ({row['lacks'] or 'no interval'})")  # fmt: skip
-            gain = f", {row['over_default']:.2f} times {args.default} on the same stack{ends}"
+            gain = f", {three(row['over_default'])} times {args.default} on the same stack{ends}"
         lines.append(
             f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
             f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from iogauge.digits import three
+
 from ..errors import NothingFoundError
 from ..store import database as store
 from . import compare_with, interval
@@ -95,8 +97,7 @@ def _fastest(place: Place) -> str:
     best = place.best
     variant = f" ({best['variant']})" if best["variant"] else ""
     speed = median(best["found"].values())
-    shown = f"{speed:.0f}" if speed >= 10 else f"{speed:.2f}"
-    text = f"{place.fs} {best['call']}{variant} on {best['stack']}, {shown} MiB/s"
+    text = f"{place.fs} {best['call']}{variant} on {best['stack']}, {three(speed)} MiB/s"
     gain = place.gain
     if gain is None or gain.verdict == "too few samples":
         return text
@@ -106,7 +107,7 @@ def _fastest(place: Place) -> str:
 
 
 def _ratio(found: interval.Interval) -> str:
-    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    return f"{three(found.value)} ({three(found.low or 0)} to {three(found.high or 0)})"
 
 
 def _of_stacks(found: Sequence[Place]) -> str:

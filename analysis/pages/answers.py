@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from iogauge import registry
+from iogauge.digits import three
 
 from ..judge import findings, held_up, unrest
 from ..judge.advice import DEFAULT
@@ -81,15 +82,15 @@ def _gain(place: Place) -> tuple[str, str]:
         is_default = place.best["call"] == DEFAULT
         return ("is the default" if is_default else f"no run of {DEFAULT}"), ""
     if gain.low is None or gain.high is None:
-        return f"{gain.value:.2f} times {DEFAULT}, not decided", gain.lacks
-    text = f"{gain.value:.2f} times {DEFAULT} ({gain.low:.2f} to {gain.high:.2f})"
+        return f"{three(gain.value)} times {DEFAULT}, not decided", gain.lacks
+    text = f"{three(gain.value)} times {DEFAULT} ({three(gain.low)} to {three(gain.high)})"
     return text, "" if gain.verdict == "faster" else gain.verdict
 
 
 def _stacks(place: Place) -> str:
     """Those that this one's stack is faster than, for sure."""
     return ", ".join(
-        f"{ratio.value:.2f} times {other}"
+        f"{three(ratio.value)} times {other}"
         for other, ratio in place.stacks.items()
         if ratio.verdict == "faster"
     )

@@ -9,6 +9,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from iogauge import digits
+
 from ..session.rows import Row, Share
 from ..session.stats import Spread
 
@@ -18,10 +20,9 @@ NOTHING = "-"
 def bandwidth_text(value: float) -> str:
     """MiB/s with at least three significant digits and no false precision."""
     if value >= 1e5:  # `null`, which moves nothing: its digits would only widen the column
-        digits, exponent = f"{value:.2e}".split("e+")
-        return f"{digits}e{int(exponent)}"
-    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
-    return f"{value:.{decimals}f}"
+        first, exponent = f"{value:.2e}".split("e+")
+        return f"{first}e{int(exponent)}"
+    return digits.three(value)
 
 
 def range_text(spread: Spread | None) -> str:
