@@ -37,8 +37,9 @@ def percent_text(share: Share | None) -> str:
     if share is None:
         return NOTHING
     percent = 100 * share.value
-    digits = 0 if percent >= 1 else 1
-    return f"{percent:.{digits}f}" + ("*" if share.source == "peak test" else "")
+    decimals = 0 if percent >= 1 else 1
+    text = "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"
+    return text + ("*" if share.source == "peak test" else "")
 
 
 ABOVE = "▲"  # of a share above 100 %, which never stands without its reason
