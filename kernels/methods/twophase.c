@@ -59,6 +59,7 @@ static int configure(void *state, uint64_t processes, io_method *mine, io_error 
     if (io_method_find(t->format->maker, &t->maker, error)) return -1;
     t->mine = mine;
     mine->extension = t->maker->extension;
+    mine->traits |= t->maker->traits & IO_JUST_DATA;
     mine->check_schema = t->format->check_schema;
     return 0;
 }
