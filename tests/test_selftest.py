@@ -18,7 +18,7 @@ from tools.selftest.session import Reference, Session
 ERROR = "iokernel: error: process 0: write: Input/output error\n"
 OK: dict[str, Any] = {"status": "ok"}
 FAILED: dict[str, Any] = {"status": "error"}
-SHOT = Fired(0, "write:flip", 1, 0, 1, Path("/file"))
+SHOT = Fired(0, "write:flip", 1, 0, 1, 0, Path("/file"))
 
 
 def outcome(

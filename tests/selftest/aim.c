@@ -102,8 +102,9 @@ bool inj_aim(inj_call call, int fd, int folder, const char *path, inj_shot *shot
 void inj_note(const inj_shot *shot, int64_t offset, uint64_t bytes) {
     char line[4400];
     log_line(line,
-             snprintf(line, sizeof line, "%s %s:%s %" PRIu64 " %" PRId64 " %" PRIu64 " %s\n", own_rank(),
-                      inj_call_names[plan.call], plan.name, shot->number, offset, bytes, shot->path));
+             snprintf(line, sizeof line, "%s %s:%s %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 " %s\n",
+                      own_rank(), inj_call_names[plan.call], plan.name, shot->number, offset, bytes,
+                      shot->bytes ? (int64_t)shot->at : -1, shot->path));
 }
 
 bool inj_strike(const inj_shot *shot) {

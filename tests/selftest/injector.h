@@ -6,8 +6,9 @@
  * CALL is one of inj_calls, FAULT one of inj_faults. The N-th such call (default 1) of each process, or of
  * the one of rank R, on a file below FOLDER goes wrong, and so do those after it up to `times` (default 1).
  * What the seed chooses is the same in each run: which bit, how far. Each fault that fired is a line in FILE:
- *   rank CALL:FAULT number offset bytes path
- * where offset and bytes are those of what became wrong, or was not moved; -1 0 for a call without data.
+ *   rank CALL:FAULT number offset bytes begin path
+ * where offset and bytes are those of what became wrong, or was not moved (-1 0 for a call without data), and
+ * begin is where the call begins (-1 without data).
  * `any:count` makes nothing go wrong: each process leaves a line `rank CALL number` for each kind of call.
  *
  * Before the embedded recorder in LD_PRELOAD it would stand for a broken library; after it, which is what it

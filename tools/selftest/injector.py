@@ -67,13 +67,15 @@ COUNT = Plan("any", "count")
 
 @dataclass(frozen=True)
 class Fired:
-    """A line of the log: `bytes` from `offset` on became wrong, or were not moved."""
+    """A line of the log: `bytes` from `offset` on became wrong, or were not moved. `begin`: of the
+    call, -1 where it has no place."""
 
     rank: int
     kind: str
     number: int
     offset: int
     bytes: int
+    begin: int
     path: Path
 
 
@@ -95,8 +97,9 @@ def read_fired(log: Path) -> list[Fired]:
     """What fired, in its order."""
     found = []
     for line in log.read_text().splitlines() if log.exists() else []:
-        rank, kind, number, offset, size, path = line.split(" ", 5)
-        found.append(Fired(int(rank), kind, int(number), int(offset), int(size), Path(path)))
+        rank, kind, *numbers, path = line.split(" ", 6)
+        number, offset, size, begin = map(int, numbers)
+        found.append(Fired(int(rank), kind, number, offset, size, begin, Path(path)))
     return found
 
 

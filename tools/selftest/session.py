@@ -88,6 +88,8 @@ class Session:
         return False
 
     def _in_payload(self, reference: Reference, shot: Fired) -> bool:
-        """By its first byte: where a header begins HDF5 reads 512 bytes, whatever follows."""
+        """A read is for what it begins with: at a header HDF5 reads 512 bytes and PnetCDF 256 KiB,
+        whatever follows."""
         path = reference.folder / shot.path.relative_to(self.place.data.resolve())
-        return reference.regions.holds(path, shot.offset, 1)
+        begin = reference.regions.holds(path, shot.begin, 1)
+        return begin and reference.regions.holds(path, shot.offset, shot.bytes)
