@@ -243,8 +243,8 @@ def judge_share(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
 
 def judge_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     """The exponent of a quantity (with a and b: of the speed ratio a/b) in a size."""
-    if absent := _absent(runs, test, {**needs, "processes": 1}):
-        return [], [absent]
+    if _absent(runs, test, {**needs, "processes": 1}):
+        return [], _lacks_of_growth(runs, test, needs)
     chosen = _chosen(runs.where, test, needs)
     along = test["along"]
     size = (
@@ -279,10 +279,15 @@ def judge_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
         what = f"exponent of {test['quantity']} in {along}:"
         ends = (exponent.value, exponent.low, exponent.high)
         findings.append(_judged(test, ends, place, what))
-    if findings:
-        return findings, []
-    sizes = f"{FEWEST_POINTS} numbers of {along}, the largest {LEAST_SPAN:g} times the smallest"
-    return [], [Lack(sizes), _absent(runs, test, needs) or _few(needs)]
+    return findings, [] if findings else _lacks_of_growth(runs, test, needs)
+
+
+def _lacks_of_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> list[Lack]:
+    first = _absent(runs, test, needs) or _few(needs)
+    sizes = (
+        f"{FEWEST_POINTS} numbers of {test['along']}, the largest {LEAST_SPAN:g} times the smallest"
+    )
+    return [Lack(sizes), first] if first.has_runs else [first]
 
 
 def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
