@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +23,7 @@ from analysis.darshan.log import read_log
 from analysis.errors import AnalysisError
 from analysis.replay import acts, check, extents, phases, plan, schedule, trace
 from analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
-from tools import replay_size
+from iogauge.paths import ROOT
 
 DATA = Path(__file__).parent / "data" / "darshan"
 WITH_DXT = ("darshan-mpich-hdf5-dxt", "mpich-collective-dxt")
@@ -222,12 +224,19 @@ def test_a_replay_that_is_not_like_its_log(what: str) -> None:
     assert not check.compare(traced(LIKE), traced(LIKE), phases.GAP).wrong
 
 
-def test_a_large_log_needs_little_memory(capfd: pytest.CaptureFixture[str]) -> None:
-    """`make replay-size` has the whole one. Seconds are nobody's business here."""
-    words = ["--processes", "64", "--accesses", "200000", "--most-seconds", "inf"]
-    assert replay_size.main([*words, "--most-mib", "200"]) == 0
-    assert "200000 accesses of 64 processes" in capfd.readouterr().out
-    assert replay_size.main([*words[:3], "6400", *words[4:], "--most-mib", "1"]) == 1
+def test_a_large_log_needs_little_memory() -> None:
+    """`make replay-size` has the whole one. Seconds are nobody's business here. In a process of its
+    own, whose memory is that of the plan."""
+
+    def sized(accesses: int, most_mib: int) -> subprocess.CompletedProcess[str]:
+        words = ["--processes", "64", "--accesses", str(accesses), "--most-seconds", "inf"]
+        command = [sys.executable, "-m", "tools.replay_size", *words, "--most-mib", str(most_mib)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    done = sized(200_000, 200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "200000 accesses of 64 processes" in done.stdout
+    assert sized(6400, 1).returncode == 1
 
 
 def test_damaged_accesses_are_refused_or_planned(
