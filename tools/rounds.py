@@ -66,15 +66,21 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 
 def in_order(found: Sequence[Candidate]) -> list[Candidate]:
-    """The most needed first: of each group the fastest way to write, the default, the fastest on
-    each other stack, the fastest way to read."""
+    """The most needed first: of each group with a default the fastest way to write and the default,
+    whose gain is the answer; then of all groups the fastest, the fastest on each other stack, and
+    the fastest way to read."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
     tiers = [list(_of_group(of)) for of in groups.values()]
+    gains = [one for tier in tiers if len(tier) > 1 and _is_gain(tier) for one in tier[:2]]
     deepest = max(map(len, tiers), default=0)
-    needed = [tier[depth] for depth in range(deepest) for tier in tiers if depth < len(tier)]
-    return list({one.case: one for one in needed}.values())
+    others = [tier[depth] for depth in range(deepest) for tier in tiers if depth < len(tier)]
+    return list({one.case: one for one in [*gains, *others]}.values())
+
+
+def _is_gain(tier: Sequence[Candidate]) -> bool:
+    return tier[1].call == DEFAULT and tier[0].case != tier[1].case
 
 
 def _of_group(of: Sequence[Candidate]) -> Iterator[Candidate]:
