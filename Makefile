@@ -95,10 +95,12 @@ test-sanitizers: setup-test
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
-# The counts of entered lines that it leaves are read by `make coverage`.
+# The counts of entered lines that it leaves are read by `make coverage`. Two files of tests at a time: more
+# would have more MPI processes run than a small machine stands.
 test-python: setup-test
 	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
-	PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS) $(PYTHON) -m pytest -q
+	PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS) \
+		$(PYTHON) -m pytest -q --numprocesses 2 --dist loadfile $(ARGS)
 
 soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tools.soak $(ARGS)

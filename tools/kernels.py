@@ -5,15 +5,19 @@
     python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]
 
 The stack's compiler and libraries are those of its environ in site_configs/local.py. The folder is
-kept: another call with the same arguments compiles what changed, other arguments begin anew.
+kept: another call with the same arguments compiles what changed, other arguments begin anew. Who
+finds another at work in it waits.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +80,22 @@ def build(
     words += [*cmake_arguments(stack), *more]
     stamp = folder / "configured-with"
     asked = "\n".join(words)
-    if not stamp.is_file() or stamp.read_text() != asked:
-        shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
-        folder.mkdir(parents=True)
-        _run("cmake", *words)
-        stamp.write_text(asked)
-    _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
+    with _alone_in(folder):
+        if not stamp.is_file() or stamp.read_text() != asked:
+            shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
+            folder.mkdir(parents=True)
+            _run("cmake", *words)
+            stamp.write_text(asked)
+        _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """The lock of a job script that builds there, too (reframe_tests/framework/build.py)."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{folder}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def test_folder(stack: str) -> Path:

@@ -26,8 +26,8 @@ from iogauge.files import write_whole
 from tools.session import REPORT_OPTION, Child, Measured, measure, say
 
 ROUNDS = PAIRS + 1
-SECONDS = 180.0  # for a whole session; the later rounds may take as long as the first in any case
-START = 4.0  # seconds until a round of ReFrame measures
+SECONDS = 180.0  # for a whole session; the later rounds may take half of the first in any case
+START = 4.0  # seconds until ReFrame measures
 VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
 
 Json = dict[str, Any]
@@ -116,54 +116,53 @@ def without(words: Sequence[str]) -> list[str]:
     return kept
 
 
-def merge(first: Json, more: Json, number: int, name: str) -> Json:
-    """The report of a session with one round more, whose folder is `name`."""
-    info = first["session_info"]
-    jobs = [
-        {
-            **case,
-            "display_name": f"{case.get('display_name') or case['name']} %.repeat_no={number}",
-            "unique_name": f"{case['unique_name']}_{number}",
-        }
-        for run in more["runs"]
-        for case in run["testcases"]
-        if not case.get("fixture") and case["result"] not in ("skip", ABORTED)
-    ]
+def merge(first: Json, more: Json, name: str) -> Json:
+    """A session with the runs of another one, whose folder is `name`, as its next rounds."""
+    info, runs = first["session_info"], [*first["runs"]]
+    for again in more["runs"]:
+        number = len(runs)
+        jobs = [
+            {
+                **case,
+                "display_name": f"{case.get('display_name') or case['name']} %.repeat_no={number}",
+                "unique_name": f"{case['unique_name']}_{number}",
+            }
+            for case in again["testcases"]
+            if not case.get("fixture") and case["result"] not in ("skip", ABORTED)
+        ]
+        runs.append({"testcases": jobs})
     elapsed = info["time_elapsed"] + more["session_info"]["time_elapsed"]
     info = {**info, "time_elapsed": elapsed, ROUNDS_KEY: [*info.get(ROUNDS_KEY, []), name]}
-    return {**first, "session_info": info, "runs": [*first["runs"], {"testcases": jobs}]}
+    return {**first, "session_info": info, "runs": runs}
 
 
 def run(child: Child, words: Sequence[str], output: Path, done: Measured, seconds: float) -> int:
-    """The rounds after the first, each added to its report. The status: that of the first round
-    that went wrong."""
+    """The rounds after the first, added to its report; their status."""
     if done.report is None or not done.ran:
         return 0
     data = json_file.read(done.report)
     first = float(data["session_info"]["time_elapsed"])
     cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
-    left = max(seconds - first, sum(took))
+    left = max(seconds - first, sum(took) / 2)
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
     needed = in_order(candidates(load_session(done.report).runs))
-    jobs = (left / (ROUNDS - 1) - START) / max(statistics.mean(took or [1.0]), 0.01)
+    jobs = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
     chosen = [one for one in fitting(needed, jobs) if hashes.get(one.case)]
     if len(chosen) == 0 or (len(chosen) == 1 and len(chosen[0].speeds["write"]) < 2):
         return 0  # nothing to decide between
     say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} cases that could decide")
     names = [word for one in chosen for word in ("-n", f"/{hashes[one.case]}")]
-    for number in range(1, ROUNDS):
-        more = measure(child, [*without(words), *names], output, part=True)
-        if more.report is not None:
-            data = merge(data, json_file.read(more.report), number, more.name)
-            _replace(done.report, data)
-            own = output / "reports" / f"run-report-{done.name}.json"
-            if own != done.report:
-                _replace(own, data)
-            more.report.unlink()
-        if more.status or not more.ran:
-            return more.status
-    return 0
+    again = f"--reruns={ROUNDS - 2}"  # of one session, which starts and asks the machine once
+    more = measure(child, [*without(words), *names, again], output, part=True)
+    if more.report is not None:
+        data = merge(data, json_file.read(more.report), more.name)
+        _replace(done.report, data)
+        own = output / "reports" / f"run-report-{done.name}.json"
+        if own != done.report:
+            _replace(own, data)
+        more.report.unlink()
+    return more.status
 
 
 def _replace(report: Path, data: Json) -> None:
