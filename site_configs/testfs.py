@@ -3,6 +3,7 @@
 
 IOGAUGE_TESTFS names a JSON file, {"filesystems": {NAME: ENTRY}}, each ENTRY as
 `common.file_system()` makes it, with `path` and `mounted_as` at least. Without it there are none.
+IOGAUGE_TESTFS_BUILDS names a folder with `STACK/iokernel` of each stack: then nothing is built.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from iogauge import json_file
 from site_configs import common, local
 
 VARIABLE = "IOGAUGE_TESTFS"
+BUILDS = "IOGAUGE_TESTFS_BUILDS"
 MUST_HAVE = ("path", "mounted_as")
 
 
@@ -39,13 +41,23 @@ def mounted(path: str | None) -> dict[str, dict[str, Any]]:
     return {name: common.file_system(**entry) for name, entry in entries.items()}
 
 
+def with_program(environ: dict[str, Any], builds: str) -> dict[str, Any]:
+    program = Path(builds) / environ["name"] / "iokernel"
+    return {**environ, "extras": {**environ["extras"], "iokernel": str(program)}}
+
+
 SYSTEM = local.site_configuration["systems"][0]
 PARTITION = SYSTEM["partitions"][0]
 MOUNTED = mounted(os.environ.get(VARIABLE))
 EXTRAS = {**PARTITION["extras"], "filesystems": MOUNTED}
 
+ENVIRONMENTS = local.site_configuration["environments"]
+if os.environ.get(BUILDS):
+    ENVIRONMENTS = [with_program(one, os.environ[BUILDS]) for one in ENVIRONMENTS]
+
 SITE = {
     **local.site_configuration,
+    "environments": ENVIRONMENTS,
     "systems": [
         {
             **SYSTEM,

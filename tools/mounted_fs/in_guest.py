@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.paths import BUILDS, ROOT
+from site_configs import local, testfs
+from tools import kernels
 from tools.guest import __main__ as guest
 from tools.guest.kernel import NoGuest, lacking
 from tools.mounted_fs import report
@@ -47,12 +49,23 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
         flush=True,
     )
     path = os.pathsep.join([*orangefs(), os.environ.get("PATH", os.defpath)])
-    command = ["env", f"PATH={path}", sys.executable, "-m", "tools.mounted_fs", *words(names)]
+    command = ["env", f"PATH={path}", f"{testfs.BUILDS}={built_here()}"]
+    command += [sys.executable, "-m", "tools.mounted_fs", *words(names)]
     try:
         return guest.run(command, MINUTES, guest.default_memory(), output)
     except NoGuest as reason:
         print(f"guest: {reason}", flush=True)
         return 1
+
+
+def built_here() -> Path:
+    """The folder of all stacks' kernels: emulated processors would take ten minutes for each."""
+    folder = BUILDS / "guest"
+    for stack in (entry["name"] for entry in local.site_configuration["environments"]):
+        if not kernels.missing(stack):
+            more = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
+            kernels.build(stack, folder / stack, *more)
+    return folder
 
 
 def hidden() -> str | None:

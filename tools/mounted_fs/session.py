@@ -32,10 +32,11 @@ SITE = ROOT / "site_configs" / "testfs.py"
 # A file system's cases, by test name; `quick` are those that `make test` has time for. Left out:
 # `null`, which moves nothing, and of RAMSES the hint sets, `hydro` and the other order of bytes:
 # those cases run on the local site.
-# `few`: one call of each library, for a guest whose processors are emulated.
+# `few`: one call of each library, and no sweep, for a guest whose processors are emulated.
 TESTS = {
     "quick": "^(S3d|Ior)",
-    "few": "^(S3d|Ior|Ramses).*call=(posix|posix-shared|(mpiio|hdf5|pnetcdf):collective)",
+    "few": "^(S3d|Ior|RamsesOwnFiles|RamsesShared)%"
+    ".*call=(posix|posix-shared|(mpiio|hdf5|pnetcdf):collective)",
     "all": "^(S3d|Ior|Ramses)",
 }
 NOT = "call=null|^RamsesHints|contents=hydro|layout=process-major"
