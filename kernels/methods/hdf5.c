@@ -32,29 +32,17 @@ static int set_meta_block(hid_t access, const char *value) {
     return H5Pset_meta_block_size(access, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
 }
 static const struct {
-    const char *key, *right;
+    const char *key;
     int (*set)(hid_t access, const char *value); /* a number */
 } own_hints[] = {
-    {"hdf5_alignment",       "a number of bytes",           set_alignment },
-    {"hdf5_meta_block_size", "a number of bytes",           set_meta_block},
-    {"hdf5_chunk",           "block (one process's block)", NULL          }, /* a property of data sets: see make_dataset */
+    /* hdf5_chunk is a property of data sets: see make_dataset */
+    {"hdf5_alignment",       set_alignment },
+    {"hdf5_meta_block_size", set_meta_block},
 };
 
+/* Names and values are known_hints.def's. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
-    if (!strcmp(hint->key, IO_HDF5_METADATA)) return io_hdf5_check_metadata(hint, mode, error);
-    for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
-        if (strcmp(hint->key, own_hints[i].key)) continue;
-        char *end;
-        bool right = own_hints[i].set ? strtoull(hint->value, &end, 10) > 0 && !*end && *hint->value != '-'
-                                      : !strcmp(hint->value, "block");
-        if (right) return 0;
-        return io_fail_usage(error, "--hint %s=%s: right is %s", hint->key, hint->value, own_hints[i].right);
-    }
-    return io_fail_usage(
-        error,
-        "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, " IO_HDF5_METADATA
-        " or hdf5_chunk",
-        hint->key);
+    return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
 }
 
 static hid_t access_list(const io_ctx *ctx) {
@@ -64,7 +52,7 @@ static hid_t access_list(const io_ctx *ctx) {
     if (metadata && io_hdf5_set_metadata(access, metadata)) return -1;
     for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
         const char *value = io_hint_value(ctx->hints, own_hints[i].key);
-        if (value && own_hints[i].set && own_hints[i].set(access, value)) return -1;
+        if (value && own_hints[i].set(access, value)) return -1;
     }
     return access;
 }

@@ -202,6 +202,7 @@ def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Pa
     romio.write_text("cb_buffer_size 1048576\nromio_cb_write enable\n")
     environment = dict.fromkeys(ways.values(), "1") | {"ROMIO_HINTS": str(romio)}
     words = ["s3d", *S3D.options(), "--method", "mpiio", "--dir", str(tmp_path)]
+    words += ["--unknown-hints", "pass"]
     document = tmp_path.with_suffix(".json")
     found = stack.run(*words, document=document, environment=environment).good()
     asked, used = found["asked"], found["used"]
