@@ -42,7 +42,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "no-modes": ([*S3D, *POSIX, "--mode", "collective", "--dir", "{dir}"], ["posix", "no modes"]),
     "not-its-mode": (
         [*S3D, "--method", "hdf5", "--mode", "ordered", "--dir", "{dir}"],
-        ["hdf5", "ordered", "collective, collective-metadata or independent"],
+        ["hdf5", "ordered", "collective, collective-metadata, independent", "chunked"],
     ),
     "option": ([*S3D, *POSIX, "--dir", "{dir}", "--bogus"], ["--bogus", "--help"]),
     "letter": ([*IOR, *POSIX, "--dir", "{dir}", "-Q"], ["-Q", "--help"]),
