@@ -118,6 +118,12 @@ def openmpi_options() -> list[str]:
     return ["--oversubscribe", "--bind-to none", *as_root]
 
 
+def openmpi_components(debian: Debian) -> list[str]:
+    """Of its MPI-IO. Version 4, the machine's own, has one that 5 has no more."""
+    older = [] if debian.release else ["two_phase"]
+    return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
+
+
 LIMITS: dict[str, dict[str, Any]] = {
     "openmpi": {
         "count": 8 * CORES,
@@ -148,6 +154,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
             "pnetcdf",
             *cgns_features(debian),
             *peak,
+            "components",
         ],
         "env_vars": OPENMPI_VARIABLES,
         "extras": {
@@ -164,6 +171,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
             "max_processes": LIMITS["openmpi"],
+            "components": openmpi_components(debian),
             "needs": {
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),

@@ -37,6 +37,12 @@ const char *io_hint_of_variable(const char *variable) {
     return NULL;
 }
 
+bool io_openmpi_romio(void) {
+    const char *io = getenv("OMPI_MCA_io");
+    if (!io || !*io) return false;
+    return *io == '^' ? strstr(io, "ompio") != NULL : strstr(io, "romio") != NULL;
+}
+
 static const char *const directions[] = {
     [IO_HINT_OF_WRITING] = "write:", [IO_HINT_OF_READING] = "read:", [IO_HINT_OF_BOTH] = ""};
 

@@ -30,7 +30,7 @@ static void use_openmpi(libraries_in_use in, const char *version, const char *di
     io_error none = {0};
     io_filesystem fs;
     const bool lustre = *dir && !io_filesystem_of(dir, &fs, &none) && !strcmp(fs.type, "lustre");
-    const bool chosen = io && *io && (*io == '^') == (romio == NULL); /* ^ompio, or romio321 */
+    const bool chosen = io_openmpi_romio();
     if (chosen || (lustre && !io)) { /* on Lustre versions differ in what they choose */
         const char *digits = romio && *io != '^' ? romio + strlen("romio") : "";
         char text[8] = "";
