@@ -18,7 +18,7 @@ TITLES = {
     "ROMIO": (
         "ROMIO's",
         "MPICH and what descends from it; Open MPI with `OMPI_MCA_io=romio321` (3.2.1) or "
-        "`romio341` (3.4.1). Versions are MPICH's.",
+        "`romio341` (3.4.1).\nVersions are MPICH's.",
     ),
     "OMPIO": (
         "OMPIO's",
