@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hints: how each comes to its library (kernels/base/hints.def, which the kernels read too)."""
+"""Hints: how each comes to its library (kernels/base/hints.def), and which names and values the
+libraries know (kernels/base/known_hints.def). The kernels read both too."""
 
 from __future__ import annotations
 
@@ -19,6 +20,50 @@ class Hints:
     mpi: Mapping[str, str]
     environment: Mapping[str, str]
     ways: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A hint that a library knows: a row of kernels/base/known_hints.def, whose head says more.
+
+    `library`: MPI, ROMIO, OMPIO, PNETCDF, HDF5, IBM or CRAY. `since`, `until`: its versions, empty
+    where that does not matter. `kind`: NUMBER (of a `range`), WORD or LIST (of
+    `words`), or TEXT."""
+
+    name: str
+    library: str
+    since: str
+    until: str
+    kind: str
+    values: str
+    what: str
+
+    @property
+    def words(self) -> list[str]:
+        return self.values.split("|") if self.kind in ("WORD", "LIST") else []
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """Least and most of a NUMBER."""
+        least, dots, most = self.values.partition("..")
+        return (int(least), int(most)) if self.kind == "NUMBER" and dots else None
+
+    def is_of(self, version: str) -> bool:
+        """Has the library in this version (`1.14.0`) the hint?"""
+        here = _numbers(version)
+        return (not self.since or _numbers(self.since) <= here) and (
+            not self.until or here < _numbers(self.until)
+        )
+
+
+def known() -> dict[str, Known]:
+    """By name, in the order of the table."""
+    rows = tables.rows("base/known_hints.def", "IO_KNOWN_HINT")
+    return {row[0]: Known(*row) for row in rows}
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def parse_hints(text: str) -> dict[str, str]:

@@ -92,6 +92,16 @@ def built(file: str, debian: Debian, mpi: str) -> dict[str, str]:
     return need(debian.prefix(mpi) / file, f"environments/debian/{maker}")
 
 
+def hdf5_features(debian: Debian) -> list[str]:
+    """Newer releases have what moves several data sets at once: HDF5 1.14."""
+    return ["hdf5", *(["hdf5-multi"] if debian.release else [])]
+
+
+def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
+    needs = [debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")]
+    return dict.fromkeys(hdf5_features(debian), needs)
+
+
 def cgns_features(debian: Debian) -> list[str]:
     """Newer releases have what writes several arrays at once: CGNS 4.4, HDF5 1.14."""
     return ["cgns", *(["cgns-multi"] if debian.release else [])]
@@ -106,6 +116,12 @@ def openmpi_options() -> list[str]:
     """Of its launcher, on this machine."""
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return ["--oversubscribe", "--bind-to none", *as_root]
+
+
+def openmpi_components(debian: Debian) -> list[str]:
+    """Of its MPI-IO. Version 4, the machine's own, has one that 5 has no more."""
+    older = [] if debian.release else ["two_phase"]
+    return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
 
 
 LIMITS: dict[str, dict[str, Any]] = {
@@ -131,7 +147,15 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
         "cc": debian.program("mpicc.openmpi"),
         "cxx": "",
         "ftn": "",
-        "features": ["mpi", "mpiio", "hdf5", "pnetcdf", *cgns_features(debian), *peak],
+        "features": [
+            "mpi",
+            "mpiio",
+            *hdf5_features(debian),
+            "pnetcdf",
+            *cgns_features(debian),
+            *peak,
+            "components",
+        ],
         "env_vars": OPENMPI_VARIABLES,
         "extras": {
             **debian.extras(),
@@ -147,10 +171,11 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
             "max_processes": LIMITS["openmpi"],
+            "components": openmpi_components(debian),
             "needs": {
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
-                "hdf5": [debian.need("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev")],
+                **hdf5_needs(debian, "openmpi"),
                 "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
                 **cgns_needs(debian, "openmpi"),
             },
@@ -166,7 +191,10 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
         "cc": debian.program("mpicc.mpich"),
         "cxx": "",
         "ftn": "",
-        "features": ["mpi", "mpiio", "romio", "hdf5", "pnetcdf", *cgns_features(debian)],
+        "features": [
+            *("mpi", "mpiio", "romio", "pnetcdf"),
+            *(*hdf5_features(debian), *cgns_features(debian)),
+        ],
         "extras": {
             **debian.extras(),
             "mpi_library": "libmpich.so.12",
@@ -181,7 +209,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
             "needs": {
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("mpich", "libmpich-dev", "mpich"),
-                "hdf5": [debian.need("/usr/include/hdf5/mpich/hdf5.h", "libhdf5-mpich-dev")],
+                **hdf5_needs(debian, "mpich"),
                 "pnetcdf": [built("include/pnetcdf.h", debian, "mpich")],
                 **cgns_needs(debian, "mpich"),
             },

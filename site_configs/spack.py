@@ -33,7 +33,7 @@ def environ(variant: str) -> dict[str, Any]:
         settings |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return common.spack_stack(
         variant,
-        ["romio", "hdf5", "pnetcdf", "cgns", "cgns-multi"],
+        ["romio", "hdf5", "pnetcdf", "hdf5-multi", "cgns", "cgns-multi"],
         env_vars=[list(item) for item in settings.items()],
         max_processes={
             "count": local.CORES,

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from iogauge.mounts import UNKNOWN, mount_of
 from reframe_tests.framework.grids import near_cubic
-from reframe_tests.machine import calls
+from reframe_tests.machine import calls, components
+from site_configs import debian
 from tests.reframe_session import reframe
 
 
@@ -109,3 +110,16 @@ def test_values_that_readers_read_are_an_option_of_the_test(tmp_path: Path) -> N
         )
         (script,) = session.scripts("openmpi")
         assert ("--values physical" in script.read_text()) == (chosen == "physical"), session.text
+
+
+def test_components_are_those_of_the_table_of_hints() -> None:
+    """Each stack's own are among them, and a message names what a stack has."""
+    known = set(components.COMPONENTS)
+    stacks = [debian.openmpi(), debian.openmpi(debian.Debian("trixie"))]
+    assert all(set(stack["extras"]["components"]) <= known for stack in stacks)
+    older, newer = (stack["extras"] for stack in stacks)
+    assert components.missing("openmpi", older, "two_phase") is None
+    said = components.missing("trixie-openmpi", newer, "two_phase")
+    assert said is not None and "no component two_phase; it has dynamic" in said
+    assert "extras.components" in str(components.missing("mpich", {}, "romio"))
+    assert components.COMPONENTS["romio"].environment == {"OMPI_MCA_io": "^ompio"}

@@ -1,37 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: "K=V", checked before any library sees them (an invalid cb_buffer_size divides by zero in
- * the ROMIO of Open MPI). */
+/* Hints: "K=V", and the way of each. */
 #include "base/hints.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the values of known hints look like; unknown ones pass, as MPI says they must. */
-typedef enum { NUMBER, SWITCH, TRUTH } hint_kind;
-static const struct {
-    const char *key;
-    hint_kind kind;
-} known[] = {
-    {"cb_nodes",               NUMBER},
-    {"cb_buffer_size",         NUMBER},
-    {"ind_rd_buffer_size",     NUMBER},
-    {"ind_wr_buffer_size",     NUMBER},
-    {"striping_factor",        NUMBER},
-    {"striping_unit",          NUMBER},
-    {"romio_cb_read",          SWITCH},
-    {"romio_cb_write",         SWITCH},
-    {"romio_ds_read",          SWITCH},
-    {"romio_ds_write",         SWITCH},
-    {"romio_no_indep_rw",      TRUTH },
-    {"direct_read",            TRUTH },
-    {"direct_write",           TRUTH },
-    {"nc_header_align_size",   NUMBER},
-    {"nc_var_align_size",      NUMBER},
-    {"romio_min_fdomain_size", NUMBER},
-    {"num_io_nodes",           NUMBER},
-};
+#include "base/known_hints.h"
 
 /* hints.def, and the way of all others. */
 static const struct {
@@ -62,28 +37,10 @@ const char *io_hint_of_variable(const char *variable) {
     return NULL;
 }
 
-static int check_number(const char *key, const char *value, io_error *error) {
-    char *end;
-    errno = 0;
-    long long n = strtoll(value, &end, 10);
-    if (!errno && end != value && !*end && n > 0) return 0;
-    return io_fail_usage(error, "--hint %s=%s: '%s' is not a positive whole number, such as %s=1048576", key,
-                         value, value, key);
-}
-
-static int check_value(const char *key, const char *value, io_error *error) {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(known[i].key, key)) continue;
-        if (known[i].kind == NUMBER) return check_number(key, value, error);
-        if (known[i].kind == SWITCH) {
-            if (!strcmp(value, "enable") || !strcmp(value, "disable") || !strcmp(value, "automatic"))
-                return 0;
-            return io_fail_usage(error, "--hint %s=%s: right is enable, disable or automatic", key, value);
-        }
-        if (!strcmp(value, "true") || !strcmp(value, "false")) return 0;
-        return io_fail_usage(error, "--hint %s=%s: right is true or false", key, value);
-    }
-    return 0;
+bool io_openmpi_romio(void) {
+    const char *io = getenv("OMPI_MCA_io");
+    if (!io || !*io) return false;
+    return *io == '^' ? strstr(io, "ompio") != NULL : strstr(io, "romio") != NULL;
 }
 
 static const char *const directions[] = {
@@ -113,7 +70,7 @@ int io_hints_add(io_hints *hints, const char *given, io_error *error) {
                              MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL);
     memcpy(hint.key, text, key);
     memcpy(hint.value, equal + 1, value);
-    if (check_value(hint.key, hint.value, error)) return -1;
+    if (io_known_hint_check("--hint", hint.key, hint.value, error)) return -1;
     io_hint_way way = io_hint_way_of(hint.key);
     if (hint.of != IO_HINT_OF_BOTH && way != IO_HINT_MPI_INFO && way != IO_HINT_PNETCDF)
         return io_fail_usage(error, "--hint %s: %s is for both directions; right is --hint %s", given,

@@ -25,6 +25,9 @@ io_hint_way io_hint_way_of(const char *key);
 /* The hint that an environment variable (or "NAME=VALUE") is, as the end of its name; NULL for none. */
 const char *io_hint_of_variable(const char *variable);
 
+/* Has the user chosen ROMIO in place of OMPIO, Open MPI's own? OMPI_MCA_io=romio321, or ^ompio. */
+bool io_openmpi_romio(void);
+
 /* Adds "KEY=VALUE", which may begin with a direction; a wrong form or a wrong value of a known hint is a
  * usage error. */
 int io_hints_add(io_hints *hints, const char *text, io_error *error);

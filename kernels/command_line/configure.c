@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "command_line/check_hints.h"
 #include "command_line/method_options.h"
 #include "driver/replay.h"
 #include "methods/registry.h"
@@ -92,7 +93,7 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (choose_mode(c, error) || configure_pattern(c, processes, error)) return -1;
     if (!c->method)
         return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
-    if (check_mode(c, processes, error) || check_own_hints(c, error)) return -1;
+    if (check_mode(c, processes, error) || io_check_hints(run, error) || check_own_hints(c, error)) return -1;
     if (c->pattern->schedule && c->steps > 1)
         return io_fail_usage(error, "--steps: a replay is done once in a repeat; right is --repeat");
     io_schema schema;

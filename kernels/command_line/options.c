@@ -15,6 +15,7 @@ enum {
     MODE,
     DIR,
     HINT,
+    UNKNOWN_HINTS,
     PREFIX,
     FSYNC,
     IO_GROUP,
@@ -44,6 +45,8 @@ const io_option io_common_options[] = {
     {"mode", MODE, "MODE", "how the method calls its library: one of its modes (see --list)"},
     {"dir", DIR, "D", "an existing, writable directory"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
+    {"unknown-hints", UNKNOWN_HINTS, "HOW",
+     "hints that the library in use is not known to have: refuse (the default) or pass"},
     {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
     {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
@@ -108,6 +111,12 @@ static int set_patience(io_run *run, const char *value, io_error *error) {
         error, "--patience %s: right is a number of seconds from 1 on, or 0 to wait for ever", value);
 }
 
+static int set_unknown_hints(io_run *run, const char *value, io_error *error) {
+    run->unknown_hints = !strcmp(value, "pass");
+    if (run->unknown_hints || !strcmp(value, "refuse")) return 0;
+    return io_fail_usage(error, "--unknown-hints %s is unknown; right is refuse or pass", value);
+}
+
 static int set_buffer(io_run *run, const char *value, io_error *error) {
     run->reuse_given = true;
     run->what.reuse = !strcmp(value, "reused");
@@ -121,6 +130,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case MODE: run->what.common.mode = value; return 0;
     case DIR: return set_dir(run, value, error);
     case HINT: return io_hints_add(&run->what.hints, value, error);
+    case UNKNOWN_HINTS: return set_unknown_hints(run, value, error);
     case PREFIX: run->what.prefix = value; return 0;
     case FSYNC: run->what.common.fsync = true; return 0;
     case IO_GROUP: return io_parse_count("--io-group", value, &run->what.io_group, error);

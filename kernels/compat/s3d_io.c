@@ -59,6 +59,8 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
                      steps,
                      "--keep",
                      "--write-only",
+                     "--unknown-hints",
+                     "pass",
                      "--hint",
                      "nc_var_align_size=1",
                      "--hint",

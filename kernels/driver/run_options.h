@@ -14,7 +14,8 @@ typedef struct {
     int nchosen;
     uint64_t processes; /* with plan */
     bool reuse_given, ceilings, space_check, phases, plan;
-    double patience; /* seconds without any move after which the job ends; 0: never */
+    bool unknown_hints; /* hints that are not known pass */
+    double patience;    /* seconds without any move after which the job ends; 0: never */
     const char *json;
     int argc;
     char **argv;

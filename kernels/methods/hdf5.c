@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
  *
- * collective and independent are HDF5's transfer modes, a call for each data set (1.10 has none for several);
- * collective-metadata is collective with HDF5's switches for its metadata. Hints beginning with hdf5_ are
- * properties of the library itself: see `own_hints`. */
+ * collective and independent are HDF5's transfer modes, a call for each data set; multi is collective with
+ * one call for all data sets (HDF5 1.14); collective-metadata is collective with HDF5's switches for its
+ * metadata, chunked with chunks of a process's block. Hints beginning with hdf5_ are properties of the
+ * library itself: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,29 +33,17 @@ static int set_meta_block(hid_t access, const char *value) {
     return H5Pset_meta_block_size(access, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
 }
 static const struct {
-    const char *key, *right;
+    const char *key;
     int (*set)(hid_t access, const char *value); /* a number */
 } own_hints[] = {
-    {"hdf5_alignment",       "a number of bytes",           set_alignment },
-    {"hdf5_meta_block_size", "a number of bytes",           set_meta_block},
-    {"hdf5_chunk",           "block (one process's block)", NULL          }, /* a property of data sets: see make_dataset */
+    /* hdf5_chunk is a property of data sets: see make_dataset */
+    {"hdf5_alignment",       set_alignment },
+    {"hdf5_meta_block_size", set_meta_block},
 };
 
+/* Names and values are known_hints.def's. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
-    if (!strcmp(hint->key, IO_HDF5_METADATA)) return io_hdf5_check_metadata(hint, mode, error);
-    for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
-        if (strcmp(hint->key, own_hints[i].key)) continue;
-        char *end;
-        bool right = own_hints[i].set ? strtoull(hint->value, &end, 10) > 0 && !*end && *hint->value != '-'
-                                      : !strcmp(hint->value, "block");
-        if (right) return 0;
-        return io_fail_usage(error, "--hint %s=%s: right is %s", hint->key, hint->value, own_hints[i].right);
-    }
-    return io_fail_usage(
-        error,
-        "--hint %s: unknown; right is hdf5_alignment, hdf5_meta_block_size, " IO_HDF5_METADATA
-        " or hdf5_chunk",
-        hint->key);
+    return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
 }
 
 static hid_t access_list(const io_ctx *ctx) {
@@ -64,7 +53,7 @@ static hid_t access_list(const io_ctx *ctx) {
     if (metadata && io_hdf5_set_metadata(access, metadata)) return -1;
     for (size_t i = 0; i < sizeof own_hints / sizeof *own_hints; i++) {
         const char *value = io_hint_value(ctx->hints, own_hints[i].key);
-        if (value && own_hints[i].set && own_hints[i].set(access, value)) return -1;
+        if (value && own_hints[i].set(access, value)) return -1;
     }
     return access;
 }
@@ -105,7 +94,7 @@ static hid_t make_dataset(const hdf5_file *f, int dataset) {
     FILL_IN(space, H5Screate_simple(d->ndims, shape, NULL));
     FILL_IN(create, H5Pcreate(H5P_DATASET_CREATE));
     if (H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) goto failed;
-    if (io_hint_value(f->base.ctx->hints, "hdf5_chunk")) {
+    if (f->base.ctx->mode == IO_CHUNKED || io_hint_value(f->base.ctx->hints, "hdf5_chunk")) {
         hsize_t chunk[IO_MAX_DIMS];
         for (int i = 0; i < d->ndims; i++) chunk[i] = d->block[i];
         if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
@@ -233,7 +222,72 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     return status;
 }
 
+#if H5_VERSION_GE(1, 14, 0)
+#define LACKS_OF_MULTI NULL
+#define MODES IO_MODES_OF_hdf5
+
+/* What a call for several data sets takes, an item for each. */
+typedef struct {
+    hid_t *datasets, *types, *memory, *spaces;
+    union { /* HDF5's words for writing and reading */
+        const void **from;
+        void **to;
+    } data;
+    size_t n;
+} several;
+
+static int call_several(hdf5_file *f, const several *s, bool writing) {
+    f->base.calls++;
+    herr_t code =
+        writing ? H5Dwrite_multi(s->n, s->datasets, s->types, s->memory, s->spaces, f->transfer, s->data.from)
+                : H5Dread_multi(s->n, s->datasets, s->types, s->memory, s->spaces, f->transfer, s->data.to);
+    return code < 0 ? io_hdf5_fail(f->base.ctx, writing ? "H5Dwrite_multi" : "H5Dread_multi", f->base.path)
+                    : 0;
+}
+
+static int add_one(hdf5_file *f, several *s, const io_part *parts, int n) {
+    const size_t at = s->n++;
+    s->memory[at] = s->spaces[at] = -1;
+    s->datasets[at] = f->datasets[parts->dataset];
+    s->types[at] = io_hdf5_type(f->base.schema->datasets[parts->dataset].type);
+    s->data.to[at] = parts->data;
+    return select_parts(f, parts, n, &s->memory[at], &s->spaces[at])
+               ? io_hdf5_fail(f->base.ctx, "H5Sselect_hyperslab", f->base.path)
+               : 0;
+}
+
+/* All data sets in one call, but for small ones: these each process moves alone. */
+static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing) {
+    hid_t *ids = malloc((size_t)n * 4 * sizeof *ids);
+    void **data = malloc((size_t)n * sizeof *data);
+    several s = {ids, ids + n, ids + 2 * n, ids + 3 * n, {.to = data}, 0};
+    int status = ids && data ? 0 : io_fail(f->base.ctx->error, "out of memory for a call of %d parts", n);
+    for (int i = 0, same; i < n && !status; i += same) {
+        same = io_parts_alike(parts + i, n - i);
+        bool small = f->base.schema->datasets[parts[i].dataset].small;
+        status = small ? move_same(f, parts + i, same, writing) : add_one(f, &s, parts + i, same);
+    }
+    if (!status && s.n) status = call_several(f, &s, writing);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.memory[i] >= 0) H5Sclose(s.memory[i]);
+        if (s.spaces[i] >= 0) H5Sclose(s.spaces[i]);
+    }
+    free(ids);
+    free(data);
+    return status;
+}
+#else
+#define LACKS_OF_MULTI "HDF5 1.14, whose calls take several data sets"
+#define MODES (IO_MODES_OF_hdf5 & ~IO_MULTI_BIT)
+
+static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing) {
+    (void)parts, (void)n, (void)writing;
+    return io_fail(f->base.ctx->error, "mode multi: this build lacks " LACKS_OF_MULTI);
+}
+#endif
+
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
+    if (file->ctx->mode == IO_MULTI) return move_several((hdf5_file *)file, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
         same = io_parts_alike(parts + i, n - i);
         if (move_same((hdf5_file *)file, parts + i, same, writing)) return -1;
@@ -276,8 +330,9 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = IO_MODES_OF_hdf5,
+    .modes = MODES,
     .default_mode = IO_COLLECTIVE,
+    .lacks = {[IO_MULTI] = LACKS_OF_MULTI},
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,

@@ -63,10 +63,7 @@ int io_hdf5_set_metadata(hid_t access, const char *wanted) {
 }
 
 int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
-    bool off = !strcmp(hint->value, "false");
-    if (!off && strcmp(hint->value, "true"))
-        return io_fail_usage(error, "--hint %s=%s: right is true or false", hint->key, hint->value);
-    if (!off || mode != IO_COLLECTIVE_METADATA) return 0;
+    if (strcmp(hint->value, "false") || mode != IO_COLLECTIVE_METADATA) return 0;
     return io_fail_usage(error,
                          "--mode %s and --hint %s=%s contradict each other; right is --mode %s with this "
                          "hint, or to leave the hint out",

@@ -26,7 +26,8 @@
 #define METHOD_0(id) NULL
 #define METHOD_PASTED(built, id) METHOD_##built(id)
 #define METHOD_IF(built, id) METHOD_PASTED(built, id)
-#define IO_METHOD(id, name, library, modes) {name, METHOD_IF(IO_HAS_##library, id), LIBRARY_##library},
+#define IO_METHOD(id, name, library, modes)                                                                  \
+    {name, METHOD_IF(IO_HAS_##library, id), LIBRARY_##library, #library},
 static const io_method_entry methods[] = {
 #include "methods/methods.def"
 };
@@ -35,6 +36,28 @@ static const io_method_entry methods[] = {
 const io_method_entry *io_methods(int *n) {
     *n = (int)(sizeof methods / sizeof *methods);
     return methods;
+}
+
+/* Each library and the one that it needs itself. */
+static const struct {
+    const char *id, *needs;
+} libraries[] = {
+#define IO_LIBRARY(id, name, header, library, variable, needs, ...) {#id, #needs},
+#include "libraries.def"
+#undef IO_LIBRARY
+};
+
+bool io_method_uses(const io_method *method, const char *library) {
+    const char *here = "none";
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (methods[i].method && !strcmp(methods[i].name, method->name)) here = methods[i].needs;
+    while (strcmp(here, library)) {
+        size_t i = 0;
+        while (i < sizeof libraries / sizeof *libraries && strcmp(libraries[i].id, here)) i++;
+        if (i == sizeof libraries / sizeof *libraries) return false;
+        here = libraries[i].needs;
+    }
+    return true;
 }
 
 int io_method_find(const char *name, const io_method **method, io_error *error) {

@@ -74,13 +74,15 @@ static json_t *system_json(const io_report *r) {
                      "options", fs->options);
 }
 
-/* ROMIO shows its romio_ hints in a file's info, OMPIO none of them. */
+/* ROMIO shows its romio_ hints in a file's info, OMPIO none of them; but within Open MPI there stands only
+ * what was given, whoever took it. */
 static json_t *mpi_io_name(const io_report *r, const json_t *hints) {
     const char *key;
     json_t *value;
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     if (!(r->run->what.method->traits & IO_TAKES_HINTS)) return json_null();
+    if (io_openmpi_romio()) return json_string("ROMIO");
     json_object_foreach((json_t *)(uintptr_t)hints, key,
                         value) if (!strncmp(key, "romio_", 6)) return json_string("ROMIO");
     MPI_Get_library_version(version, &length);

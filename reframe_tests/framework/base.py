@@ -310,6 +310,8 @@ class IoBenchmark(
     def file_system_options(self) -> list[str]:
         """The hints are the array that the script's `hints` block makes."""
         options = [f"--prefix {shlex.quote(self.file_prefix)}"] if self.file_prefix else []
+        if self.unknown_hints:
+            options.append(f"--unknown-hints {shlex.quote(self.unknown_hints)}")
         return [*options, '"${hints[@]}"'] if self.sorted_hints.mpi else options
 
     def run_options(self) -> list[str]:

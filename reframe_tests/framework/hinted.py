@@ -17,9 +17,11 @@ from reframe_tests.machine.calls import Call
 
 
 class Hinted(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: `-S hints="K=V K=V"`, beside those of site and test."""
+    """What `IoBenchmark` gets: `-S hints="K=V K=V"`, beside those of site and test; `-S
+    unknown_hints=pass` where a library is newer than kernels/base/known_hints.def."""
 
     hints = variable(str, value="", loggable=True)
+    unknown_hints = variable(str, value="")
     # Of a test whose name stands for hints or stripes: were they in use?
     label_check = variable(str, value="", loggable=True)
 

@@ -83,6 +83,7 @@ STILL = frozenset(("null",))  # moves nothing
 MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
 # Features besides those of the libraries, of a method or a call.
 FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
+FEATURES["hdf5:multi"] = ("hdf5-multi",)
 # Call.copies of those that are not `yes`.
 COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
 COPIES["cgns:serial"] = "no"

@@ -29,6 +29,7 @@ TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file syste
 SINCE = (
     ("cgns-multi", "cgns", (4, 4)),
     ("cgns-multi", "hdf5", (1, 14)),
+    ("hdf5-multi", "hdf5", (1, 14)),
 )
 
 MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")

@@ -42,7 +42,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "no-modes": ([*S3D, *POSIX, "--mode", "collective", "--dir", "{dir}"], ["posix", "no modes"]),
     "not-its-mode": (
         [*S3D, "--method", "hdf5", "--mode", "ordered", "--dir", "{dir}"],
-        ["hdf5", "ordered", "collective, collective-metadata or independent"],
+        ["hdf5", "ordered", "collective, collective-metadata, independent", "chunked"],
     ),
     "option": ([*S3D, *POSIX, "--dir", "{dir}", "--bogus"], ["--bogus", "--help"]),
     "letter": ([*IOR, *POSIX, "--dir", "{dir}", "-Q"], ["-Q", "--help"]),
@@ -60,9 +60,29 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "romio_cb_write=on"],
         ["romio_cb_write=on", "enable, disable or automatic"],
     ),
+    "hint-crashes": (
+        [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "cb_buffer_size=3000000000"],
+        ["cb_buffer_size=3000000000", "from 1 to 2147483647"],
+    ),
+    "hint-unknown": (
+        [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "write:cb_bufer_size=1"],
+        ["cb_bufer_size", "did you mean cb_buffer_size?", "--unknown-hints pass"],
+    ),
+    "hint-too-new": (
+        [*S3D, "--method", "pnetcdf", "--dir", "{dir}", "--hint", "nc_driver=mpiio"],
+        ["nc_driver", "PnetCDF has it from 1.15", "here is 1."],
+    ),
+    "hint-of-no-library-here": (
+        [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "IBM_largeblock_io=true"],
+        ["IBM_largeblock_io", "IBM's MPI-IO", "this run has"],
+    ),
+    "hint-pass": (
+        [*S3D, *POSIX, "--dir", "{dir}", "--unknown-hints", "maybe"],
+        ["maybe", "refuse or pass"],
+    ),
     "hint-of-hdf5": (
         [*S3D, "--method", "hdf5", "--dir", "{dir}", "--hint", "hdf5_alignment=-1"],
-        ["hdf5_alignment=-1", "number of bytes"],
+        ["hdf5_alignment=-1", "positive whole number"],
     ),
     "hint-of-another": (
         [*S3D, *POSIX, "--dir", "{dir}", "--hint", "hdf5_chunk=block"],

@@ -202,6 +202,7 @@ def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Pa
     romio.write_text("cb_buffer_size 1048576\nromio_cb_write enable\n")
     environment = dict.fromkeys(ways.values(), "1") | {"ROMIO_HINTS": str(romio)}
     words = ["s3d", *S3D.options(), "--method", "mpiio", "--dir", str(tmp_path)]
+    words += ["--unknown-hints", "pass"]
     document = tmp_path.with_suffix(".json")
     found = stack.run(*words, document=document, environment=environment).good()
     asked, used = found["asked"], found["used"]
@@ -211,6 +212,17 @@ def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Pa
     has_romio = used["mpi_io"] == "ROMIO"
     assert has_romio == (stack.name == "mpich")
     assert sorted(used["hints_ignored"]) == ([] if has_romio else sorted(of_romio))
+
+
+@pytest.mark.parametrize(("io", "right"), [("^ompio", "ROMIO"), ("ompio", "OMPIO")])
+def test_the_mpi_io_that_was_chosen_is_told(
+    openmpi: Stack, tmp_path: Path, io: str, right: str
+) -> None:
+    """Open MPI's ROMIO shows none of its hints where none was given."""
+    words = ["s3d", "--grid", "8x8x8", "--method", "mpiio", "--dir", str(tmp_path)]
+    document = tmp_path.with_suffix(".json")
+    found = openmpi.run(*words, document=document, environment={"OMPI_MCA_io": io}).good()
+    assert found["used"]["mpi_io"] == right
 
 
 def test_a_hint_of_one_direction_is_in_force_in_that_direction(

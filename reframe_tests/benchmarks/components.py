@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The S3D pattern through each component of MPI-IO that a stack can choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+
+from iogauge.hints import Hints
+from reframe_tests.benchmarks.s3d import S3d
+from reframe_tests.framework.labels import Label
+from reframe_tests.machine.components import COMPONENTS, Component, missing
+
+
+@rfm.simple_test
+class Components(S3d):
+    """`component` stands for hints and for OMPI_MCA_io; what was in use is checked."""
+
+    descr = "S3D, MPI-IO components"
+    component = parameter(COMPONENTS, type=str, loggable=True)
+    call = parameter(["mpiio:collective", "hdf5:collective"], type=str, loggable=True)
+    scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
+    has_label = True
+
+    @run_after("init")
+    def set_where_it_runs(self) -> None:
+        super().set_where_it_runs()
+        self.valid_prog_environs = [f"{environ} +components" for environ in self.the_call.environs]
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {"components", self.pattern, self.method, self.scale, self.fs}
+
+    @property
+    def the_component(self) -> Component:
+        return COMPONENTS[self.component]
+
+    def label_hints(self) -> Label:
+        return dict(self.the_component.hints)
+
+    @property
+    def sorted_hints(self) -> Hints:
+        found = super().sorted_hints
+        chosen = {**found.environment, **self.the_component.environment}
+        return Hints(found.mpi, chosen, found.ways)
+
+    def hints_against_the_name(self) -> str | None:
+        environ = self.current_environ
+        here = missing(environ.name, environ.extras, self.component)
+        return here or super().hints_against_the_name()
+
+    def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
+        wrong, silent = super().label_in_use(used)
+        right = self.the_component.mpi_io
+        if used["mpi_io"] != right:
+            wrong.append(f"MPI-IO was {used['mpi_io']}, the test's name stands for {right}")
+        return wrong, silent

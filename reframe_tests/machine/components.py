@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The components of Open MPI's MPI-IO that a run may choose: how OMPIO does collective calls (its
+framework fcoll), and ROMIO in place of OMPIO. A stack's own are in its `extras.components`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from iogauge import hints
+
+SELECTS = "OMPI_MCA_io"
+
+
+@dataclass(frozen=True)
+class Component:
+    """`mpi_io`: what the result document must say; `io`: of the variable; `hints`: more."""
+
+    mpi_io: str
+    io: str
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {SELECTS: self.io}
+
+
+# Each of OMPIO's that the table of hints has, and ROMIO, of whatever version the stack has it.
+COMPONENTS = {
+    **{name: Component("OMPIO", "ompio", {"fcoll": name}) for name in hints.known()["fcoll"].words},
+    "romio": Component("ROMIO", "^ompio"),
+}
+
+
+def missing(stack: str, extras: Mapping[str, list[str]], component: str) -> str | None:
+    """Why a stack cannot run with a component, or None."""
+    here = extras.get("components", [])
+    if component in here:
+        return None
+    return (
+        f"stack {stack}: its MPI-IO has no component {component}; it has {', '.join(here)}"
+        if here
+        else f"stack {stack}: its MPI-IO has no components to choose from (extras.components)"
+    )
