@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -90,6 +91,31 @@ def test_a_library_that_is_too_old(
     assert isinstance(found, spack.Environment)
     assert found.lacking(["mpi", "hdf5", "cgns", "cgns-multi"]) == reasons
     assert found.lacking(["hdf5", "pnetcdf"]) == ["has no parallel-netcdf"]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "others", "features"),
+    [
+        ("mpich", {"hdf5": "1.14.5", "cgns": "4.5.0"}, ["romio", "hdf5", "cgns", "cgns-multi"]),
+        ("openmpi", {"hdf5": "1.10.11", "cgns": "4.5.0"}, ["hdf5", "cgns"]),
+        ("openmpi", {"parallel-netcdf": "1.12.3"}, ["pnetcdf"]),
+    ],
+)
+def test_features_are_what_the_stack_has(
+    fake: FakeSpack, mpi: str, others: dict[str, str], features: list[str]
+) -> None:
+    folder = fake.environment("one", NONE, {})
+    specs = {name: {"name": name, "version": text} for name, text in {mpi: "5.0", **others}.items()}
+    lock = {"roots": [{"spec": "mpi", "hash": mpi}], "concrete_specs": specs}
+    (folder / "spack.lock").write_text(json.dumps(lock))
+    assert spack.features("one") == features
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"roots": [], "concrete_specs": {}}', None])
+def test_of_a_stack_that_is_not_known_all_is_asked(fake: FakeSpack, text: str | None) -> None:
+    lock = fake.environment("one", NONE, {}) / "spack.lock"
+    lock.unlink() if text is None else lock.write_text(text)
+    assert spack.features("one") == ["romio", "hdf5", "pnetcdf", "cgns", "cgns-multi"]
 
 
 def test_what_jobs_source_adds_to_their_own_path(fake: FakeSpack, tmp_path: Path) -> None:

@@ -21,10 +21,11 @@ from iogauge.paths import ENVIRONMENTS, ROOT
 from reframe_tests.machine import spack
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
-SECTIONS = {"packages", "config", "concretizer", "repos", "definitions", "develop"}
+SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
 # What builds, and is not in a measured program: any version that works.
 UNPINNED = {"cmake", "ninja", "pkgconf"}
 MADE = ROOT / ".local"  # files there are made on each machine, by what the spack.yaml's head names
+MAKERS = {"stacks": "environments/debian/link_farm.sh", "spack-mirror": "make spack-mirror"}
 VERSION = re.compile(r"@=?([\w.\-]+)(?![\w.:])")
 
 
@@ -127,7 +128,7 @@ def not_made(folder: Path) -> str | None:
     for entry in map(str, manifest.get("include", [])):
         path = (folder / entry).resolve()
         if path.is_relative_to(MADE) and not path.exists():
-            return f"{entry} is not there; run: environments/debian/link_farm.sh"
+            return f"{entry} is not there; run: {MAKERS[path.relative_to(MADE).parts[0]]}"
     return None
 
 
