@@ -25,7 +25,7 @@ SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definition
 # What builds, and is not in a measured program: any version that works.
 UNPINNED = {"cmake", "ninja", "pkgconf"}
 MADE = ROOT / ".local"  # files there are made on each machine, by what the spack.yaml's head names
-MAKERS = {"stacks": "environments/debian/link_farm.sh", "spack-mirror": "make spack-mirror"}
+LINK_FARM = "environments/debian/link_farm.sh"
 VERSION = re.compile(r"@=?([\w.\-]+)(?![\w.:])")
 
 
@@ -128,7 +128,8 @@ def not_made(folder: Path) -> str | None:
     for entry in map(str, manifest.get("include", [])):
         path = (folder / entry).resolve()
         if path.is_relative_to(MADE) and not path.exists():
-            return f"{entry} is not there; run: {MAKERS[path.relative_to(MADE).parts[0]]}"
+            maker = "make spack-mirror" if "spack-mirror" in path.parts else LINK_FARM
+            return f"{entry} is not there; run: {maker}"
     return None
 
 
