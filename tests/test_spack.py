@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from iogauge.paths import ROOT
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 
@@ -209,3 +211,15 @@ def test_spack_itself_fails(fake: FakeSpack) -> None:
 def test_the_command_to_run_is_short_inside_the_checkout() -> None:
     assert spack.command(spack.ROOT / "environments" / "mpich") == "spack -e ./environments/mpich"
     assert spack.command(spack.ROOT) == "spack -e ./."
+
+
+def test_the_recipes_numbered_version_is_that_of_its_commit() -> None:
+    recipe = ROOT / "spack_repo/iogauge/packages/iokernel/package.py"
+    found = re.findall(r'version\("([\d.]+)", commit="(\w{40})"\)', recipe.read_text())
+    assert found
+    for version, commit in found:
+        words = ["git", "-C", str(ROOT), "show", f"{commit}:VERSION"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"this checkout has no commit {commit:.7}: {done.stderr.strip()}")
+        assert done.stdout.strip() == version
