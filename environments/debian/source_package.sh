@@ -139,25 +139,8 @@ get_source() {
     mkdir -p -- "$work/download"
     cd -- "$work/download"
     # apt checks what it downloads against the signed lists.
-    printf '+ apt-get source\n' >>"$log"
-    if "${apt[@]}" source --download-only "${sources[$name]}" >>"$log" 2>&1 </dev/null; then
-        run_logged "$log" dpkg-source -x -- ./*.dsc "$work/source"
-    else
-        get_archive
-    fi
-}
-
-# An archive may hand out a source without Debian's own part: then without its patches.
-get_archive() {
-    local line uri file digest
-    line=$("${apt[@]}" source --print-uris "${sources[$name]}" 2>>"$log" |
-        grep -E '\.orig\.tar\.[a-z0-9]+ [0-9]+ SHA256:' | head -n 1) || true
-    [[ -n $line ]] || fail 1 "FAILED: apt has no source package ${sources[$name]}; see $log"
-    read -r uri file _ digest <<<"$line"
-    run_logged "$log" /usr/lib/apt/apt-helper -c "$apt_dir/apt.conf" \
-        download-file "${uri//\'/}" "./$file" "$digest"
-    mkdir -- "$work/source"
-    run_logged "$log" tar -x --strip-components=1 -C "$work/source" -f "./$file"
+    run_logged "$log" "${apt[@]}" source --download-only "${sources[$name]}"
+    run_logged "$log" dpkg-source -x -- ./*.dsc "$work/source"
 }
 
 build() {

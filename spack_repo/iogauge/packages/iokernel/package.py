@@ -42,7 +42,8 @@ class Iokernel(CMakePackage):
 
     license("BSD-3-Clause", checked_by="iogauge-authors")
 
-    version("main", branch="main")
+    # What the checkout has, unless a version is named.
+    version("main", branch="main", preferred=True)
     version("0.2.0", commit="71b5568a5ab2a51d4fbf31fb223eef414255b571")
 
     for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
