@@ -7,7 +7,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
 	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate replay-size test-slurm \
-	test-readers test-fs test-fs-local guest site lock-check docs clean
+	test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -119,6 +119,10 @@ test-fs: ## mount every file system that this machine can, test on each, unmount
 guest: setup-test ## run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.guest $(ARGS)
+
+spack-mirror: ## archives for environments/from-source, each checked by sha256; says what is missing (FROM=FOLDER)
+	@environments/debian/setup.sh --python-only
+	@$(PYTHON) -m tools.spack_mirror $(FROM)
 
 lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
 	$(PYTHON) -m tools.lock_check --concretize $(ARGS)

@@ -16,6 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from reframe_tests.machine import spack
 from site_configs import common, local
 
 VARIANTS = common.setting("SPACK", "default").split()
@@ -33,7 +34,7 @@ def environ(variant: str) -> dict[str, Any]:
         settings |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return common.spack_stack(
         variant,
-        ["romio", "hdf5", "pnetcdf", "hdf5-multi", "cgns", "cgns-multi"],
+        spack.features(variant),
         env_vars=[list(item) for item in settings.items()],
         max_processes={
             "count": local.CORES,

@@ -111,12 +111,23 @@ def test_without_spack_that_part_is_skipped_by_name(
     assert "skipped: spack is not on PATH" in capsys.readouterr().err
 
 
-def test_externals_that_a_script_makes_are_skipped_until_they_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("made", "maker"),
+    [
+        ("made/packages.yaml", "environments/debian/link_farm.sh"),
+        ("made/spack-mirror/settings", "make spack-mirror"),
+    ],
+)
+def test_what_a_script_makes_is_skipped_until_it_is_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    made: str,
+    maker: str,
 ) -> None:
-    complaints(tmp_path, RIGHT.replace("shared.yaml", "shared.yaml, made/packages.yaml"))
+    complaints(tmp_path, RIGHT.replace("shared.yaml", f"shared.yaml, {made}"))
     monkeypatch.setattr(lock_check, "MADE", tmp_path / "made")
     monkeypatch.setenv("PATH", f"{FakeSpack(tmp_path / 'fake').folder / 'bin'}:/usr/bin:/bin")
     assert lock_check.main(["--concretize", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "made/packages.yaml is not there; run: environments/debian/link_farm.sh" in said
+    assert f"{made} is not there; run: {maker}" in said

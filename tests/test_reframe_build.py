@@ -5,6 +5,7 @@ a machine without Ninja or jansson gets."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -127,3 +128,29 @@ def test_jansson_is_the_checkouts_own_where_the_machine_has_none(tmp_path: Path)
     (folder / "jansson.pc").write_text(words)
     done = configured(tmp_path / "part", tmp_path / "build")
     assert "version 2.99" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing (libmpich-dev)")
+@pytest.mark.parametrize(("kind", "refused"), [("int", True), ("long", False)])
+def test_a_cgns_with_indices_of_32_bits_is_refused(
+    tmp_path: Path, kind: str, *, refused: bool
+) -> None:
+    """Only its header is looked at: a library of that name is enough."""
+    for file, text in (
+        ("include/cgnstypes.h", f"typedef {kind} cgsize_t;\n"),
+        ("include/pcgnslib.h", "\n"),
+        ("lib/libcgns.so", ""),
+    ):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    own = ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich", f"-DIOKERNEL_CGNS_ROOT={tmp_path}"]
+    words = ["-S", str(KERNELS), "-B", str(tmp_path / "build"), "-DCMAKE_C_COMPILER=mpicc.mpich"]
+    done = subprocess.run(
+        ["cmake", *words, *own, "-DIOKERNEL_PNETCDF=OFF", "-DBUILD_TESTING=OFF"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode != 0) == refused, done.stderr
+    said = " ".join(done.stderr.split())
+    assert ("cgsize_t has 32 bits; right is 64" in said) == refused

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from iogauge.paths import ROOT
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 
@@ -90,6 +93,31 @@ def test_a_library_that_is_too_old(
     assert isinstance(found, spack.Environment)
     assert found.lacking(["mpi", "hdf5", "cgns", "cgns-multi"]) == reasons
     assert found.lacking(["hdf5", "pnetcdf"]) == ["has no parallel-netcdf"]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "others", "features"),
+    [
+        ("mpich", {"hdf5": "1.14.5", "cgns": "4.5.0"}, ["romio", "hdf5", "cgns", "cgns-multi"]),
+        ("openmpi", {"hdf5": "1.10.11", "cgns": "4.5.0"}, ["hdf5", "cgns"]),
+        ("openmpi", {"parallel-netcdf": "1.12.3"}, ["pnetcdf"]),
+    ],
+)
+def test_features_are_what_the_stack_has(
+    fake: FakeSpack, mpi: str, others: dict[str, str], features: list[str]
+) -> None:
+    folder = fake.environment("one", NONE, {})
+    specs = {name: {"name": name, "version": text} for name, text in {mpi: "5.0", **others}.items()}
+    lock = {"roots": [{"spec": "mpi", "hash": mpi}], "concrete_specs": specs}
+    (folder / "spack.lock").write_text(json.dumps(lock))
+    assert spack.features("one") == features
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"roots": [], "concrete_specs": {}}', None])
+def test_of_a_stack_that_is_not_known_all_is_asked(fake: FakeSpack, text: str | None) -> None:
+    lock = fake.environment("one", NONE, {}) / "spack.lock"
+    lock.unlink() if text is None else lock.write_text(text)
+    assert spack.features("one") == ["romio", "hdf5", "pnetcdf", "cgns", "cgns-multi"]
 
 
 def test_what_jobs_source_adds_to_their_own_path(fake: FakeSpack, tmp_path: Path) -> None:
@@ -183,3 +211,15 @@ def test_spack_itself_fails(fake: FakeSpack) -> None:
 def test_the_command_to_run_is_short_inside_the_checkout() -> None:
     assert spack.command(spack.ROOT / "environments" / "mpich") == "spack -e ./environments/mpich"
     assert spack.command(spack.ROOT) == "spack -e ./."
+
+
+def test_the_recipes_numbered_version_is_that_of_its_commit() -> None:
+    recipe = ROOT / "spack_repo/iogauge/packages/iokernel/package.py"
+    found = re.findall(r'version\("([\d.]+)", commit="(\w{40})"\)', recipe.read_text())
+    assert found
+    for version, commit in found:
+        words = ["git", "-C", str(ROOT), "show", f"{commit}:VERSION"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"this checkout has no commit {commit:.7}: {done.stderr.strip()}")
+        assert done.stdout.strip() == version

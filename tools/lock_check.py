@@ -21,10 +21,11 @@ from iogauge.paths import ENVIRONMENTS, ROOT
 from reframe_tests.machine import spack
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
-SECTIONS = {"packages", "config", "concretizer", "repos", "definitions", "develop"}
+SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
 # What builds, and is not in a measured program: any version that works.
 UNPINNED = {"cmake", "ninja", "pkgconf"}
 MADE = ROOT / ".local"  # files there are made on each machine, by what the spack.yaml's head names
+LINK_FARM = "environments/debian/link_farm.sh"
 VERSION = re.compile(r"@=?([\w.\-]+)(?![\w.:])")
 
 
@@ -127,7 +128,8 @@ def not_made(folder: Path) -> str | None:
     for entry in map(str, manifest.get("include", [])):
         path = (folder / entry).resolve()
         if path.is_relative_to(MADE) and not path.exists():
-            return f"{entry} is not there; run: environments/debian/link_farm.sh"
+            maker = "make spack-mirror" if "spack-mirror" in path.parts else LINK_FARM
+            return f"{entry} is not there; run: {maker}"
     return None
 
 

@@ -2,6 +2,19 @@
 # The CGNS library, and which of its modes it has.
 find_by_header_and_library(cgns)
 if(found)
+  # With indices of 32 bits, offsets of larger meshes wrap, and element lists come back wrong.
+  set(CMAKE_REQUIRED_INCLUDES ${CGNS_INCLUDE})
+  set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+  check_c_source_compiles("#include <cgnstypes.h>\n_Static_assert(sizeof(cgsize_t) == 4, \"\");"
+                          IOKERNEL_CGNS_HAS_32_BITS)
+  unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  if(IOKERNEL_CGNS_HAS_32_BITS)
+    message(FATAL_ERROR "iokernel: in ${CGNS_INCLUDE}/cgnstypes.h of CGNS cgsize_t has 32 bits; right is 64: a CGNS "
+                        "built with -DCGNS_ENABLE_64BIT=ON (Spack: cgns+int64), or without it: -DIOKERNEL_CGNS=OFF")
+  endif()
+endif()
+if(found)
   # It stands before HDF5, whose functions it calls.
   target_link_libraries(iokernel_cgns INTERFACE iokernel_hdf5 ${CMAKE_DL_LIBS})
   # Its calls for several arrays are there without H5Dwrite_multi too, but then they move one after the other;

@@ -32,6 +32,9 @@ SINCE = (
     ("hdf5-multi", "hdf5", (1, 14)),
 )
 
+# MPIs whose MPI-IO is not ROMIO, or is ROMIO only if a run asks for it.
+OWN_MPI_IO = {"openmpi"}
+
 MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
 
 
@@ -187,6 +190,27 @@ def find(variant: str) -> Environment | CannotUse:
         return _open(variant)
     except CannotUse as why:
         return why
+
+
+def features(variant: str) -> list[str]:
+    """What an environment has, by its lock file: libraries, `romio`, what came with a version. Of
+    one that is not concretized, or whose lock file is broken: all, so that tests of each feature
+    are there, and are skipped with the reason."""
+    possible = [*(one.name for one in libraries()), *dict.fromkeys(row[0] for row in SINCE)]
+    try:
+        lock = json_file.read(folder_of(variant) / "spack.lock")
+        specs = lock["concrete_specs"]
+        mpi = next(specs[root["hash"]]["name"] for root in lock["roots"] if root["spec"] == "mpi")
+        packages = {
+            spec["name"]: Package(spec["name"], spec["version"], digest, Path())
+            for digest, spec in specs.items()
+        }
+    except (OSError, json_file.Unreadable, KeyError, TypeError, AttributeError, StopIteration):
+        return ["romio", *possible]
+    found = Environment(variant, folder_of(variant), packages, mpi, "")
+    absent = {feature for feature, package, _ in SINCE if package not in packages}
+    romio = [] if mpi in OWN_MPI_IO else ["romio"]
+    return romio + [one for one in possible if one not in absent and not found.lacking([one])]
 
 
 def _open(variant: str) -> Environment:

@@ -6,14 +6,14 @@ import json
 import pathlib
 import re
 
+from spack.package import *
+
 try:  # package API v2: the build systems live in the builtin repository
     from spack_repo.builtin.build_systems.cmake import CMakePackage
 
     C_IS_A_DEPENDENCY = True
 except ImportError:  # v1: `spack.package` has them, and 0.22 knows no language `c`
     C_IS_A_DEPENDENCY = False
-
-from spack.package import *
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[4]
 
@@ -33,11 +33,18 @@ class Iokernel(CMakePackage):
     """The I/O kernels of iogauge: patterns of simulation codes, written and read back by POSIX,
     MPI-IO, HDF5, PnetCDF and CGNS, every byte verified."""
 
-    # No public address yet: the source is the checkout that this recipe lies in. The environments
-    # take its working tree (`develop`); without that, Spack clones its last commit.
+    # No public address yet: the source, and the home page, is the checkout that this recipe lies
+    # in. The environments take its working tree (`develop`); without that, Spack clones a commit.
+    homepage = (CHECKOUT / "README.md").as_uri()
     git = CHECKOUT.as_uri()
 
-    version("main", branch="main")
+    maintainers("iogauge-authors")
+
+    license("BSD-3-Clause", checked_by="iogauge-authors")
+
+    # What the checkout has, unless a version is named.
+    version("main", branch="main", preferred=True)
+    version("0.2.0", commit="71b5568a5ab2a51d4fbf31fb223eef414255b571")
 
     for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
         variant(_name, default=True, description=f"Methods that need {_title}")
@@ -60,7 +67,7 @@ class Iokernel(CMakePackage):
         return "." if "dev_path" in self.spec.variants else "kernels"
 
     def cmake_args(self):
-        """The stack's compiler and, for each library, its prefix: nothing is searched elsewhere."""
+        """The stack's compiler and, for each library, its prefix: none is searched elsewhere."""
         spec = self.spec
         args = [
             self.define("CMAKE_C_COMPILER", spec["mpi"].mpicc),
@@ -108,7 +115,13 @@ class Iokernel(CMakePackage):
         self._run_verified("pnetcdf", "nonblocking")
 
     def test_cgns(self):
-        """a verified mesh by CGNS"""
+        """a verified structured mesh by CGNS"""
         if not self.spec.satisfies("+cgns"):
             raise SkipTest("built with ~cgns")
         self._run_verified("cgns", "collective", ("cgns-structured", "--zone", "9x8x7"))
+
+    def test_cgns_unstructured(self):
+        """a verified unstructured mesh by CGNS"""
+        if not self.spec.satisfies("+cgns"):
+            raise SkipTest("built with ~cgns")
+        self._run_verified("cgns", "collective", ("cgns-unstructured", "--elements", "257"))

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fills a mirror for Spack with source archives: `python -m tools.spack_mirror [FOLDER ...]`.
+
+The archives are the lines of environments/from-source/archives.txt. Each is looked for by its
+sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have an
+archives.txt of its own, with the names of its files in place of paths: its lines come first.
+
+In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes that know these versions by
+these sums) and `settings` (what an environment includes). Exit status: 1 if something is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.files import write_whole
+from iogauge.paths import ROOT
+
+TABLE = ROOT / "environments" / "from-source" / "archives.txt"
+MIRROR = ROOT / ".local" / "spack-mirror"
+LINE = re.compile(r"([a-z0-9-]+) ([\w.-]+) ([0-9a-f]{64}) (\S+)( autoreconf)?")
+ENDING = re.compile(r"\.(?:tar\.(?:gz|bz2|xz)|tgz)$")
+APT_HELPER = Path("/usr/lib/apt/apt-helper")
+BUILDERS = ("autoconf", "automake", "libtool", "m4")
+
+RECIPE = """\
+# Made by tools.spack_mirror.
+from spack.package import *
+from spack.pkg.builtin.{module} import *
+from spack.pkg.builtin.{module} import {name} as Builtin
+
+
+class {name}(Builtin):
+    version("{version}", sha256="{sha256}", url="{url}")
+"""
+
+
+class Wrong(Exception):
+    """A table or an archive that cannot be right; the text names file, line and what is right."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A line of a table. `where`: a path below Debian's archive, a file, or `-`."""
+
+    package: str
+    version: str
+    sha256: str
+    where: str
+    autoreconf: bool
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+def read(table: Path) -> list[Archive]:
+    """The archives of a table, in its order; paths relative to it where it is a folder's own."""
+    found = []
+    for number, text in enumerate(table.read_text().splitlines(), 1):
+        line = text.strip()
+        if not line or line.startswith("#"):
+            continue
+        match = LINE.fullmatch(line)
+        if not match:
+            raise Wrong(f"{table}:{number}: right is: PACKAGE VERSION SHA256 WHERE [autoreconf]")
+        own = table != TABLE and match[4] != "-"
+        where = str(table.parent / match[4]) if own else match[4]
+        found.append(Archive(match[1], match[2], match[3], where, bool(match[5])))
+    return found
+
+
+def sum_of(file: Path) -> str:
+    found = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
+
+
+def given(folders: Sequence[Path]) -> dict[str, Path]:
+    """The archives in the folders, by their sha256."""
+    files = (file for folder in folders for file in sorted(folder.rglob("*")))
+    return {sum_of(file): file for file in files if file.is_file() and ENDING.search(file.name)}
+
+
+def debian() -> str | None:
+    """The archive that this machine's apt takes its packages from."""
+    apt = shutil.which("apt-get")
+    if not apt or not APT_HELPER.is_file():
+        return None
+    words = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
+    done = subprocess.run(
+        [apt, *words, "Label: Debian"], capture_output=True, text=True, check=False
+    )
+    return next(iter(done.stdout.split()), None)
+
+
+def download(source: str, archive: Archive, into: Path) -> str | None:
+    """By apt, which checks the sum. What it says if it fails, else None."""
+    part = into.with_name(f"{into.name}.part")
+    words = ["download-file", f"{source}{archive.where}", str(part), f"SHA256:{archive.sha256}"]
+    done = subprocess.run([APT_HELPER, *words], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        part.replace(into)
+        return None
+    for left in (part, part.with_name(f"{part.name}.FAILED")):
+        left.unlink(missing_ok=True)
+    said = done.stdout + done.stderr
+    reason = re.search(r"404\s+Not Found|Hash Sum mismatch", said)
+    return reason[0] if reason else " ".join(said.split())[-200:]
+
+
+def place(archive: Archive, folder: Path) -> Path:
+    """Where Spack looks for it in a mirror."""
+    name = archive.where if archive.where != "-" else "archive.tar.gz"
+    ending = ENDING.search(name)
+    if not ending:
+        raise Wrong(f"{archive}: {name} is not a tar archive (.tar.gz, .tar.bz2, .tar.xz)")
+    return folder / archive.package / f"{archive.package}-{archive.version}{ending[0]}"
+
+
+def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: Path) -> str | None:
+    """Put it into the mirror. Why that cannot be done, else None."""
+    into = place(archive, mirror)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    if into.is_file() and sum_of(into) == archive.sha256:
+        return None
+    if file := here.get(archive.sha256):
+        shutil.copyfile(file, into)
+        return None
+    if archive.where == "-":
+        return f"put the archive with sha256 {archive.sha256} into a folder: FROM=FOLDER"
+    if Path(archive.where).is_absolute():
+        return f"{archive.where} is not there, or its sha256 is not {archive.sha256}"
+    if not source:
+        return "this machine has no apt with an archive of Debian; give it: FROM=FOLDER"
+    said = download(source, archive, into)
+    return f"Debian's {archive.where}: {said}" if said else None
+
+
+def recipe(archive: Archive, mirror: Path) -> str:
+    """The package that Spack's own one is extended to, with this version alone added."""
+    text = RECIPE.format(
+        module=archive.package.replace("-", "_"),
+        name="".join(part.capitalize() for part in archive.package.split("-")),
+        version=archive.version,
+        sha256=archive.sha256,
+        url=place(archive, mirror).as_uri(),
+    )
+    needs = BUILDERS if archive.autoreconf else ()
+    return text + "".join(f'    depends_on("{one}", type="build")\n' for one in needs)
+
+
+def settings(folder: Path) -> Iterator[tuple[str, str]]:
+    """What an environment includes: names of files, and their text."""
+    made = "# Made by tools.spack_mirror.\n"
+    yield "mirrors.yaml", f"{made}mirrors:\n  iogauge: {(folder / 'archives').as_uri()}\n"
+    yield "repos.yaml", f"{made}repos:\n- {folder / 'repo'}\n"
+
+
+def write(found: Sequence[Archive], folder: Path) -> None:
+    """Recipes and settings for the archives that are in the mirror."""
+    repo = folder / "repo"
+    shutil.rmtree(repo, ignore_errors=True)
+    write_whole(repo / "repo.yaml", "repo:\n  namespace: iogauge_mirror\n")
+    for archive in found:
+        text = recipe(archive, folder / "archives")
+        write_whole(repo / "packages" / archive.package / "package.py", text)
+    for name, text in settings(folder):
+        write_whole(folder / "settings" / name, text)
+
+
+def fill(folders: Sequence[Path], folder: Path = MIRROR) -> list[str]:
+    """Fill the mirror below `folder`; prints a line for each archive. What is missing, with why."""
+    tables = [table for one in folders if (table := one / "archives.txt").is_file()]
+    rows = [row for table in (*tables, TABLE) for row in read(table)]
+    here, source = given(folders), debian()
+    found: dict[tuple[str, str], Archive] = {}
+    why: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        key = row.package, row.version
+        if key in found:
+            continue
+        said = bring(row, here, source, folder / "archives")
+        if said:
+            why.setdefault(key, []).append(said)
+        else:
+            found[key] = row
+            print(f"{row}: {place(row, folder / 'archives').relative_to(folder)}", flush=True)
+    write(list(found.values()), folder)
+    return [f"{' '.join(key)}: {'; or '.join(why[key])}" for key in why if key not in found]
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tools.spack_mirror", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
+    folders = [folder.resolve() for folder in parser.parse_args(words).folders]
+    for folder in folders:
+        if not folder.is_dir():
+            parser.error(f"{folder} is not a folder")
+    try:
+        missing = fill(folders)
+    except Wrong as wrong:
+        print(f"tools.spack_mirror: {wrong}", file=sys.stderr)
+        return 2
+    for line in missing:
+        print(f"missing: {line}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
