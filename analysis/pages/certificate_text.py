@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A certificate in words: a short table for the terminal, and the page docs/certificate.md."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from ..judge import upstream
+from ..judge.certificate import (
+    CERTIFIED,
+    DEFAULT,
+    NONE,
+    OUTCOMES,
+    SURE,
+    Certificate,
+    Fault,
+    Stack,
+    Tried,
+    factors,
+)
+
+WIDTH = 116
+MOST_CALLS = 3  # that a line names
+FAULTS = 12  # of a stack on the page; the document has all
+
+HEAD = """\
+# The certificate
+
+<!-- Made by: python -m analysis certificate --page docs/certificate.md -->
+
+Which stacks write right bytes, and with which settings of MPI-IO. Made on {date} from {runs} runs
+(seed {seed}) on one machine: {machine}; file systems: {fs}. How to make one:
+[certify a stack](how-to/certify-a-stack.md).
+
+A run writes and reads a small case twice, and every byte is compared. `right`: all were as written.
+`wrong`: some were not, and the library said nothing. `crash`, `hang` (nothing moved for 30 s, or no
+end after 90 s), `error`: the run failed, and said so. A failing stack is a result, not a failing
+test. A setting is *certified* where at least {certified} runs that hold it were made, and all of
+them were right; that is no proof. What fails in one run of 100 is missed by {certified} runs with a
+chance of 82 %.
+"""
+
+
+def short(certificate: Certificate) -> str:
+    """A table of stacks, and what to do about those that are not right."""
+    lines = _table(
+        ("stack", "MPI", "runs", *OUTCOMES, "safe setting"), map(_row, certificate.stacks)
+    )
+    for stack in certificate.stacks:
+        lines += [
+            f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
+            for fault in stack.faults[:MOST_CALLS]
+        ]
+    return "\n".join(lines)
+
+
+def page(certificate: Certificate) -> str:
+    """docs/certificate.md."""
+    runs = sum(stack.runs for stack in certificate.stacks)
+    fs = ", ".join(f"{name} ({kind})" for name, kind in certificate.fs.items())
+    head = HEAD.format(
+        date=certificate.date, seed=certificate.seed, runs=f"{runs:,}",
+        machine=certificate.machine, fs=fs, certified=CERTIFIED,
+    )  # fmt: skip
+    head = "\n\n".join(
+        part if part.startswith(("#", "<")) else _wrap(part) for part in head.split("\n\n")
+    )
+    table = _table(
+        ("stack", "MPI", "runs", *OUTCOMES, "safe setting"), map(_row, certificate.stacks)
+    )
+    parts = [head, "\n".join(table), "\n".join(_reports(certificate))]
+    parts += ["\n".join(_section(stack)) for stack in certificate.stacks]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _row(stack: Stack) -> Sequence[object]:
+    counts = (stack.outcomes[kind] for kind in OUTCOMES)
+    return (
+        stack.name,
+        _version(stack),
+        stack.runs,
+        *counts,
+        f"`{stack.safe}`" if stack.safe else "none",
+    )
+
+
+def _version(stack: Stack) -> str:
+    return stack.versions.get("mpi", "?").replace("MPICH Version:", "MPICH")
+
+
+def _table(columns: Iterable[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    names = list(columns)
+    lines = ["| " + " | ".join(names) + " |", "|" + " --- |" * len(names)]
+    return lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(
+        " ".join(text.split()), WIDTH, initial_indent="- ", subsequent_indent="  ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _reports(certificate: Certificate) -> list[str]:
+    lines = ["## What upstream was told", ""]
+    for report in upstream.REPORTS:
+        concerned = [
+            one for one in certificate.stacks if report.concerns(one.versions.get("mpi", ""))
+        ]
+        others = [
+            one
+            for one in certificate.stacks
+            if one not in concerned and one.versions.get("mpi", "").startswith(report.library)
+        ]
+        lines.append(_item(
+            f"**{report.where}**: {report.says}. Here: {_seen(concerned)} of the versions that "
+            f"have it; {_seen(others)} of others."
+        ))  # fmt: skip
+    return lines
+
+
+def _seen(stacks: Sequence[Stack]) -> str:
+    if not stacks:
+        return "no stack"
+    return ", ".join(
+        f"{_version(one)} ({one.name}) wrong in {one.outcomes['wrong']} of {one.runs} runs"
+        for one in stacks
+    )
+
+
+def _fault_line(fault: Fault) -> str:
+    often = f"{fault.bad} of {fault.runs} runs"
+    if fault.again:
+        often += f" (the same case again: {fault.again_bad} of {fault.again})"
+    return f"{fault.kind} with {fault.setting} in {often}; {_instead(fault)}"
+
+
+def _instead(fault: Fault) -> str:
+    if fault.setting == NONE:
+        return "no setting of MPI-IO is of account"
+    if not fault.instead:
+        return "no setting was right with the same calls"
+    said = f"right with {fault.instead} in {fault.instead_runs} of {fault.instead_runs}"
+    if fault.chance is None or fault.chance > SURE:
+        chance = "?" if fault.chance is None else f"{100 * fault.chance:.0f} %"
+        said += f", which does not decide it (by chance: {chance})"
+    return said
+
+
+def _section(stack: Stack) -> list[str]:
+    libraries = ", ".join(f"{name} {version}" for name, version in stack.versions.items())
+    said = (
+        f"{libraries}. {stack.calls_tried} of {stack.calls} calls (pattern, method, mode) and "
+        f"{stack.settings_tried} of {stack.settings} settings were tried, on 1 to "
+        f"{stack.most_processes} processes: {stack.limit}."
+    )
+    lines = [f"## {stack.name}", "", _wrap(said), ""]
+    lines += [_wrap(_verdict(stack)), "", *_hints(stack), *_tried(stack)]
+    if stack.faults:
+        lines += ["", "What was not right:", ""]
+    for fault in stack.faults[:FAULTS]:
+        lines += _fault(fault)
+    if len(stack.faults) > FAULTS:
+        lines += ["", f"{len(stack.faults) - FAULTS} more are in the certificate's document."]
+    return lines
+
+
+def _verdict(stack: Stack) -> str:
+    if stack.right:
+        return f"**Right in all {stack.runs} runs.**"
+    counts = ", ".join(
+        f"{stack.outcomes[kind]} {kind}" for kind in OUTCOMES[1:] if stack.outcomes[kind]
+    )
+    of = f"**Not right: {counts} of {stack.runs} runs.**"
+    if stack.safe == DEFAULT:
+        return f"{of} The default is certified; others are not."
+    if stack.safe:
+        return (
+            f"{of} Use `{stack.safe}`, which was right in all runs that hold it. In a site's file:"
+        )
+    return f"{of} No setting is certified."
+
+
+def _hints(stack: Stack) -> list[str]:
+    """As docs/reference/site-file.md has them."""
+    if not stack.safe or stack.right or stack.safe == DEFAULT:
+        return []
+    lines = ["```"]
+    if stack.hints:
+        lines.append(f'"hints": {json.dumps(stack.hints)}')
+    if stack.variables:
+        lines.append(f'"env_vars": {json.dumps([list(one) for one in stack.variables.items()])}')
+    return [*lines, "```", ""]
+
+
+def _tried(stack: Stack) -> list[str]:
+    """The settings of no or one factor, and of two where there is another MPI-IO."""
+    rows = [one for one in stack.tried if len(factors(one.setting).keys() - {"io"}) < 2]
+    return _table(("with", "runs", "not right", "certified"), map(_tried_row, rows))
+
+
+def _tried_row(one: Tried) -> Sequence[object]:
+    name = "no MPI-IO" if one.setting == NONE else f"`{one.setting}`"
+    return name, one.runs, one.bad, "yes" if one.certified else "no"
+
+
+def _fault(fault: Fault) -> list[str]:
+    row = fault.smallest
+    more = len(fault.calls) - MOST_CALLS
+    calls = ", ".join(fault.calls[:MOST_CALLS]) + (f" and {more} more" if more > 0 else "")
+    smallest = (
+        f"{_fault_line(fault)}. Calls: {calls}. Smallest: {row['pattern']} {row['options']}, "
+        f"{row['processes']} processes, {row['fs']}: {row.get('says', '')}"
+    )
+    return [_item(smallest), "", "  ```", *_command(str(row.get("command", ""))), "  ```"]
+
+
+def _command(command: str) -> list[str]:
+    folded = textwrap.wrap(command, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+    lines = [f"{line} \\" for line in folded[:-1]] + folded[-1:]
+    return [("  " if index == 0 else "      ") + line for index, line in enumerate(lines)]
