@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from iogauge import json_file
 from iogauge.files import write_whole
@@ -12,7 +13,7 @@ from iogauge.paths import output
 
 from ..errors import EXIT_OK, NothingFoundError, OutputError
 from ..judge import certificate
-from . import options
+from . import formats, options
 
 EXAMPLES = """\
 examples:
@@ -24,6 +25,9 @@ examples:
 """
 
 
+COLUMNS = ("stack", "mpi", "runs", *certificate.OUTCOMES, "safe")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="?", type=Path, metavar="RUNS",
@@ -31,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the certificate as JSON")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write it as a page of Markdown")
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    formats.add_format(parser, "the table of stacks")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,8 +50,16 @@ def run(args: argparse.Namespace) -> int:
                 options.say_written(path)
     except OSError as error:
         raise OutputError(f"{error.filename}: cannot be written: {error.strerror}") from None
-    print(certificate.dump(found) if args.json else certificate_text.short(found))
+    formats.show(args, [_row(stack) for stack in found.stacks], COLUMNS,
+                 note=certificate_text.faults(found))  # fmt: skip
     return EXIT_OK
+
+
+def _row(stack: certificate.Stack) -> dict[str, Any]:
+    return {
+        "stack": stack.name, "mpi": stack.versions.get("mpi"), "runs": stack.runs,
+        **stack.outcomes, "safe": stack.safe or None,
+    }  # fmt: skip
 
 
 def load(path: Path) -> certificate.Certificate:

@@ -44,16 +44,23 @@ chance of 82 %.
 
 
 def short(certificate: Certificate) -> str:
-    """A table of stacks, and what to do about those that are not right."""
-    lines = _table(
-        ("stack", "MPI", "runs", *OUTCOMES, "safe setting"), map(_row, certificate.stacks)
-    )
-    for stack in certificate.stacks:
-        lines += [
-            f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
-            for fault in stack.faults[:MOST_CALLS]
-        ]
+    """A table of stacks, and what was not right."""
+    return "\n".join([*_overview(certificate), faults(certificate)])
+
+
+def faults(certificate: Certificate) -> str:
+    """What was not right most often on each stack, each with the command that shows it."""
+    lines = [
+        f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
+        for stack in certificate.stacks
+        for fault in stack.faults[:MOST_CALLS]
+    ]
     return "\n".join(lines)
+
+
+def _overview(certificate: Certificate) -> list[str]:
+    columns = ("stack", "MPI", "runs", *OUTCOMES, "safe setting")
+    return _table(columns, map(_row, certificate.stacks))
 
 
 def page(certificate: Certificate) -> str:
@@ -67,10 +74,7 @@ def page(certificate: Certificate) -> str:
     head = "\n\n".join(
         part if part.startswith(("#", "<")) else _wrap(part) for part in head.split("\n\n")
     )
-    table = _table(
-        ("stack", "MPI", "runs", *OUTCOMES, "safe setting"), map(_row, certificate.stacks)
-    )
-    parts = [head, "\n".join(table), "\n".join(_reports(certificate))]
+    parts = [head, "\n".join(_overview(certificate)), "\n".join(_reports(certificate))]
     parts += ["\n".join(_section(stack)) for stack in certificate.stacks]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -147,7 +151,7 @@ def _instead(fault: Fault) -> str:
     if fault.setting == NONE:
         return "no setting of MPI-IO is of account"
     if not fault.instead:
-        return "no setting was right with the same calls"
+        return "no setting was always right with the same methods"
     said = f"right with {fault.instead} in {fault.instead_runs} of {fault.instead_runs}"
     if fault.chance is None or fault.chance > SURE:
         chance = "?" if fault.chance is None else f"{100 * fault.chance:.0f} %"
@@ -158,9 +162,9 @@ def _instead(fault: Fault) -> str:
 def _section(stack: Stack) -> list[str]:
     libraries = ", ".join(f"{name} {version}" for name, version in stack.versions.items())
     said = (
-        f"{libraries}. {stack.calls_tried} of {stack.calls} calls (pattern, method, mode) and "
-        f"{stack.settings_tried} of {stack.settings} settings were tried, on 1 to "
-        f"{stack.most_processes} processes: {stack.limit}."
+        f"{libraries}. {stack.calls_tried} of {stack.calls} combinations of pattern, "
+        f"method and mode and {stack.settings_tried} of {stack.settings} settings were tried, on "
+        f"1 to {stack.most_processes} processes: {stack.limit}."
     )
     lines = [f"## {stack.name}", "", _wrap(said), ""]
     lines += [_wrap(_verdict(stack)), "", *_hints(stack), *_tried(stack)]
@@ -216,14 +220,15 @@ def _fault(fault: Fault) -> list[str]:
     row = fault.smallest
     more = len(fault.calls) - MOST_CALLS
     calls = ", ".join(fault.calls[:MOST_CALLS]) + (f" and {more} more" if more > 0 else "")
+    line = _fault_line(fault).removeprefix(fault.kind)
     smallest = (
-        f"{_fault_line(fault)}. Calls: {calls}. Smallest: {row['pattern']} {row['options']}, "
-        f"{row['processes']} processes, {row['fs']}: {row.get('says', '')}"
+        f"**{fault.kind.capitalize()}**{line}. Seen in: {calls}. Smallest: {row['pattern']} "
+        f"{row['options']}, {row['processes']} processes, {row['fs']}: {row.get('says', '')}"
     )
-    return [_item(smallest), "", "  ```", *_command(str(row.get("command", ""))), "  ```"]
+    return [_wrap(smallest), "", "```", *_command(str(row.get("command", ""))), "```", ""]
 
 
 def _command(command: str) -> list[str]:
-    folded = textwrap.wrap(command, WIDTH - 8, break_long_words=False, break_on_hyphens=False)
+    folded = textwrap.wrap(command, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
     lines = [f"{line} \\" for line in folded[:-1]] + folded[-1:]
-    return [("  " if index == 0 else "      ") + line for index, line in enumerate(lines)]
+    return lines[:1] + [f"    {line}" for line in lines[1:]]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import signal
 import sys
 import time
 from datetime import datetime, timezone
@@ -53,16 +54,18 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="runs at once")
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument("--anew", action="store_true", help="forget the runs that DIR has")
+    parser.add_argument("--kernels", default="", metavar="DIR",
+                        help="kernels that are built; {stack} is its name")  # fmt: skip
     parser.add_argument("--check", type=Path, metavar="FILE", help="a certificate")
     return parser.parse_args(words)
 
 
-def stacks_of(names: str, patterns: list[str]) -> list[Stack]:
+def stacks_of(names: str, patterns: list[str], built: str) -> list[Stack]:
     """Those that are here; what is not is said by name."""
     found = []
     for name in names.split():
         try:
-            stack = prepare(name)
+            stack = prepare(name, built)
         except (NotHere, ConfigError) as error:
             say(f"left out: {error}")
             continue
@@ -124,7 +127,7 @@ def check(runs: session.Runs, folder: Path, file: Path) -> int:
 def main(words: list[str] | None = None) -> int:
     options = parse(words)
     folder = options.out or output() / "certificate"
-    stacks = stacks_of(options.stacks, options.patterns)
+    stacks = stacks_of(options.stacks, options.patterns, options.kernels)
     if not stacks:
         say("tools.certify: none of these stacks is here, or has this pattern")
         return 2
@@ -144,11 +147,12 @@ def main(words: list[str] | None = None) -> int:
         f"{had} runs are there already"
     )
     end = time.monotonic() + 60 * options.minutes
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         session.run(stacks, places, options.seed, runs,
                     session.Limits(end, options.runs, options.jobs))  # fmt: skip
     except KeyboardInterrupt:
-        say("ended by Ctrl-C: what was run is kept")
+        say("ended by a signal: what was run is kept")
     say(f"{len(runs.records) - had} runs were made; {file}")
     if options.check:
         return check(runs, folder, options.check)

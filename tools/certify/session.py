@@ -99,6 +99,7 @@ class Limits:
     end: float
     most: int | None = None
     jobs: int = 1
+    stop: threading.Event = field(default_factory=threading.Event)  # begin nothing more
 
 
 def run(
@@ -109,7 +110,7 @@ def run(
     turn, lock, made = iter(_in_turn(queues)), threading.Lock(), Counter[str]()
 
     def worker() -> None:
-        while time.monotonic() < limits.end:
+        while time.monotonic() < limits.end and not limits.stop.is_set():
             with lock:
                 queue = next(turn)
                 if (
@@ -128,8 +129,11 @@ def run(
                     print(" ".join(map(str, told.values())), file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(limits.jobs) as pool:
-        for done in [pool.submit(worker) for _ in range(limits.jobs)]:
-            done.result()
+        try:
+            for done in [pool.submit(worker) for _ in range(limits.jobs)]:
+                done.result()
+        finally:
+            limits.stop.set()  # also after an error, or Ctrl-C
 
 
 def _in_turn(queues: Sequence[Queue]) -> Iterator[Queue]:

@@ -118,15 +118,21 @@ def _build(name: str, extras: Mapping[str, Any], features: Sequence[str]) -> Pat
     return folder / "iokernel"
 
 
-def prepare(name: str) -> Stack:
-    """The stack of this name (site_configs/chosen.py), its kernels built. Raises NotHere."""
+def prepare(name: str, built: str = "") -> Stack:
+    """The stack of this name (site_configs/chosen.py), its kernels built, or in the folder `built`,
+    where {stack} is its name. Raises NotHere."""
     environ = chosen.stack(name)
     extras = environ["extras"]
     needs = extras["needs"]
     if lacking := _there([*needs["build"], *needs["mpi"]]):
         raise NotHere(f"stack {name}: {lacking}")
     inside = list(extras.get("inside", []))
-    program = _build(environ["name"], extras, environ["features"])
+    own_name = environ["name"]
+    program = (
+        Path(built.format(stack=own_name)).absolute() / "iokernel"
+        if built
+        else _build(own_name, extras, environ["features"])
+    )
     listing = json.loads(_run([*inside, str(program), "--list", "--json", "-"]))
     is_ompio = "romio" not in environ["features"]
     launcher = extras["launcher"]
