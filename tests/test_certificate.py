@@ -99,7 +99,9 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
     through = [one for one in cases if one.call.through_mpi_io]
     tried = Counter(one.setting_name for one in through)
     assert set(tried) == {settings.name_of(one) for one in STACK.settings}
+    default = tried.pop(certificate.DEFAULT)
     assert max(tried.values()) - min(tried.values()) <= 1
+    assert default > 4 * max(tried.values())
     places = Counter(one.fs for one in cases)
     assert abs(places["ram"] - places["disk"]) <= 1
     for one in cases:
@@ -107,6 +109,13 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
         assert not one.call.served or one.processes > 1
         assert not one.call.one_process or one.processes == 1
         assert one.call.through_mpi_io or one.setting_name == certificate.NONE
+
+
+def test_a_size_is_one_that_the_method_takes() -> None:
+    shared = Call("ramses-amr", "mpiio", "collective")
+    own = replace(shared, method="posix", mode="", own_files=True)
+    assert any("--layout" in options for options in plan.sizes(shared))
+    assert plan.sizes(own) and not any("--layout" in options for options in plan.sizes(own))
 
 
 def case_of(processes: int = 4) -> plan.Case:
@@ -124,7 +133,7 @@ def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:
     assert {one.options for one in smaller} == set(plan.SIZES["s3d"])
     names = {one.setting_name for one in found if one.why == "instead"}
     assert names == {
-        "aggregators=2", "fcoll=vulcan", "fcoll=two_phase aggregators=2",
+        "default", "aggregators=2", "fcoll=vulcan", "fcoll=two_phase aggregators=2",
         "fcoll=vulcan aggregators=1", "fcoll=vulcan aggregators=4",
         "fcoll=vulcan aggregators=2 sieving=off",
     }  # fmt: skip
@@ -280,6 +289,13 @@ def test_only_what_was_certified_and_is_not_right_now_is_new() -> None:
     assert (same.new, len(same.notes)) == ([], 1)
     worse = certificate.news(judged(rows("fcoll=a sieving=off", 9, bad=1)), before)
     assert len(worse.new) == 1 and "run 4" in worse.new[0]
+    # What it says of the default it says of what differs in one thing only.
+    near = certificate.news(judged(rows("sieving=off", 9, bad=1)), before)
+    assert (near.new, len(near.notes)) == ([], 1)
+    crashed = [{**row, "outcome": "crash"} for row in rows("fcoll=a sieving=off", 1, bad=1)]
+    again = rows("fcoll=a sieving=off", 4, why="again")
+    assert len(certificate.news(judged(crashed), before).new) == 1
+    assert certificate.news(judged(crashed, again), before).new == []
     other = certificate.news(judged(rows("sieving=off", 9, bad=1), version="10.0"), before)
     assert other.new == [] and "not in the certificate" in other.notes[0]
 
@@ -291,14 +307,19 @@ def test_a_kept_certificate_is_the_same_and_its_page_has_hints_for_a_site() -> N
     (hints,) = re.findall(r'^"hints": (.*)$', page, re.MULTILINE)
     words = " ".join(f"{key}={value}" for key, value in json.loads(hints).items())
     assert parse_hints(words) == {"fbtl_posix_write_datasieving": "0"}
-    assert "Open MPI v5.0.5 (made) wrong in 3 of 60 runs" in page
+    assert "Open MPI v5.0.5 (made) wrong in 3 of 60" in page
     assert max(map(len, page.splitlines())) <= 120
 
 
 def test_reports_concern_the_versions_that_they_name() -> None:
-    assert len(upstream.of("Open MPI v5.0.5")) == 2
-    assert len(upstream.of("Open MPI v4.1.4")) == 1
-    assert upstream.of("Open MPI v5.0.6") == upstream.of("MPICH Version: 4.0.2") == []
+    kinds = [one.kind for one in upstream.of("Open MPI v5.0.5")]
+    assert kinds == ["wrong", "wrong", "crash"]
+    assert [one.kind for one in upstream.of("Open MPI v4.1.4")] == ["wrong", "crash"]
+    assert [one.kind for one in upstream.of("Open MPI v5.0.6")] == ["crash"]
+    assert upstream.of("MPICH Version: 4.0.2") == []
+    (report,) = upstream.of("Open MPI v5.0.6")
+    (stack,) = judged(rows("default", 5, bad=2), rows("io=romio341", 7)).stacks
+    assert report.seen(stack) == (0, 7)
 
 
 def test_the_page_is_that_of_the_kept_certificate() -> None:

@@ -36,11 +36,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tried:
-    """Runs with a setting, or with any that holds it."""
+    """Runs with a setting, or with any that holds it. `own`: those with just this one."""
 
     setting: str
     runs: int
     bad: int
+    own: int
 
     @property
     def certified(self) -> bool:
@@ -194,7 +195,7 @@ def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
 
 def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
     rows = [row for setting, of in by_setting.items() if holds(setting, part) for row in of]
-    return Tried(part, len(rows), _bad(rows))
+    return Tried(part, len(rows), _bad(rows), len(by_setting.get(part, [])))
 
 
 def _safe(tried: Sequence[Tried]) -> str:
@@ -272,14 +273,15 @@ def parse(data: Any) -> Certificate:
 
 
 def news(now: Certificate, known: Certificate) -> News:
-    """What is not right now though `known` certifies it. Raises nothing: a stack, a version or a
-    setting that it does not certify is a note."""
+    """What is not right now though `known` certifies it. Notes: a stack or version that it does not
+    have, a setting that it does not certify, or of which it names the same failure but for one
+    factor; and what failed aloud once, and never again with other seeds."""
     found = News([], [])
     before = {(one.name, one.versions.get("mpi")): one for one in known.stacks}
     for stack in now.stacks:
         of = before.get((stack.name, stack.versions.get("mpi")))
-        version = stack.versions.get("mpi", "of no known version")
         if of is None:
+            version = stack.versions.get("mpi", "of no known version")
             found.notes.append(
                 f"{stack.name} ({version}) is not in the certificate of {known.date}: "
                 "right is `make certificate` with it"
@@ -287,11 +289,21 @@ def news(now: Certificate, known: Certificate) -> News:
         for fault in stack.faults:
             said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "
             said += str(fault.smallest.get("command", ""))
-            promised = of is not None and any(
-                one.certified and holds(fault.setting, one.setting) for one in of.tried
-            )
-            (found.new if promised else found.notes).append(said)
+            is_new = of is not None and _promised(of, fault) and not _came_once(fault)
+            (found.new if is_new else found.notes).append(said)
     return found
+
+
+def _promised(stack: Stack, fault: Fault) -> bool:
+    certified = any(one.certified and holds(fault.setting, one.setting) for one in stack.tried)
+    near = (one for one in stack.faults if distance(one.setting, fault.setting) <= 1)
+    return certified and not any(
+        one.kind == fault.kind and NONE not in {one.setting, fault.setting} for one in near
+    )
+
+
+def _came_once(fault: Fault) -> bool:
+    return fault.kind != WRONG and fault.again > 0 and not fault.again_bad
 
 
 def dump(certificate: Certificate) -> str:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .certificate import IO, NONE, WRONG, Stack, factors
+
 Version = tuple[int, ...]
 
 
@@ -15,11 +17,30 @@ class Report:
     says: str
     library: str  # as a version begins that the kernels name: `Open MPI`, `MPICH`
     since: Version  # the first version that has it, as far as the report says
-    mended: Version  # the first that has it no more
+    mended: Version  # the first that has it no more; none where it is open
+    kind: str = WRONG  # what a run with it is
+    io: str = ""  # how the name of Open MPI's other MPI-IO begins, where it is in that one
 
     def concerns(self, version: str) -> bool:
         """Does a library of this version have it, by the report?"""
-        return version.startswith(self.library) and self.since <= numbers(version) < self.mended
+        if not version.startswith(self.library) or numbers(version) < self.since:
+            return False
+        return not self.mended or numbers(version) < self.mended
+
+    def seen(self, stack: Stack) -> tuple[int, int]:
+        """How many runs of a stack, through that MPI-IO, were of its kind; and of how many."""
+        bad = sum(
+            fault.bad
+            for fault in stack.faults
+            if fault.kind == self.kind and self._its(fault.setting)
+        )
+        return bad, sum(one.own for one in stack.tried if self._its(one.setting))
+
+    def _its(self, setting: str) -> bool:
+        if setting == NONE:
+            return False
+        io = factors(setting).get(IO, "")
+        return io.startswith(self.io) if self.io else not io
 
 
 REPORTS = (
@@ -35,6 +56,11 @@ REPORTS = (
         "a defect of 5.0.5 fails some of HDF5's parallel tests, which skip that version; 5.0.6 has "
         "it mended",
         "Open MPI", (5, 0, 5), (5, 0, 6),
+    ),
+    Report(
+        "Open MPI issue 9432 (open)",
+        "nonblocking collective calls crash in ROMIO within Open MPI, which has no such function",
+        "Open MPI", (4, 1), (), "crash", "romio",
     ),
 )  # fmt: skip
 

@@ -91,7 +91,8 @@ def _row(stack: Stack) -> Sequence[object]:
 
 
 def _version(stack: Stack) -> str:
-    return stack.versions.get("mpi", "?").replace("MPICH Version:", "MPICH")
+    """As short as people say it: `MPICH 4.2.1`."""
+    return " ".join(stack.versions.get("mpi", "?").replace(" Version:", "").split())
 
 
 def _table(columns: Iterable[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -125,19 +126,18 @@ def _reports(certificate: Certificate) -> list[str]:
             if one not in concerned and one.versions.get("mpi", "").startswith(report.library)
         ]
         lines.append(_item(
-            f"**{report.where}**: {report.says}. Here: {_seen(concerned)} of the versions that "
-            f"have it; {_seen(others)} of others."
+            f"**{report.where}**: {report.says}. Here, of versions that have it: "
+            f"{_seen(report, concerned)}; of others: {_seen(report, others)}."
         ))  # fmt: skip
     return lines
 
 
-def _seen(stacks: Sequence[Stack]) -> str:
-    if not stacks:
-        return "no stack"
-    return ", ".join(
-        f"{_version(one)} ({one.name}) wrong in {one.outcomes['wrong']} of {one.runs} runs"
-        for one in stacks
-    )
+def _seen(report: upstream.Report, stacks: Sequence[Stack]) -> str:
+    said = []
+    for one in stacks:
+        bad, runs = report.seen(one)
+        said.append(f"{_version(one)} ({one.name}) {report.kind} in {bad} of {runs}")
+    return ", ".join(said) or "no stack"
 
 
 def _fault_line(fault: Fault) -> str:

@@ -11,12 +11,13 @@ mpiexec. The runs stand in DIR (output/certificate), a line each; called again i
 mean says `python -m analysis certificate`.
 
 Exit status: 0 runs were made, right or not; with --check: nothing new is wrong; 1 something new is
-wrong; 2 the command line is wrong, or no stack is here.
+wrong; 2 the command line is wrong, no stack is here, or DIR is in use.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import platform
 import signal
@@ -136,6 +137,12 @@ def main(words: list[str] | None = None) -> int:
     for place in (folder, *places.values()):
         place.mkdir(parents=True, exist_ok=True)
     file = folder / certificate.RUNS
+    lock = (folder / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        say(f"tools.certify: somebody else makes runs in {folder}; right is another --out")
+        return 2
     if options.anew:
         file.unlink(missing_ok=True)
     runs = session.Runs.of(file)
@@ -147,7 +154,6 @@ def main(words: list[str] | None = None) -> int:
         f"{had} runs are there already"
     )
     end = time.monotonic() + 60 * options.minutes
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         session.run(stacks, places, options.seed, runs,
                     session.Limits(end, options.runs, options.jobs))  # fmt: skip
@@ -167,4 +173,5 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     raise SystemExit(main())

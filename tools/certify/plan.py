@@ -47,6 +47,7 @@ SIZES: dict[str, tuple[tuple[str, ...], ...]] = {
     "metadata": (("--files", "1"), ("--files", "3", "--unique-dir")),
 }
 SIZES["ramses-hydro"] = SIZES["ramses-amr"]
+OF_SHARED = "--layout"
 REPEATS = 2
 AGAIN = 4  # runs of a case that was not right, with other seeds
 NEIGHBOURS = 3  # of each neighbouring setting
@@ -89,8 +90,10 @@ def deck(items: Sequence[Item], seed: str) -> Iterator[Item]:
         yield from draw.sample(list(items), len(items))
 
 
-def sizes(pattern: str) -> Sequence[tuple[str, ...]]:
-    return SIZES.get(pattern, ((),))
+def sizes(call: Call) -> Sequence[tuple[str, ...]]:
+    """Those that the call takes: the order of a shared file is no matter of files of their own."""
+    every = SIZES.get(call.pattern, ((),))
+    return [options for options in every if not call.own_files or OF_SHARED not in options]
 
 
 def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
@@ -108,12 +111,15 @@ def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
 def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """The runs of a stack, without end."""
     base = f"{seed} {stack.name}"
-    settings = deck(stack.settings, f"{base} settings")
+    # What most users have: their share is a sixth, however many settings there are.
+    defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
+    settings = deck([*stack.settings, *defaults], f"{base} settings")
     counts, places = deck(stack.counts, f"{base} counts"), deck(fs, f"{base} fs")
-    of_size = {
-        pattern: deck(sizes(pattern), f"{base} {pattern}")
-        for pattern in sorted({call.pattern for call in stack.calls})
-    }
+    of_size: dict[tuple[str, bool], Iterator[tuple[str, ...]]] = {}
+    for call in stack.calls:
+        kind = (call.pattern, call.own_files)
+        if kind not in of_size:
+            of_size[kind] = deck(sizes(call), f"{base} {call.pattern}{' own' * call.own_files}")
     for index, call in enumerate(of_calls(stack, base)):
         setting = next(settings) if call.through_mpi_io else {}
         processes = 1 if call.one_process else next(counts)
@@ -121,18 +127,20 @@ def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
             processes = 2
         if processes > max(stack.counts):
             continue  # no room for a process that writes and one that computes
+        options = next(of_size[call.pattern, call.own_files])
         yield Case(
-            stack.name, call, next(of_size[call.pattern]), setting, processes, next(places),
+            stack.name, call, options, setting, processes, next(places),
             1 + (seed * 1000003 + index) % 999983,
         )  # fmt: skip
 
 
 def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
-    """The settings that differ in one factor alone."""
+    """The settings that differ in one factor alone, and the default."""
     return [
         other
         for other in known
         if sum(setting.get(key) != other.get(key) for key in setting.keys() | other.keys()) == 1
+        or (setting and not other)
     ]
 
 
@@ -143,7 +151,7 @@ def follow_ups(case: Case, stack: Stack) -> list[Case]:
     smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]
     if not case.call.one_process:
         found += [replace(case, processes=n, why="smaller") for n in smaller]
-    for options in sizes(case.call.pattern):
+    for options in sizes(case.call):
         if options == case.options:
             break
         found.append(replace(case, options=options, why="smaller"))

@@ -115,11 +115,12 @@ def execute(stack: Stack, case: Case, base: Path) -> Record:
     outcome, words_of_it = judge(status, found, said)
     record = {
         **dict(zip(KEY, case.key, strict=True)),
-        "size": sizes(case.call.pattern).index(case.options),
+        "size": sizes(case.call).index(case.options),
         "why": case.why,
         "outcome": outcome,
         "seconds": round(time.monotonic() - began, 2),
     }
     if outcome != RIGHT:
+        words_of_it = words_of_it.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
         record |= {"says": words_of_it, "command": again(stack, case, base)}
     return record

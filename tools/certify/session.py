@@ -23,6 +23,7 @@ from tools.certify.stacks import Stack
 
 # Of a stack's runs, what may go into looking after those that were not right.
 SHARE = 0.4
+LOOKED = 2
 
 
 def key_of(record: Record) -> tuple[Any, ...]:
@@ -70,6 +71,7 @@ class Queue:
         self.waiting: deque[Case] = deque()
         self.looked_after: set[tuple[Any, ...]] = set()
         self.made: Counter[str] = Counter()
+        self.kinds: Counter[tuple[Any, ...]] = Counter()
 
     def next(self) -> Case:
         """The next one that was not run already."""
@@ -84,12 +86,15 @@ class Queue:
             self.look(case, record)
 
     def look(self, case: Case, record: Record) -> None:
-        """What a run of the plan that was not right asks for; once for each cell, and what few
-        cells have first: a stack that is wrong everywhere is not looked after for ever."""
+        """What a run of the plan that was not right asks for: no more than LOOKED times for a kind
+        of failure of a method, so that one that always fails leaves time for the others."""
+        kind = (case.call.method, case.call.mode, case.setting.get("io"), record["outcome"])
         if record["outcome"] == RIGHT or case.why != "plan" or case.cell in self.looked_after:
             return
-        self.looked_after.add(case.cell)
-        self.waiting.extend(plan.follow_ups(case, self.stack))
+        if self.kinds[kind] < LOOKED:
+            self.kinds[kind] += 1
+            self.looked_after.add(case.cell)
+            self.waiting.extend(plan.follow_ups(case, self.stack))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Call:
     words: tuple[str, ...] = ()
     through_mpi_io: bool = True
     one_process: bool = False
+    own_files: bool = False  # a file of each process
 
     @property
     def served(self) -> bool:
@@ -68,7 +69,7 @@ def calls(listing: dict[str, Any]) -> list[Call]:
         if "inner" in method["options"]:
             found += [
                 Call(pattern, method["name"], inner["name"], ("--inner", inner["name"]),
-                     bool(inner["modes"]))
+                     bool(inner["modes"]), False, inner["file_per_process"])
                 for of, inner in able
                 if of == pattern and inner["writes_alone"] and not inner["moves_nothing"]
             ]  # fmt: skip
