@@ -241,7 +241,7 @@ def judged(*of: list[Any], version: str = "Open MPI v9.0") -> certificate.Certif
         "versions": {"mpi": version}, "most_processes": 4, "limit": "why", "calls": 1,
         "settings": names,
     }  # fmt: skip
-    about = {"date": "2026-11-22", "seed": 1, "machine": "made", "fs": {"ram": "tmpfs"}}
+    about = {"date": "2026-11-22", "seeds": [1], "machine": "made", "fs": {"ram": "tmpfs"}}
     return certificate.of_runs(
         {**about, "stacks": {"made": facts}}, [row for part in of for row in part]
     )

@@ -95,7 +95,7 @@ class Stack:
 @dataclass(frozen=True)
 class Certificate:
     date: str
-    seed: int
+    seeds: list[int]
     machine: str
     fs: dict[str, str]
     stacks: list[Stack]
@@ -145,7 +145,11 @@ def of_runs(about: Mapping[str, Any], rows: Sequence[Row]) -> Certificate:
         if by_stack[name]
     ]
     return Certificate(
-        str(about["date"]), int(about["seed"]), str(about["machine"]), dict(about["fs"]), found
+        str(about["date"]),
+        [*map(int, about["seeds"])],
+        str(about["machine"]),
+        dict(about["fs"]),
+        found,
     )
 
 
@@ -267,7 +271,7 @@ def parse(data: Any) -> Certificate:
             })
             for one in data["stacks"]
         ]  # fmt: skip
-        return Certificate(data["date"], data["seed"], data["machine"], data["fs"], stacks)
+        return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
     except (KeyError, TypeError) as error:
         raise MalformedDocumentError(f"a certificate that lacks something: {error}") from None
 

@@ -31,7 +31,7 @@ HEAD = """\
 <!-- Made by: python -m analysis certificate --page docs/certificate.md -->
 
 Which stacks write right bytes, and with which settings of MPI-IO. Made on {date} from {runs} runs
-(seed {seed}) on one machine: {machine}; file systems: {fs}. How to make one:
+({seeds}) on one machine: {machine}; file systems: {fs}. How to make one:
 [certify a stack](how-to/certify-a-stack.md).
 
 A run writes and reads a small case twice, and every byte is compared. `right`: all were as written.
@@ -67,8 +67,10 @@ def page(certificate: Certificate) -> str:
     """docs/certificate.md."""
     runs = sum(stack.runs for stack in certificate.stacks)
     fs = ", ".join(f"{name} ({kind})" for name, kind in certificate.fs.items())
+    seeds = "seeds " * (len(certificate.seeds) > 1) or "seed "
+    seeds += ", ".join(map(str, certificate.seeds))
     head = HEAD.format(
-        date=certificate.date, seed=certificate.seed, runs=f"{runs:,}",
+        date=certificate.date, seeds=seeds, runs=f"{runs:,}",
         machine=certificate.machine, fs=fs, certified=CERTIFIED,
     )  # fmt: skip
     head = "\n\n".join(

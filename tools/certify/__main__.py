@@ -19,12 +19,14 @@ from __future__ import annotations
 import argparse
 import fcntl
 import json
+import os
 import platform
 import signal
 import sys
 import time
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
@@ -80,12 +82,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def about(stacks: list[Stack], seed: int, places: dict[str, Path]) -> dict[str, object]:
+def about(stacks: list[Stack], seed: int, places: dict[str, Path]) -> dict[str, Any]:
     """What all runs have in common, for the certificate."""
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "seed": seed,
-        "machine": f"{platform.system()} {platform.release()}, {local.CORES} cores",
+        "seeds": [seed],
+        "machine": f"{platform.system()} {platform.release()}, {local.CORES} cores, "
+        f"load {os.getloadavg()[0]:.0f} at the start",
         "fs": {name: local.mount_of(path)["type"] for name, path in places.items()},
         "stacks": {
             stack.name: {
@@ -105,10 +108,12 @@ def about(stacks: list[Stack], seed: int, places: dict[str, Path]) -> dict[str, 
     }  # fmt: skip
 
 
-def keep_about(file: Path, new: dict[str, object]) -> None:
-    """With what an earlier call said of stacks that are not run now."""
+def keep_about(file: Path, new: dict[str, Any]) -> None:
+    """With what earlier calls said, of stacks that are not run now, and of seeds."""
     if file.is_file():
-        new["stacks"] = json.loads(file.read_text())["stacks"] | new["stacks"]
+        old = json.loads(file.read_text())
+        new["stacks"] = old["stacks"] | new["stacks"]
+        new["seeds"] = sorted({*old["seeds"], *new["seeds"]})
     write_whole(file, json.dumps(new, indent=1) + "\n")
 
 
