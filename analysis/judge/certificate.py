@@ -28,7 +28,7 @@ OUTCOMES = (RIGHT, WRONG, "crash", "hang", "error")
 NONE = "none"  # the setting of a run that does not go through MPI-IO
 DEFAULT = "default"
 IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
-CERTIFIED = 20
+CERTIFIED = 50
 SURE = 0.05  # chance of having seen only right runs of what fails as often as its neighbour
 
 Row = dict[str, Any]
@@ -221,7 +221,7 @@ def _faults(by_setting: Mapping[str, list[Row]]) -> list[Fault]:
             bad = [row for row in rows if row["outcome"] == kind]
             if bad:
                 found.append(_fault(setting, kind, bad, by_setting))
-    return sorted(found, key=lambda one: (-one.bad, one.setting))
+    return sorted(found, key=lambda one: (OUTCOMES.index(one.kind), -one.bad, one.setting))
 
 
 def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, list[Row]]) -> Fault:

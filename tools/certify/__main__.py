@@ -30,6 +30,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
+from analysis.errors import AnalysisError
 from analysis.judge import certificate
 from analysis.pages import certificate_text
 from iogauge import json_file
@@ -117,11 +118,9 @@ def keep_about(file: Path, new: dict[str, Any]) -> None:
     write_whole(file, json.dumps(new, indent=1) + "\n")
 
 
-def check(runs: session.Runs, folder: Path, file: Path) -> int:
+def check(runs: session.Runs, folder: Path, known: certificate.Certificate, file: Path) -> int:
     """Is anything not right that the certificate does not name?"""
-    now = certificate.judge(folder)
-    known = certificate.parse(json_file.read(file, "certificate"))
-    said = certificate.news(now, known)
+    said = certificate.news(certificate.judge(folder), known)
     for line in said.notes:
         print(line)
     for line in said.new:
@@ -133,6 +132,13 @@ def check(runs: session.Runs, folder: Path, file: Path) -> int:
 def main(words: list[str] | None = None) -> int:
     options = parse(words)
     folder = options.out or output() / "certificate"
+    known = None
+    try:
+        if options.check:
+            known = certificate.parse(json_file.read(options.check, "certificate"))
+    except (AnalysisError, json_file.Unreadable) as error:
+        say(f"tools.certify: {options.check}: {error}")
+        return 2
     stacks = stacks_of(options.stacks, options.patterns, options.kernels)
     if not stacks:
         say("tools.certify: none of these stacks is here, or has this pattern")
@@ -165,8 +171,8 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("ended by a signal: what was run is kept")
     say(f"{len(runs.records) - had} runs were made; {file}")
-    if options.check:
-        return check(runs, folder, options.check)
+    if known:
+        return check(runs, folder, known, options.check)
     print(certificate_text.short(certificate.judge(folder)))
     return 0
 
