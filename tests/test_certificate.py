@@ -180,7 +180,7 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
         (1, None, "iokernel: error: no space", "error"),
         (1, RIGHT, "iokernel: error: process 1: MPI crashed in MPI_Finalize", "crash"),
         (139, None, "", "crash"),
-        (None, None, "", "hang"),
+        (None, None, "", "late"),
         (1, {"status": "hung"}, "nothing has moved for 30 s", "hang"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_run_that_lies_is_wrong_and_says_how_to_see_it_again(tmp_path: Path) -
 def test_a_run_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_run, "SECONDS", 0.3)
     found = one_run.execute(made_stack(tmp_path, "sleep 600"), case_of(), tmp_path)
-    assert found["outcome"] == "hang"
+    assert found["outcome"] == "late"
 
 
 def rows(setting: str, count: int, bad: int = 0, processes: int = 4, **more: Any) -> list[Any]:
@@ -255,6 +255,13 @@ def test_a_setting_is_certified_after_enough_right_runs_of_all_that_hold_it() ->
     assert found.stacks[0].safe == "sieving=off"
     found = judged(rows("sieving=off", 60), rows("fcoll=a sieving=off", 60, bad=1))
     assert found.stacks[0].safe == ""
+
+
+def test_what_was_ended_says_nothing() -> None:
+    late = [{**row, "outcome": "late"} for row in rows("default", 9)]
+    (stack,) = judged(rows("default", 49), late).stacks
+    (tried,) = (one for one in stack.tried if one.setting == "default")
+    assert (tried.runs, tried.certified, stack.faults, stack.outcomes["late"]) == (49, False, [], 9)
 
 
 def test_romio_within_open_mpi_is_another_mpi_io() -> None:

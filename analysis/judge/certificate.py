@@ -24,7 +24,9 @@ ABOUT, RUNS = "about.json", "runs.jsonl"
 # What a line of RUNS says a run was; no two lines are alike in all of it.
 KEY = ("stack", "pattern", "method", "mode", "options", "setting", "processes", "fs", "seed")
 RIGHT, WRONG = "right", "wrong"
-OUTCOMES = (RIGHT, WRONG, "crash", "hang", "error")
+LATE = "late"  # a run that moved, and had to be ended: it says nothing
+BAD = (WRONG, "crash", "hang", "error")
+OUTCOMES = (RIGHT, *BAD, LATE)
 NONE = "none"  # the setting of a run that does not go through MPI-IO
 DEFAULT = "default"
 IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
@@ -176,13 +178,14 @@ def call_of(row: Row) -> str:
 
 
 def _bad(rows: Iterable[Row]) -> int:
-    return sum(row["outcome"] != RIGHT for row in rows)
+    return sum(row["outcome"] in BAD for row in rows)
 
 
 def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
     by_setting = defaultdict(list)
     for row in rows:
-        by_setting[row["setting"]].append(row)
+        if row["outcome"] != LATE:
+            by_setting[row["setting"]].append(row)
     tried = [_tried(part, by_setting) for part in [*facts["settings"], NONE]]
     tried = [one for one in tried if one.runs]
     counts = Counter(row["outcome"] for row in rows)
@@ -217,7 +220,7 @@ def _size(row: Row) -> tuple[int, int]:
 def _faults(by_setting: Mapping[str, list[Row]]) -> list[Fault]:
     found = []
     for setting, rows in by_setting.items():
-        for kind in OUTCOMES[1:]:
+        for kind in BAD:
             bad = [row for row in rows if row["outcome"] == kind]
             if bad:
                 found.append(_fault(setting, kind, bad, by_setting))

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from ..judge import upstream
 from ..judge.certificate import (
+    BAD,
     CERTIFIED,
     DEFAULT,
     NONE,
     OUTCOMES,
+    RIGHT,
     SURE,
     Certificate,
     Fault,
@@ -36,8 +38,9 @@ Which stacks write right bytes, and with which settings of MPI-IO. Made on {date
 [certify a stack](how-to/certify-a-stack.md).
 
 A run writes and reads a small case twice, and every byte is compared. `right`: all were as written.
-`wrong`: some were not, and the library said nothing. `crash`, `hang` (nothing moved for 30 s, or no
-end after 90 s), `error`: the run failed, and said so. A failing stack is a result, not a failing
+`wrong`: some were not, and the library said nothing. `crash`, `hang` (nothing moved for 30 s),
+`error`: the run failed, and said so. `late`: it moved, but had to be ended after 90 s, and says
+nothing. A failing stack is a result, not a failing
 test. A setting is *certified* where at least {certified} runs that hold it were made, and all of
 them were right. That is no proof: what fails in one run of 20 is missed by {certified} runs with a
 chance of {missed:.0f} %.
@@ -194,10 +197,8 @@ def _cause(fault: Fault) -> tuple[object, ...]:
 
 def _verdict(stack: Stack) -> str:
     if stack.right:
-        return f"**Right in all {stack.runs} runs.**"
-    counts = ", ".join(
-        f"{stack.outcomes[kind]} {kind}" for kind in OUTCOMES[1:] if stack.outcomes[kind]
-    )
+        return f"**Right in all {stack.outcomes[RIGHT]} runs that ended.**"
+    counts = ", ".join(f"{stack.outcomes[kind]} {kind}" for kind in BAD if stack.outcomes[kind])
     of = f"**Not right: {counts} of {stack.runs} runs.**"
     if stack.safe == DEFAULT:
         return f"{of} The default is certified; others are not."

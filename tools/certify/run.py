@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from analysis.judge.certificate import KEY, RIGHT
+from analysis.judge.certificate import KEY, LATE, RIGHT
 from iogauge.hints import sort_hints
 from iogauge.paths import ROOT
 from tools import kernels
@@ -57,11 +57,13 @@ def again(stack: Stack, case: Case, base: Path) -> str:
 
 
 def judge(status: int | None, document: Record | None, said: str) -> tuple[str, str]:
-    """What a run was: right, wrong, crash, hang or error; and what it said of it. `status`: None
+    """What a run was, one of OUTCOMES; and what it said of it. `status`: None
     where it did not end in time."""
     verdict = (document or {}).get("verification", {})
-    if status is None or (document or {}).get("status") == "hung" or "nothing has moved" in said:
-        return "hang", _line(said, "nothing has moved") or f"no end after {SECONDS} s"
+    if (document or {}).get("status") == "hung" or "nothing has moved" in said:
+        return "hang", _line(said, "nothing has moved") or "nothing has moved"
+    if status is None:
+        return LATE, f"no end after {SECONDS} s"
     if verdict.get("mismatches"):
         first = verdict["first"] or {}
         where = f"{first.get('dataset')}{first.get('index')}"

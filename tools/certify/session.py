@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.judge.certificate import KEY, RIGHT
+from analysis.judge.certificate import BAD, KEY, RIGHT
 from tools.certify import plan
 from tools.certify.plan import Case
 from tools.certify.run import Record, execute
@@ -89,7 +89,7 @@ class Queue:
         """What a run of the plan that was not right asks for: no more than LOOKED times for a kind
         of failure of a method, so that one that always fails leaves time for the others."""
         kind = (case.call.method, case.call.mode, case.setting.get("io"), record["outcome"])
-        if record["outcome"] == RIGHT or case.why != "plan" or case.cell in self.looked_after:
+        if record["outcome"] not in BAD or case.why != "plan" or case.cell in self.looked_after:
             return
         if self.kinds[kind] < LOOKED:
             self.kinds[kind] += 1
