@@ -113,6 +113,8 @@ def keep_about(file: Path, new: dict[str, Any]) -> None:
     """With what earlier calls said, of stacks that are not run now, and of seeds."""
     if file.is_file():
         old = json.loads(file.read_text())
+        for name, facts in new["stacks"].items():  # --patterns leaves some out
+            facts["calls"] = max(facts["calls"], old["stacks"].get(name, facts)["calls"])
         new["stacks"] = old["stacks"] | new["stacks"]
         new["seeds"] = sorted({*old["seeds"], *new["seeds"]})
     write_whole(file, json.dumps(new, indent=1) + "\n")
