@@ -5,9 +5,9 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
-	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate replay-size test-slurm \
-	test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean
+.PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
+	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate \
+	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -17,6 +17,7 @@ RELEASES := trixie
 WHEELS = $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))))
 NEWER = $(sort $(foreach stack,$(STACKS),$(filter-out $(stack),$(stack:%-openmpi=%) $(stack:%-mpich=%))))
 ROUNDS := 8
+MINUTES := 60
 KILLS := 50
 INGEST_KILLS := 200
 ARGS ?=
@@ -138,6 +139,9 @@ selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--s
 
 replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)
+
+certificate: setup newer ## which stacks and settings write right bytes: many small runs, an hour (STACKS= MINUTES=60 ARGS='--jobs 2')
+	@$(PYTHON) -m tools.certify --stacks "$(STACKS)" --minutes $(MINUTES) $(ARGS)
 
 simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)

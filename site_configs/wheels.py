@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from reframe.core.exceptions import ConfigError
@@ -25,9 +26,14 @@ def stack(name: str) -> dict[str, Any]:
     wheel = f"{mpi}-{version}"
     programs = debian.LOCAL / "wheels" / wheel / "bin"
     maker = f"environments/wheels/wheel.sh {wheel}"
+    return entry(f"{BEGIN}-{wheel.replace('.', '-')}", mpi, programs, maker)
+
+
+def entry(name: str, mpi: str, programs: Path, maker: str) -> dict[str, Any]:
+    """The environ of an MPI alone, whose mpicc and mpiexec are in the folder `programs`."""
     is_mpich = mpi == "mpich"
     return {
-        "name": f"{BEGIN}-{wheel.replace('.', '-')}",
+        "name": name,
         "cc": str(programs / "mpicc"),
         "cxx": "",
         "ftn": "",

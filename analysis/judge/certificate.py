@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A certificate: what the runs of `make certificate` say of each stack, and of each setting.
+
+`right` is a run whose every byte was read back as it was written. A setting is certified where at
+least CERTIFIED runs with it were made, on any number of processes and with any method, and all of
+them were right. A setting that names fewer factors than another one stands for all that hold it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from iogauge import json_file
+
+from ..errors import MalformedDocumentError, NothingFoundError, UnknownSchemaError
+
+SCHEMA = "iogauge.certificate/1"
+ABOUT, RUNS = "about.json", "runs.jsonl"
+# What a line of RUNS says a run was; no two lines are alike in all of it.
+KEY = ("stack", "pattern", "method", "mode", "options", "setting", "processes", "fs", "seed")
+RIGHT, WRONG = "right", "wrong"
+LATE = "late"  # a run that moved, and had to be ended: it says nothing
+BAD = (WRONG, "crash", "hang", "error")
+OUTCOMES = (RIGHT, *BAD, LATE)
+NONE = "none"  # the setting of a run that does not go through MPI-IO
+DEFAULT = "default"
+IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
+CERTIFIED = 50
+SURE = 0.05  # chance of having seen only right runs of what fails as often as its neighbour
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Runs with a setting, or with any that holds it. `own`: those with just this one."""
+
+    setting: str
+    runs: int
+    bad: int
+    own: int
+
+    @property
+    def certified(self) -> bool:
+        return self.runs >= CERTIFIED and not self.bad
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What was not right with a setting, one kind of it. `runs` and `bad` are those of the calls
+    that failed; `rate`: of runs that were made after the first failure, with other seeds."""
+
+    setting: str
+    kind: str
+    runs: int
+    bad: int
+    calls: list[str]
+    smallest: Row
+    again: int = 0
+    again_bad: int = 0
+    instead: str = ""
+    instead_runs: int = 0
+    chance: float | None = None  # of seeing as many right runs if `instead` failed as often
+
+
+@dataclass(frozen=True)
+class Stack:
+    name: str
+    versions: dict[str, str]
+    most_processes: int
+    limit: str
+    calls: int
+    calls_tried: int
+    settings: int
+    settings_tried: int
+    outcomes: dict[str, int]
+    tried: list[Tried]
+    faults: list[Fault]
+    safe: str = ""
+    hints: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> int:
+        return sum(self.outcomes.values())
+
+    @property
+    def right(self) -> bool:
+        return not self.faults
+
+
+@dataclass(frozen=True)
+class Certificate:
+    date: str
+    seeds: list[int]
+    machine: str
+    fs: dict[str, str]
+    stacks: list[Stack]
+
+    def document(self) -> Row:
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class News:
+    """What a later look at the same stacks found."""
+
+    new: list[str]
+    notes: list[str]
+
+
+def read(folder: Path) -> tuple[Row, list[Row]]:
+    """What all runs have in common, and the runs. Raises NothingFoundError."""
+    try:
+        about = json_file.read(folder / ABOUT)
+        lines = (folder / RUNS).read_text(encoding="utf-8").splitlines()
+    except (json_file.Unreadable, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise NothingFoundError(f"{folder}: no runs of a certificate ({why})") from None
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json_file.parse(line))
+        except json_file.Unreadable:
+            continue  # the last one, of a run that was ended
+    return about, [row for row in rows if isinstance(row, dict) and set(KEY) <= row.keys()]
+
+
+def judge(folder: Path) -> Certificate:
+    """The certificate of the runs in a folder. Raises NothingFoundError."""
+    about, rows = read(folder)
+    return of_runs(about, rows)
+
+
+def of_runs(about: Mapping[str, Any], rows: Sequence[Row]) -> Certificate:
+    by_stack = defaultdict(list)
+    for row in rows:
+        by_stack[row["stack"]].append(row)
+    found = [
+        _stack(name, facts, by_stack[name])
+        for name, facts in about["stacks"].items()
+        if by_stack[name]
+    ]
+    return Certificate(
+        str(about["date"]),
+        [*map(int, about["seeds"])],
+        str(about["machine"]),
+        dict(about["fs"]),
+        found,
+    )
+
+
+def factors(setting: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in setting.split() if "=" in word)
+
+
+def holds(setting: str, part: str) -> bool:
+    """Does a setting hold all that `part` names, of the same MPI-IO? `default` holds itself."""
+    if NONE in (setting, part) or DEFAULT in (setting, part):
+        return setting == part
+    whole, some = factors(setting), factors(part)
+    return whole.get(IO) == some.get(IO) and some.items() <= whole.items()
+
+
+def distance(one: str, other: str) -> int:
+    """In how many factors two settings differ."""
+    first, second = factors(one), factors(other)
+    return sum(first.get(key) != second.get(key) for key in first.keys() | second.keys())
+
+
+def call_of(row: Row) -> str:
+    return " ".join(word for word in (row["pattern"], row["method"], row["mode"]) if word)
+
+
+def _bad(rows: Iterable[Row]) -> int:
+    return sum(row["outcome"] in BAD for row in rows)
+
+
+def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
+    by_setting = defaultdict(list)
+    for row in rows:
+        if row["outcome"] != LATE:
+            by_setting[row["setting"]].append(row)
+    tried = [_tried(part, by_setting) for part in [*facts["settings"], NONE]]
+    tried = [one for one in tried if one.runs]
+    counts = Counter(row["outcome"] for row in rows)
+    safe = _safe(tried)
+    settings = facts["settings"].get(safe, {"hints": {}, "variables": {}})
+    return Stack(
+        name, dict(facts["versions"]), facts["most_processes"], facts["limit"],
+        facts["calls"], len({call_of(row) for row in rows}),
+        len(facts["settings"]), len(by_setting.keys() - {NONE}),
+        {kind: counts[kind] for kind in OUTCOMES}, tried, _faults(by_setting),
+        safe, settings["hints"], settings["variables"],
+    )  # fmt: skip
+
+
+def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
+    rows = [row for setting, of in by_setting.items() if holds(setting, part) for row in of]
+    return Tried(part, len(rows), _bad(rows), len(by_setting.get(part, [])))
+
+
+def _safe(tried: Sequence[Tried]) -> str:
+    """Nothing, where that is certified; else the certified setting that was tried most often."""
+    found = [one for one in tried if one.certified and one.setting != NONE]
+    if any(one.setting == DEFAULT for one in found):
+        return DEFAULT
+    return max(found, key=lambda one: one.runs).setting if found else ""
+
+
+def _size(row: Row) -> tuple[int, int]:
+    return row["processes"], row["size"]
+
+
+def _faults(by_setting: Mapping[str, list[Row]]) -> list[Fault]:
+    found = []
+    for setting, rows in by_setting.items():
+        for kind in BAD:
+            bad = [row for row in rows if row["outcome"] == kind]
+            if bad:
+                found.append(_fault(setting, kind, bad, by_setting))
+    return sorted(found, key=lambda one: (OUTCOMES.index(one.kind), -one.bad, one.setting))
+
+
+def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, list[Row]]) -> Fault:
+    calls = {call_of(row) for row in bad}
+    cases = {_case(row) for row in bad}
+    of_calls = [row for row in by_setting[setting] if call_of(row) in calls]
+    again = [row for row in of_calls if row["why"] == "again" and _case(row) in cases]
+    rate = _bad(again) / len(again) if again else None
+    instead, runs = _instead(setting, calls, min(map(_size, bad)), by_setting)
+    chance = (1 - rate) ** runs if rate is not None and runs else None
+    return Fault(
+        setting, kind, len(of_calls), len(bad), sorted(calls), min(bad, key=_size),
+        len(again), _bad(again), instead, runs, chance,
+    )  # fmt: skip
+
+
+def _case(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in KEY if name != "seed")
+
+
+def _instead(
+    setting: str, calls: set[str], least: tuple[int, int], by_setting: Mapping[str, list[Row]]
+) -> tuple[str, int]:
+    """The setting that differs in one factor, else in more, and was right whenever it ran the same
+    calls, not with fewer processes; and how often that was."""
+    found = []
+    for other, rows in by_setting.items():
+        alike = [row for row in rows if call_of(row) in calls and row["processes"] >= least[0]]
+        if NONE not in (other, setting) and alike and not _bad(rows):
+            found.append((distance(setting, other), -len(alike), other))
+    if not found:
+        return "", 0
+    _, runs, other = min(found)
+    return other, -runs
+
+
+def parse(data: Any) -> Certificate:
+    """A certificate that was kept. Raises UnknownSchemaError, MalformedDocumentError."""
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
+    try:
+        stacks = [
+            Stack(**{
+                **one,
+                "tried": [Tried(**row) for row in one["tried"]],
+                "faults": [Fault(**row) for row in one["faults"]],
+            })
+            for one in data["stacks"]
+        ]  # fmt: skip
+        return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
+    except (KeyError, TypeError) as error:
+        raise MalformedDocumentError(f"a certificate that lacks something: {error}") from None
+
+
+def news(now: Certificate, known: Certificate) -> News:
+    """What is not right now though `known` certifies it. Notes: a stack or version that it does not
+    have, a setting that it does not certify, or of which it names the same failure but for one
+    factor; and what failed aloud once, and never again with other seeds."""
+    found = News([], [])
+    before = {(one.name, one.versions.get("mpi")): one for one in known.stacks}
+    for stack in now.stacks:
+        of = before.get((stack.name, stack.versions.get("mpi")))
+        if of is None:
+            version = stack.versions.get("mpi", "of no known version")
+            found.notes.append(
+                f"{stack.name} ({version}) is not in the certificate of {known.date}: "
+                "right is `make certificate` with it"
+            )
+        for fault in stack.faults:
+            said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "
+            said += str(fault.smallest.get("command", ""))
+            is_new = of is not None and _promised(of, fault) and not _came_once(fault)
+            (found.new if is_new else found.notes).append(said)
+    return found
+
+
+def _promised(stack: Stack, fault: Fault) -> bool:
+    certified = any(one.certified and holds(fault.setting, one.setting) for one in stack.tried)
+    near = (one for one in stack.faults if distance(one.setting, fault.setting) <= 1)
+    return certified and not any(
+        one.kind == fault.kind and NONE not in {one.setting, fault.setting} for one in near
+    )
+
+
+def _came_once(fault: Fault) -> bool:
+    return fault.kind != WRONG and fault.again > 0 and not fault.again_bad
+
+
+def dump(certificate: Certificate) -> str:
+    return json.dumps(certificate.document(), indent=1) + "\n"

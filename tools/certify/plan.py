@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which run comes next: decks that are dealt out evenly, so that a short time samples everything.
+
+All calls come once before one comes again, and so do all settings, numbers of processes, file
+systems and sizes, each deck shuffled anew by the seed. Run `index` of a stack is the same
+whenever it is asked for: a plan that was cut short goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from analysis.judge.certificate import NONE
+from tools.certify.settings import Setting, name_of
+from tools.certify.stacks import Call, Stack
+
+Item = TypeVar("Item")
+
+# Options of a pattern, small ones first; the smallest case that fails is of these.
+SIZES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "s3d": (("--grid", "5x4x3"), ("--grid", "13x11x7"), ("--grid", "24x20x16")),
+    "ior": (
+        ("-b", "1001", "-t", "77", "-s", "3", "-C"),
+        ("-b", "8k", "-t", "2k", "-s", "4", "-C"),
+        ("-b", "64k", "-t", "64k", "-s", "5", "-Z"),
+    ),
+    "ramses-amr": (
+        ("--size", "8"),
+        ("--size", "16", "--layout", "process-major"),
+        ("--size", "16", "--refine"),
+        ("--size", "32"),
+    ),
+    "weather": (
+        ("--grid", "13x11x3", "--arrays", "3"),
+        ("--grid", "64x48x5", "--arrays", "2", "--merge"),
+    ),
+    "cgns-structured": (
+        ("--zone", "7x5x3"),
+        ("--one-block", "9x8x4", "--real", "float64"),
+        ("--zone", "17x19x13"),
+        ("--one-block", "33x31x29", "--by-coordinate"),
+    ),
+    "cgns-unstructured": (("--elements", "5"), ("--elements", "1001"), ("--elements", "5000")),
+    "metadata": (("--files", "1"), ("--files", "3", "--unique-dir")),
+}
+SIZES["ramses-hydro"] = SIZES["ramses-amr"]
+OF_SHARED = "--layout"
+REPEATS = 2
+AGAIN = 4  # runs of a case that was not right, with other seeds
+NEIGHBOURS = 3  # of each neighbouring setting
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run. `why`: `plan`, or what it looks after: `again`, `smaller`, `instead`."""
+
+    stack: str
+    call: Call
+    options: tuple[str, ...]
+    setting: Setting = field(hash=False)
+    processes: int
+    fs: str
+    seed: int
+    why: str = "plan"
+
+    @property
+    def setting_name(self) -> str:
+        return name_of(self.setting) if self.call.through_mpi_io else NONE
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What a run was, as the line of its record has it (KEY)."""
+        call = self.call
+        return (self.stack, call.pattern, call.method, call.mode, " ".join(self.options),
+                self.setting_name, self.processes, self.fs, self.seed)  # fmt: skip
+
+    @property
+    def cell(self) -> tuple[Any, ...]:
+        """What fails together, and is looked after once."""
+        return (self.stack, self.call, self.setting_name)
+
+
+def deck(items: Sequence[Item], seed: str) -> Iterator[Item]:
+    """All items again and again, each time in another order."""
+    draw = random.Random(seed)
+    while True:
+        yield from draw.sample(list(items), len(items))
+
+
+def sizes(call: Call) -> Sequence[tuple[str, ...]]:
+    """Those that the call takes: the order of a shared file is no matter of files of their own."""
+    every = SIZES.get(call.pattern, ((),))
+    return [options for options in every if not call.own_files or OF_SHARED not in options]
+
+
+def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
+    """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
+    through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
+    others = [call for call in stack.calls if not call.through_mpi_io]
+    rest = deck(others, f"{seed} others")
+    while True:
+        for _ in range(4):
+            yield next(through)
+        if others:
+            yield next(rest)
+
+
+def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+    """The runs of a stack, without end."""
+    base = f"{seed} {stack.name}"
+    # What most users have: their share is a sixth, however many settings there are.
+    defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
+    settings = deck([*stack.settings, *defaults], f"{base} settings")
+    counts, places = deck(stack.counts, f"{base} counts"), deck(fs, f"{base} fs")
+    of_size: dict[tuple[str, bool], Iterator[tuple[str, ...]]] = {}
+    for call in stack.calls:
+        kind = (call.pattern, call.own_files)
+        if kind not in of_size:
+            of_size[kind] = deck(sizes(call), f"{base} {call.pattern}{' own' * call.own_files}")
+    for index, call in enumerate(of_calls(stack, base)):
+        setting = next(settings) if call.through_mpi_io else {}
+        processes = 1 if call.one_process else next(counts)
+        if call.served and processes < 2:
+            processes = 2
+        if processes > max(stack.counts):
+            continue  # no room for a process that writes and one that computes
+        options = next(of_size[call.pattern, call.own_files])
+        yield Case(
+            stack.name, call, options, setting, processes, next(places),
+            1 + (seed * 1000003 + index) % 999983,
+        )  # fmt: skip
+
+
+def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
+    """The settings that differ in one factor alone, and the default."""
+    return [
+        other
+        for other in known
+        if sum(setting.get(key) != other.get(key) for key in setting.keys() | other.keys()) == 1
+        or (setting and not other)
+    ]
+
+
+def follow_ups(case: Case, stack: Stack) -> list[Case]:
+    """After a run that was not right: how often, from which size and number of processes on, and
+    which one thing set otherwise avoids it."""
+    found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]
+    smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]
+    if not case.call.one_process:
+        found += [replace(case, processes=n, why="smaller") for n in smaller]
+    for options in sizes(case.call):
+        if options == case.options:
+            break
+        found.append(replace(case, options=options, why="smaller"))
+    if case.call.through_mpi_io:
+        found += [
+            replace(case, setting=other, seed=case.seed + n, why="instead")
+            for other in neighbours(case.setting, stack.settings)
+            for n in range(NEIGHBOURS)
+        ]
+    return found
