@@ -16,6 +16,7 @@ from ..darshan import dxt
 from ..darshan.header import read_header
 from ..darshan.log import FileTrace, Log, read_log
 from ..errors import AnalysisError
+from . import turns
 
 POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
@@ -27,6 +28,7 @@ ACCESS = np.dtype(
 # No data of a program: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = (".locktest.",)
+STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
 MOST_FILES = 65536  # of a schedule (kernels/base/schedule.c)
 
 
@@ -111,6 +113,12 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
     for one in files:
         _find_collective(one, said)
     accesses = _by_process(blocks, {identity: at for at, identity in enumerate(order)}, log)
+    moved = turns.align(accesses) if log.by_runtime else 0.0
+    if moved:
+        said.append(
+            f"inferred: clocks of processes differ by up to {moved:.3g} s (that of each begins "
+            "when it starts), from where all turn between writing and reading"
+        )
     return Trace(source, log, files, accesses, said)
 
 
@@ -146,6 +154,8 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     for block in blocks:
         kept[block.module, log.ids[block.file]] += len(block.segments)
     for entry in log.files:
+        if entry.path in STREAMS:
+            continue
         if entry.module == "STDIO" and entry.count("BYTES_READ", "BYTES_WRITTEN"):
             moved = entry.count("BYTES_READ", "BYTES_WRITTEN")
             said.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
