@@ -64,6 +64,7 @@ class Bench:
                 "LD_PRELOAD": preload,
                 "DARSHAN_LOGDIR": str(traces),
                 "DXT_ENABLE_IO_TRACE": "1",
+                "DARSHAN_MODMEM": "256",
             }
         return {
             "LD_PRELOAD": preload, "IOGAUGE_TRACE_DIR": str(traces), "IOGAUGE_TRACE_SEGMENTS": "0",

@@ -148,7 +148,10 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     """What the counters have and the single accesses have not: it is not replayed."""
     said = []
     if log.partial:
-        said.append(f"the log is partial: {', '.join(log.partial)} lost records")
+        said.append(
+            f"the log is partial: {', '.join(log.partial)} lost records (DARSHAN_MODMEM=256 gives "
+            "them 256 MiB)"
+        )
     said += log.notes
     kept: dict[tuple[str, str], int] = defaultdict(int)
     for block in blocks:
@@ -205,7 +208,15 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
                 continue
         found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
-            raise CannotReplayError(f"{log.path}: {why or 'no POSIX call is in the log'}: {path}")
+            room = (
+                "; the log has lost POSIX calls, as DXT had no room for them: right is a run with "
+                "DARSHAN_MODMEM=256 (MiB)"
+                if "DXT_POSIX" in log.partial
+                else ""
+            )
+            raise CannotReplayError(
+                f"{log.path}: {why or 'no POSIX call is in the log'}: {path}{room}"
+            )
         if why:
             said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
     return found
