@@ -44,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--posix", action="store_true", help="POSIX calls, also where the log has MPI-IO's"
     )
     parser.add_argument(
+        "--synthesise", action="store_true",
+        help="of a log with counters only: accesses made up from them",
+    )  # fmt: skip
+    parser.add_argument(
         "--what-if", type=Path, metavar="FILE",
         help="also: what was written, as arrays, for other methods",
     )  # fmt: skip
@@ -53,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not 0 < args.gap < float("inf"):
         raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
-    choice = trace.Choice(only=args.only, posix=args.posix)
+    choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
     made = plan.make(trace.load(args.trace, choice), args.out, args.gap)
     found = {
         "processes": made.trace.processes,

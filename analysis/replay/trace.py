@@ -16,7 +16,7 @@ from ..darshan import dxt
 from ..darshan.header import read_header
 from ..darshan.log import FileTrace, Log, read_log
 from ..errors import AnalysisError
-from . import turns
+from . import synthesise, turns
 
 POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
@@ -58,6 +58,7 @@ class Trace:
     files: list[TracedFile]
     accesses: list[NDArray[np.void]]
     said: list[str]
+    synthesised: bool = False
 
     @property
     def processes(self) -> int:
@@ -74,6 +75,7 @@ class Choice:
     posix: bool = False
     paths: Sequence[str] = ()
     levels: Sequence[str] = ()
+    synthesise: bool = False
 
 
 def load(source: Path, choice: Choice | None = None) -> Trace:
@@ -87,8 +89,11 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
 
 def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trace:
     log = read_log(path, convert=folder, ids=True)
-    blocks = _blocks(source, path, log)
-    said: list[str] = []
+    made_up = choice.synthesise and not any(name in log.modules for name in dxt.DXT)
+    if choice.synthesise and not made_up:
+        raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
+    blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
+    said: list[str] = [synthesise.SAID] if made_up else []
     if choice.paths:
         order = _named(source, log, choice.paths)
         levels = dict(zip(order, choice.levels, strict=True))
@@ -119,7 +124,7 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
             f"inferred: clocks of processes differ by up to {moved:.3g} s (that of each begins "
             "when it starts), from where all turn between writing and reading"
         )
-    return Trace(source, log, files, accesses, said)
+    return Trace(source, log, files, accesses, said, made_up)
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:
@@ -135,7 +140,8 @@ def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
     if not modules:
         raise CannotReplayError(
             f"{source}: the log has only counters, no single access (DXT); right is a run with "
-            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes"
+            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes; "
+            "--synthesise makes accesses up from the counters"
         )
     header = read_header(path)
     found = []

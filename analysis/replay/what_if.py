@@ -17,6 +17,7 @@ from . import arrays, extents
 from .acts import moved_extents
 from .arrays import Array
 from .extents import Numbers
+from .plan import source_of
 from .schedule import LENGTH
 from .trace import POSIX, WRITE, CannotReplayError, Trace
 
@@ -185,7 +186,7 @@ def _encoded(made: WhatIf, trace: Trace) -> bytes:
         )  # fmt: skip
         transfers.append({"dataset": i, "parts": most})
     text = json.dumps({
-        "format": FORMAT, "source": str(trace.path), "recorder": trace.log.recorder,
+        "format": FORMAT, "source": source_of(trace), "recorder": trace.log.recorder,
         "processes": made.processes, "steps": made.steps, "said": made.said,
         "datasets": datasets, "transfers": transfers,
     }).encode()  # fmt: skip
