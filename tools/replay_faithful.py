@@ -31,6 +31,8 @@ from analysis.judge.interval import of_pairs
 from analysis.replay import check, plan, schedule, trace
 from iogauge.digits import three
 
+# Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.
+ROOM = "MODMEM 256\nMAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO\n"
 LAUNCH = "mpiexec.openmpi --allow-run-as-root --oversubscribe"
 
 
@@ -56,6 +58,8 @@ class Bench:
         self.args, self.scratch = args, scratch
         self.data = Path(args.dir).absolute() / "replay-faithful"
         self.planned = scratch / "schedule"
+        self.config = scratch / "darshan.conf"
+        self.config.write_text(ROOM)
 
     def variables(self, traces: Path) -> dict[str, str]:
         preload = str(Path(self.args.preload).absolute())
@@ -64,7 +68,7 @@ class Bench:
                 "LD_PRELOAD": preload,
                 "DARSHAN_LOGDIR": str(traces),
                 "DXT_ENABLE_IO_TRACE": "1",
-                "DARSHAN_MODMEM": "256",
+                "DARSHAN_CONFIG_PATH": str(self.config),
             }
         return {
             "LD_PRELOAD": preload, "IOGAUGE_TRACE_DIR": str(traces), "IOGAUGE_TRACE_SEGMENTS": "0",

@@ -29,6 +29,9 @@ ACCESS = np.dtype(
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = (".locktest.",)
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
+ROOM = (
+    "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
+)
 MOST_FILES = 65536  # of a schedule (kernels/base/schedule.c)
 
 
@@ -155,8 +158,7 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     said = []
     if log.partial:
         said.append(
-            f"the log is partial: {', '.join(log.partial)} lost records (DARSHAN_MODMEM=256 gives "
-            "them 256 MiB)"
+            f"the log is partial: {', '.join(log.partial)} lost records; for all of them: {ROOM}"
         )
     said += log.notes
     kept: dict[tuple[str, str], int] = defaultdict(int)
@@ -215,8 +217,7 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
         found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
             room = (
-                "; the log has lost POSIX calls, as DXT had no room for them: right is a run with "
-                "DARSHAN_MODMEM=256 (MiB)"
+                f"; the log has lost POSIX calls, as DXT had no room for them: right is {ROOM}"
                 if "DXT_POSIX" in log.partial
                 else ""
             )
