@@ -7,7 +7,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate \
-	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate
+	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
+	.PHONY: replay-faithful what-if
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -136,6 +137,12 @@ test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this ma
 
 selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tools.selftest $(ARGS)
+
+replay-faithful: setup ## a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
+	@$(PYTHON) -m tools.replay_faithful $(ARGS)
+
+what-if: setup ## a traced program's data through every method, beside its replay (ARGS='LOG --iokernel PROGRAM --dir DIR')
+	@$(PYTHON) -m tools.what_if $(ARGS)
 
 replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)

@@ -9,17 +9,19 @@ import sys
 from pathlib import Path
 
 from ..errors import EXIT_OK
-from ..replay import phases, plan, trace
+from ..replay import phases, plan, trace, what_if
 from . import formats, options
 
 EXAMPLES = """\
 examples:
   python -m analysis plan-replay app.darshan -o app.schedule
   python -m analysis plan-replay trace/ -o app.schedule --only /scratch/me
+  python -m analysis plan-replay app.darshan -o app.schedule --what-if app.extents
   mpiexec -n 64 iokernel replay --schedule app.schedule --dir /scratch/me --json result.json
 
 The trace needs each access: Darshan's DXT, or the traces of the embedded recorder. What is inferred
-or missing is printed, and stands in the schedule.
+or missing is printed, and stands in the schedule. --what-if: what was written, as arrays and who
+owns which part of them, for `iokernel extents --extents FILE --method METHOD` with any method.
 """
 
 
@@ -41,13 +43,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--posix", action="store_true", help="POSIX calls, also where the log has MPI-IO's"
     )
+    parser.add_argument(
+        "--synthesise", action="store_true",
+        help="of a log with counters only: accesses made up from them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--what-if", type=Path, metavar="FILE",
+        help="also: what was written, as arrays, for other methods",
+    )  # fmt: skip
     formats.add_format(parser, "what the schedule holds")
 
 
 def run(args: argparse.Namespace) -> int:
     if not 0 < args.gap < float("inf"):
         raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
-    choice = trace.Choice(only=args.only, posix=args.posix)
+    choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
     made = plan.make(trace.load(args.trace, choice), args.out, args.gap)
     found = {
         "processes": made.trace.processes,
@@ -58,14 +68,24 @@ def run(args: argparse.Namespace) -> int:
         "bytes_made_beforehand": made.prepared,
         "bytes_undefined": made.undefined,
     }
+    other = what_if.make(made.trace, args.what_if) if args.what_if else None
+    if other:
+        found |= {
+            "arrays": len(other.arrays),
+            "block_decompositions": other.blocks,
+            "dumps": other.steps,
+        }
+    said = [*made.said, *(other.lines() if other else [])]
     if args.json:
-        json.dump({**found, "said": made.said, "conflicts": made.conflicts}, sys.stdout, indent=1)
+        json.dump({**found, "said": said, "conflicts": made.conflicts}, sys.stdout, indent=1)
         print()
     elif args.csv:
         formats.write_csv([found], ())
     else:
         print(", ".join(f"{value} {name.replace('_', ' ')}" for name, value in found.items()))
-        for line in (*made.said, *made.conflicts):
+        for line in (*said, *made.conflicts):
             print(f"  {line}")
-    options.say_written(args.out)
+    for path in (args.out, args.what_if):
+        if path:
+            options.say_written(path)
     return EXIT_OK

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Phases of a trace: where no process is in a call for a while, all are taken to have met. Between
-writing and reading a shorter while is enough."""
+writing and reading a shorter while is enough, and none where every process turns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from . import turns
 from .trace import READ, WRITE, Trace
 
 GAP = 0.01  # seconds
@@ -19,11 +20,13 @@ MOST_HELD = 10**6  # stretches, before they become fewer
 @dataclass(frozen=True)
 class Phases:
     """`begins`: of each phase but the first. `pauses`: seconds before those, in which no process
-    was in a call. `within`: no pause inside a phase is longer."""
+    was in a call. `within`: no pause inside a phase is longer. `turned`: of these phases, those
+    that begin where every process turns between writing and reading, however short the pause."""
 
     begins: NDArray[np.float64]
     pauses: NDArray[np.float64]
     within: float
+    turned: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.begins) + 1
@@ -34,13 +37,21 @@ class Phases:
     def say(self, gap: float) -> list[str]:
         if not len(self.begins):
             return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
-        sure = float(self.pauses.min()) / self.within
-        return [
-            f"inferred: {len(self)} phases, from pauses of all processes of {gap:g} s or more "
-            f"({gap * BETWEEN_DIRECTIONS:g} s between writing and reading); the shortest has "
-            f"{self.pauses.min():.4g} s, and is {sure:.3g} times the longest inside a phase, of "
-            f"{self.within:.4g} s at most"
-        ]
+        said = []
+        if self.turned.any():
+            said.append(
+                f"inferred: {int(self.turned.sum())} of {len(self)} phases begin where every "
+                "process turns between writing and reading"
+            )
+        if not self.turned.all():
+            shortest = float(self.pauses[~self.turned].min())
+            said.append(
+                f"inferred: {len(self)} phases, from pauses of all processes of {gap:g} s or more "
+                f"({gap * BETWEEN_DIRECTIONS:g} s between writing and reading); the shortest has "
+                f"{shortest:.4g} s, and is {shortest / self.within:.3g} times the longest inside a "
+                f"phase, of {self.within:.4g} s at most"
+            )
+        return said
 
 
 def find(trace: Trace, gap: float = GAP) -> Phases:
@@ -64,7 +75,24 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
         for way in (READ, WRITE):
             ways[mine[rows["write"] == way]] |= 1 << way
     long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)
-    return Phases(start[1:][long], pause[long], float(pause[~long].max(initial=short)))
+    return _with_turns(trace, start[1:][long], pause[long], float(pause[~long].max(initial=short)))
+
+
+def _with_turns(
+    trace: Trace, begins: NDArray[np.float64], pauses: NDArray[np.float64], within: float
+) -> Phases:
+    found = turns.find(trace.accesses)
+    if found is None:
+        return Phases(begins, pauses, within, np.zeros(len(begins), bool))
+    low, high = found.ended.max(axis=0), found.began.min(axis=0)
+    known = np.searchsorted(begins, low, side="right") < np.searchsorted(begins, high, "right")
+    new = (low <= high) & ~known
+    all_begins = np.concatenate((begins, high[new]))
+    order = np.argsort(all_begins, kind="stable")
+    turned = np.arange(len(order)) >= len(begins)
+    return Phases(
+        all_begins[order], np.concatenate((pauses, (high - low)[new]))[order], within, turned[order]
+    )
 
 
 def _stretches(

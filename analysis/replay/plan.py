@@ -56,7 +56,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
         plan.prepared = int((before["end"] - before["start"]).sum())
         plan.undefined = int((undefined["end"] - undefined["start"]).sum())
         header = {
-            "source": str(trace.path),
+            "source": source_of(trace),
             "recorder": trace.log.recorder,
             "files": _files(trace),
             "prepared": writer.extents(before),
@@ -69,6 +69,11 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
         }
         writer.finish(header)
     return plan
+
+
+def source_of(trace: Trace) -> str:
+    """It stands in every result document of the schedule."""
+    return f"synthesised from counters: {trace.path}" if trace.synthesised else str(trace.path)
 
 
 def names_of(trace: Trace) -> list[str]:

@@ -24,7 +24,7 @@ ACT = np.dtype(
      ("count", "<u8")]
 )  # fmt: skip
 EXTENT = np.dtype([("file", "<u8"), ("start", "<u8"), ("end", "<u8")])
-_LENGTH = struct.Struct("<Q")
+LENGTH = struct.Struct("<Q")
 
 
 class Writer:
@@ -52,7 +52,7 @@ class Writer:
 
     def finish(self, header: dict[str, Any]) -> None:
         text = json.dumps({"format": FORMAT, **header, "each": self.each}).encode()
-        self._out.write(text + _LENGTH.pack(len(text)) + END)
+        self._out.write(text + LENGTH.pack(len(text)) + END)
 
 
 @contextmanager
@@ -70,10 +70,10 @@ def writing(path: Path) -> Iterator[Writer]:
 def read_header(path: Path) -> dict[str, Any]:
     """What stands at the end. `CannotReplayError` where it is no schedule, or not whole."""
     data = path.read_bytes() if path.is_file() else b""
-    tail = _LENGTH.size + len(END)
+    tail = LENGTH.size + len(END)
     if not data.startswith(MAGIC) or not data.endswith(END) or len(data) < len(MAGIC) + tail:
         raise CannotReplayError(f"{path}: expected a schedule, as plan-replay makes it")
-    (length,) = _LENGTH.unpack(data[-tail : -len(END)])
+    (length,) = LENGTH.unpack(data[-tail : -len(END)])
     try:
         header: dict[str, Any] = json_file.parse(data[-tail - length : -tail].decode())
     except (json_file.Unreadable, ValueError) as error:

@@ -16,6 +16,7 @@ from ..darshan import dxt
 from ..darshan.header import read_header
 from ..darshan.log import FileTrace, Log, read_log
 from ..errors import AnalysisError
+from . import synthesise, turns
 
 POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
@@ -27,6 +28,10 @@ ACCESS = np.dtype(
 # No data of a program: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = (".locktest.",)
+STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
+ROOM = (
+    "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
+)
 MOST_FILES = 65536  # of a schedule (kernels/base/schedule.c)
 
 
@@ -56,6 +61,7 @@ class Trace:
     files: list[TracedFile]
     accesses: list[NDArray[np.void]]
     said: list[str]
+    synthesised: bool = False
 
     @property
     def processes(self) -> int:
@@ -72,6 +78,7 @@ class Choice:
     posix: bool = False
     paths: Sequence[str] = ()
     levels: Sequence[str] = ()
+    synthesise: bool = False
 
 
 def load(source: Path, choice: Choice | None = None) -> Trace:
@@ -85,8 +92,11 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
 
 def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trace:
     log = read_log(path, convert=folder, ids=True)
-    blocks = _blocks(source, path, log)
-    said: list[str] = []
+    made_up = choice.synthesise and not any(name in log.modules for name in dxt.DXT)
+    if choice.synthesise and not made_up:
+        raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
+    blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
+    said: list[str] = [synthesise.SAID] if made_up else []
     if choice.paths:
         order = _named(source, log, choice.paths)
         levels = dict(zip(order, choice.levels, strict=True))
@@ -111,7 +121,13 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
     for one in files:
         _find_collective(one, said)
     accesses = _by_process(blocks, {identity: at for at, identity in enumerate(order)}, log)
-    return Trace(source, log, files, accesses, said)
+    moved = turns.align(accesses) if log.by_runtime else 0.0
+    if moved:
+        said.append(
+            f"inferred: clocks of processes differ by up to {moved:.3g} s (that of each begins "
+            "when it starts), from where all turn between writing and reading"
+        )
+    return Trace(source, log, files, accesses, said, made_up)
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:
@@ -127,7 +143,8 @@ def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
     if not modules:
         raise CannotReplayError(
             f"{source}: the log has only counters, no single access (DXT); right is a run with "
-            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes"
+            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes; "
+            "--synthesise makes accesses up from the counters"
         )
     header = read_header(path)
     found = []
@@ -140,12 +157,16 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     """What the counters have and the single accesses have not: it is not replayed."""
     said = []
     if log.partial:
-        said.append(f"the log is partial: {', '.join(log.partial)} lost records")
+        said.append(
+            f"the log is partial: {', '.join(log.partial)} lost records; for all of them: {ROOM}"
+        )
     said += log.notes
     kept: dict[tuple[str, str], int] = defaultdict(int)
     for block in blocks:
         kept[block.module, log.ids[block.file]] += len(block.segments)
     for entry in log.files:
+        if entry.path in STREAMS:
+            continue
         if entry.module == "STDIO" and entry.count("BYTES_READ", "BYTES_WRITTEN"):
             moved = entry.count("BYTES_READ", "BYTES_WRITTEN")
             said.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
@@ -195,7 +216,14 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
                 continue
         found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
-            raise CannotReplayError(f"{log.path}: {why or 'no POSIX call is in the log'}: {path}")
+            room = (
+                f"; the log has lost POSIX calls, as DXT had no room for them: right is {ROOM}"
+                if "DXT_POSIX" in log.partial
+                else ""
+            )
+            raise CannotReplayError(
+                f"{log.path}: {why or 'no POSIX call is in the log'}: {path}{room}"
+            )
         if why:
             said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
     return found

@@ -59,7 +59,9 @@ flip() {{
 }}"""
 
 
-# What no method writes: a replay of calls that stand in a file (benchmarks/replay.py).
+# What no method writes: a replay of calls that stand in a file (benchmarks/replay.py). It makes,
+# writes and reads back in one run, so that nothing can be changed between two: that it notices a
+# wrong byte is shown by tests/kernels/test_kernel_replay.py, with bytes that it did not write.
 WITHOUT_METHOD = ("replay",)
 
 

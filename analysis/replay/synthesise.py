@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Accesses made up from counters, for logs that have no single ones. Bytes and calls of each file
+and direction are those of the log; sizes come from its commonest ones, places from its commonest
+stride. Their order, their times, and who did what of a shared record are invented."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..darshan.dxt import SEGMENT, Block
+from ..darshan.log import FileTrace, Log
+from .extents import Numbers
+
+SAID = (
+    "SYNTHESISED from counters: bytes and calls of each file are those of the log; order, places "
+    "and times are made up"
+)
+PAUSE = 0.1  # seconds between the two directions
+CALL = 1e-6  # seconds, where the log does not say
+POSIX, READ, WRITE = "POSIX", "READ", "WRITE"
+
+
+def blocks(log: Log) -> list[Block]:
+    number = {path: i for i, path in log.ids.items()}
+    found = []
+    for entry in log.files:
+        if entry.module == POSIX and entry.path in number:
+            found += _of_file(log, entry, number[entry.path])
+    return found
+
+
+def _of_file(log: Log, entry: FileTrace, number: int) -> list[Block]:
+    order = (WRITE, READ)
+    starts = [entry.values.get(f"F_{way}_START_TIMESTAMP", 0.0) for way in order]
+    if 0 < starts[1] < starts[0]:
+        order = (READ, WRITE)
+    parts: dict[str, dict[int, NDArray[np.void]]] = {}
+    at = 0.0
+    for way in order:
+        parts[way], at = _direction(log, entry, way, at)
+    ranks = sorted(parts[READ].keys() | parts[WRITE].keys())
+    none = np.empty(0, SEGMENT)
+    return [
+        Block(POSIX, number, rank, len(parts[WRITE].get(rank, none)),
+              np.concatenate([parts[way].get(rank, none) for way in (WRITE, READ)]))
+        for rank in ranks
+    ]  # fmt: skip
+
+
+def _direction(
+    log: Log, entry: FileTrace, way: str, at: float
+) -> tuple[dict[int, NDArray[np.void]], float]:
+    """Each process's accesses from a time on, and when the next ones may begin."""
+    calls = entry.count(f"{way}S")
+    moved = entry.count("BYTES_READ" if way == READ else "BYTES_WRITTEN")
+    if not calls or not moved:
+        return {}, at
+    each = _shares(log, entry, way, moved)
+    busy = [rank for rank, size in each.items() if size]
+    counts = _split(calls, [each[rank] for rank in busy])
+    seconds = max(entry.values.get(f"F_{way}_TIME", 0.0) / calls, CALL)
+    stride = entry.count("STRIDE1_STRIDE") if entry.count("STRIDE1_COUNT") > calls / 2 else 0
+    found: dict[int, NDArray[np.void]] = {}
+    place, end = 0, at
+    for rank, count in zip(busy, counts, strict=True):
+        length = _lengths(each[rank], count, entry.sizes)
+        rows = np.empty(len(length), SEGMENT)
+        rows["length"] = length
+        within = np.cumsum(length) - length
+        # A stride of Darshan's is from the end of one access to the beginning of the next.
+        step = stride + int(length[0]) if stride else 0
+        even = step and len(busy) * int(length[0]) <= step and (length == length[0]).all()
+        rows["offset"] = (
+            len(found) * length[0] + np.arange(len(length)) * step if even else place + within
+        )
+        rows["start"] = at + np.arange(len(length)) * seconds
+        rows["end"] = rows["start"] + seconds / 2
+        place += each[rank]
+        end = max(end, float(rows["end"][-1]))
+        found[rank] = rows
+    return found, end + PAUSE
+
+
+def _shares(log: Log, entry: FileTrace, way: str, moved: int) -> dict[int, int]:
+    """Bytes of each process; of a record of all processes, as evenly as it goes."""
+    if entry.ranks:
+        return {one.rank: one.read if way == READ else one.written for one in entry.ranks}
+    each, rest = divmod(moved, log.processes)
+    return {rank: each + (rank < rest) for rank in range(log.processes)}
+
+
+def _split(calls: int, sizes: list[int]) -> list[int]:
+    """Calls in proportion to bytes; at least one each, and no more than there are where it goes."""
+    total = sum(sizes)
+    edges = [round(calls * sum(sizes[: i + 1]) / total) for i in range(len(sizes))]
+    return [max(1, int(n)) for n in np.diff([0, *edges])]
+
+
+def _lengths(size: int, calls: int, common: Mapping[int, int]) -> Numbers:
+    """So many calls of so many bytes together, of the commonest sizes as far as they fit."""
+    calls = min(calls, size)
+    found: list[int] = []
+    for length, times in sorted(common.items(), key=lambda pair: -pair[1]):
+        rest, left = size - sum(found), calls - len(found)
+        # What is left over must be moved by calls too, of a byte or more each.
+        n = min(left, times, (rest - left) // (length - 1) if length > 1 else 0)
+        if n == left and n * length < rest:
+            n -= 1
+        found += [length] * max(n, 0)
+    rest, left = size - sum(found), calls - len(found)
+    if left > 0:
+        each, more = divmod(rest, left)
+        found += [each + (i < more) for i in range(left)]
+    return np.array(found, np.int64)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a trace's program wrote, as arrays of boxes, for `iokernel extents` and any method
+(kernels/patterns/extents.c says what the file holds)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from iogauge.files import write_whole
+
+from . import arrays, extents
+from .acts import moved_extents
+from .arrays import Array
+from .extents import Numbers
+from .plan import source_of
+from .schedule import LENGTH
+from .trace import POSIX, WRITE, CannotReplayError, Trace
+
+MAGIC, END, FORMAT = b"IOGEXTNT", b"IOGE-END", "iogauge.extents/1"
+MOST_BYTES = 2**28  # of all parts
+NAME_ROOM = 60
+SHOWN = 12
+
+ByRank = dict[int, tuple[Numbers, Numbers]]
+
+
+@dataclass
+class WhatIf:
+    """`steps`: dumps of this shape. `blocks`: so many arrays are block decompositions; the others
+    are bytes with a list of extents of each process."""
+
+    arrays: list[tuple[str, Array]]
+    steps: int
+    processes: int
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        """Of one dump."""
+        return sum(array.bytes for _, array in self.arrays)
+
+    def lines(self) -> list[str]:
+        """What is said, and the arrays."""
+        shown = [
+            f"array {name}: {array.text}, "
+            f"{sum(map(len, array.boxes.values()))} parts of {len(array.boxes)} processes"
+            for name, array in self.arrays[:SHOWN]
+        ]
+        more = len(self.arrays) - SHOWN
+        return [*self.said, *shown, *([f"and {more} arrays more"] if more > 0 else [])]
+
+    @property
+    def blocks(self) -> int:
+        return sum(len(array.dims) > 1 for _, array in self.arrays)
+
+
+def make(trace: Trace, out: Path) -> WhatIf:
+    """`CannotReplayError` where nothing was written, or too irregularly."""
+    said: list[str] = []
+    own: dict[int, list[tuple[str, ByRank]]] = {}
+    dumps: list[list[tuple[str, Array]]] = []
+    for i, by_rank in _written(trace).items():
+        name = trace.files[i].path.rsplit("/", 1)[-1]
+        by_rank = _apart(by_rank, trace.files[i].path, said)
+        if len(by_rank) == 1:
+            own.setdefault(next(iter(by_rank)), []).append((name, by_rank))
+        else:
+            found = arrays.of_file([(rank, *mine) for rank, mine in sorted(by_rank.items())])
+            dumps.append([(f"{name}_{k}", array) for k, array in enumerate(found)])
+    if own:
+        dumps += _own_files(own, said)
+    if not dumps:
+        raise CannotReplayError(
+            f"{trace.path}: nothing was written; what if needs a program that writes"
+        )
+    shapes = {json.dumps([_shape(array) for _, array in dump], sort_keys=True) for dump in dumps}
+    steps = len(dumps) if len(shapes) == 1 else 1
+    if len(dumps) > 1:
+        said.append(
+            f"{steps} dumps of one shape"
+            if steps > 1
+            else f"{len(dumps)} files (or groups of them) of different shapes: arrays of one file"
+        )
+    named = [one for dump in (dumps[:1] if steps > 1 else dumps) for one in dump]
+    if any(one.level == POSIX and _below_mpi(trace, one.path) for one in trace.files):
+        said.append(
+            "who owns what is as the MPI library's own POSIX calls have it: after collective "
+            "calls, its aggregators"
+        )
+    made = WhatIf(named, steps, trace.processes, said)
+    write_whole(out, _encoded(made, trace))
+    return made
+
+
+def _below_mpi(trace: Trace, path: str) -> bool:
+    return any(entry.module == "MPI-IO" and entry.path == path for entry in trace.log.files)
+
+
+def _written(trace: Trace) -> dict[int, ByRank]:
+    """Of each file: what each process wrote, as few extents."""
+    found: dict[int, ByRank] = {}
+    for rank, rows in enumerate(trace.accesses):
+        moved = moved_extents(rows, np.zeros(len(rows), np.int64), WRITE)
+        for i in np.unique(moved["file"]).tolist():
+            mine = moved[moved["file"] == i]
+            found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
+    return dict(sorted(found.items()))
+
+
+def _apart(by_rank: ByRank, path: str, said: list[str]) -> ByRank:
+    """Bytes that several processes write are the lowest one's."""
+    start = np.concatenate([mine[0] for mine in by_rank.values()])
+    end = np.concatenate([mine[1] for mine in by_rank.values()])
+    order = np.argsort(start, kind="stable")
+    if (start[order][1:] >= np.maximum.accumulate(end[order])[:-1]).all():
+        return by_rank
+    found: ByRank = {}
+    taken = (np.empty(0, np.int64), np.empty(0, np.int64))
+    twice = 0
+    for rank, mine in sorted(by_rank.items()):
+        kept = extents.shared(mine, _between(taken, int(end.max())))
+        twice += int((mine[1] - mine[0]).sum() - (kept[1] - kept[0]).sum())
+        if len(kept[0]):
+            found[rank] = kept
+        taken = extents.union(*(np.concatenate(pair) for pair in zip(taken, mine, strict=True)))
+    said.append(f"{twice} bytes are written by several processes, and here by the lowest: {path}")
+    return found
+
+
+def _between(taken: tuple[Numbers, Numbers], end: int) -> tuple[Numbers, Numbers]:
+    low = np.concatenate(([0], taken[1]))
+    high = np.concatenate((taken[0], [end]))
+    return low[high > low], high[high > low]
+
+
+def _own_files(
+    own: dict[int, list[tuple[str, ByRank]]], said: list[str]
+) -> list[list[tuple[str, Array]]]:
+    """Files that one process writes: the first ones of all processes are parts of one array."""
+    dumps = []
+    for k in range(max(len(files) for files in own.values())):
+        boxes: dict[int, list[arrays.Box]] = {}
+        place = 0
+        name = ""
+        for rank, files in sorted(own.items()):
+            if k < len(files):
+                start, end = files[k][1][rank]
+                size = int((end - start).sum())
+                boxes[rank] = [((place,), (size,))]
+                place += size
+                name = name or files[k][0]
+        dumps.append([(name, arrays.widened(Array((place,), boxes)))])
+    count = sum(len(files) for files in own.values())
+    said.append(f"{count} files that one process each writes are {len(dumps)} shared arrays")
+    return dumps
+
+
+def _shape(array: Array) -> list[object]:
+    return [array.dims, array.wide, sorted(array.boxes.items())]
+
+
+def _encoded(made: WhatIf, trace: Trace) -> bytes:
+    parts: list[bytes] = [MAGIC]
+    datasets, transfers, size = [], [], 0
+    for i, (name, array) in enumerate(made.arrays):
+        most = max(len(mine) for mine in array.boxes.values())
+        size += most * made.processes * 2 * len(array.dims) * 8
+        if size > MOST_BYTES:
+            raise CannotReplayError(
+                f"{trace.path}: its extents are too irregular to be handed to another method: "
+                f"{size} bytes of places, and right is at most {MOST_BYTES}"
+            )
+        table = np.zeros((made.processes, most, 2, len(array.dims)), "<u8")
+        for rank, mine in array.boxes.items():
+            table[rank, : len(mine)] = mine
+        parts.append(table.tobytes())
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[-NAME_ROOM:]
+        datasets.append(
+            {"name": f"a{i}_{plain}", "type": "float64" if array.wide else "byte",
+             "dims": array.dims}
+        )  # fmt: skip
+        transfers.append({"dataset": i, "parts": most})
+    text = json.dumps({
+        "format": FORMAT, "source": source_of(trace), "recorder": trace.log.recorder,
+        "processes": made.processes, "steps": made.steps, "said": made.said,
+        "datasets": datasets, "transfers": transfers,
+    }).encode()  # fmt: skip
+    return b"".join((*parts, text, LENGTH.pack(len(text)), END))

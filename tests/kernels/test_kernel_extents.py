@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a traced program wrote, through other methods: verified, or refused where damaged."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from iokernel_stacks import Stack, missing, prepared, stacks
+from recorder_runs import kernel
+
+from analysis.replay import plan, trace, what_if
+
+
+@pytest.fixture(scope="module")
+def stack() -> Stack:
+    return next(prepared(name) for name, stack in stacks().items() if not missing(stack))
+
+
+def write(path: Path, parts: Any, **more: Any) -> Path:
+    """A plane of 4 x 6 bytes; `parts`: by process, part, start or count, dimension."""
+    header = {
+        "format": what_if.FORMAT, "source": "by hand", "recorder": "nobody", "processes": 2,
+        "datasets": [{"name": "a", "type": "byte", "dims": [4, 6]}],
+        "transfers": [{"dataset": 0, "parts": 1}], **more,
+    }  # fmt: skip
+    text = json.dumps(header).encode()
+    numbers = np.array(parts, "<u8").tobytes()
+    path.write_bytes(what_if.MAGIC + numbers + text + struct.pack("<Q", len(text)) + what_if.END)
+    return path
+
+
+HALVES = [[[[0, 0], [4, 3]]], [[[0, 3], [4, 3]]]]
+
+
+@pytest.mark.parametrize("method", ["posix", "mpiio", "hdf5", "pnetcdf"])
+def test_a_plane_in_halves(stack: Stack, tmp_path: Path, method: str) -> None:
+    file = write(tmp_path / "e", HALVES)
+    document = stack.run(
+        "extents", "--extents", str(file), "--method", method, "--dir", str(tmp_path),
+        document=tmp_path / "r.json",
+    ).good()  # fmt: skip
+    assert document["verification"]["verdict"] == "verified"
+    assert document["verification"]["bytes"] == document["payload"]["bytes"] == 24
+
+
+def test_what_a_program_wrote(stack: Stack, tmp_path: Path) -> None:
+    """Traced, recognised as the arrays that it has, and written as HDF5 by as many processes."""
+    run, _ = kernel(
+        stack, tmp_path, "s3d", "--method", "posix-shared", "--grid", "8x6x4", "--steps", "2",
+        dxt=True,
+    )  # fmt: skip
+    run.good()
+    made = plan.make(trace.load(tmp_path / "traces"), tmp_path / "s")
+    found = what_if.make(made.trace, tmp_path / "e")
+    assert (found.steps, found.bytes) == (2, 8 * 6 * 4 * 16 * 8)
+    assert found.blocks == len(found.arrays) > 0
+    document = stack.run(
+        "extents", "--extents", str(tmp_path / "e"), "--steps", "2", "--method", "hdf5", "--dir",
+        str(tmp_path), document=tmp_path / "r.json",
+    ).good()  # fmt: skip
+    assert document["verification"]["bytes"] == 2 * found.bytes
+
+
+def cut(path: Path) -> Path:
+    path.write_bytes(write(path, HALVES).read_bytes()[:-1])
+    return path
+
+
+def wrong(parts: Any = HALVES, **more: Any) -> Callable[[Path], Path]:
+    return lambda path: write(path, parts, **more)
+
+
+WRONG = {
+    "cut": (cut, "it is cut off"),
+    "outside": (wrong([HALVES[0], [[[0, 3], [4, 4]]]]), "a part lies outside of its array"),
+    "far": (wrong([HALVES[0], [[[2**63, 3], [4, 3]]]]), "a part lies outside of its array"),
+    "less": (wrong(HALVES[:1]), "it is cut off"),
+    "more": (wrong([*HALVES, HALVES[0]]), "more than it says"),
+    "large": (
+        wrong(datasets=[{"name": "a", "type": "byte", "dims": [2**40, 2**40]}]),
+        "impossible dimensions",
+    ),
+    "type": (
+        wrong(datasets=[{"name": "a", "type": "complex", "dims": [4, 6]}]), "an unknown type"
+    ),
+    "transfer": (wrong(transfers=[{"dataset": 1, "parts": 1}]), "a transfer lacks something"),
+    "processes": (wrong([*HALVES, HALVES[0]], processes=3), "the log has 3 processes, and here"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_file_is_refused(stack: Stack, tmp_path: Path, what: str) -> None:
+    make, says = WRONG[what]
+    file = make(tmp_path / "e")
+    line = stack.run(
+        "extents", "--extents", str(file), "--method", "posix", "--dir", str(tmp_path)
+    ).error(2)
+    assert says in line

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Phases of programs that read at once what they wrote, from logs whose clocks differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from analysis.replay import phases, trace, turns
+from analysis.replay.trace import ACCESS, READ, WRITE
+
+
+def process(ways: list[int], clock: float) -> np.ndarray:
+    """An access of 1 ms each 1.1 ms."""
+    rows = np.zeros(len(ways), ACCESS)
+    rows["write"] = ways
+    rows["length"] = 8
+    rows["start"] = clock + np.arange(len(ways)) * 1.1e-3
+    rows["end"] = rows["start"] + 1e-3
+    return rows
+
+
+def found(accesses: list[np.ndarray]) -> phases.Phases:
+    log = SimpleNamespace(files=[])
+    return phases.find(trace.Trace(Path("log"), log, [], accesses, []))  # type: ignore[arg-type]
+
+
+THEN_READ = [WRITE] * 4 + [READ] * 3
+
+
+def test_all_turn_without_a_pause() -> None:
+    made = found([process(THEN_READ, 0), process(THEN_READ, 2e-5)])
+    assert len(made) == 2 and made.turned.all()
+    assert made.pauses[0] == pytest.approx(0.1e-3 - 2e-5)
+    for rows in (process(THEN_READ, 0), process(THEN_READ, 2e-5)):
+        assert list(made.of(rows)) == [0] * 4 + [1] * 3
+    assert "1 of 2 phases begin where every process turns" in made.say(phases.GAP)[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [[WRITE] * 7, THEN_READ[::-1], [*THEN_READ, WRITE], []],
+    ids=["no", "back", "more", "-"],
+)
+def test_not_all_turn(other: list[int]) -> None:
+    assert len(found([process(THEN_READ, 0), process(other, 0)])) == 1
+
+
+def test_clocks_that_differ() -> None:
+    """By more than the pause: nothing would be seen of the turn."""
+    accesses = [process(THEN_READ, 0), process(THEN_READ, 0.003)]
+    assert len(found(accesses)) == 1
+    assert turns.align(accesses) == pytest.approx(0.003)
+    assert len(found(accesses)) == 2
+    far = [process(THEN_READ, 0), process(THEN_READ, 5.0)]
+    assert turns.align(far) == 0 and far[1]["start"][0] == 5.0

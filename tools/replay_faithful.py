@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How like a program its replay is: both are traced by one recorder, turn by turn.
+
+    python -m tools.replay_faithful NAME --preload LIB --iokernel PROGRAM --dir DIR [-n N]
+        [--repeats N] [--table FILE] -- PROGRAM ARGS...
+
+`{dir}` in ARGS is the folder of the data. LIB is Darshan's runtime (libdarshan.so, whose set-up
+must take DARSHAN_LOGDIR as the folder of its logs) or the embedded recorder. The first trace of the
+program is planned and replayed; each further one is held against it too, so that a program that
+does not the same twice is found. Times are seconds in calls that move data, of the process that
+takes longest in each phase; the ratio is that of each replay and the program beside it.
+Exit status 1: bytes, calls or order differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.judge.interval import of_pairs
+from analysis.replay import check, plan, schedule, trace
+from iogauge.digits import three
+
+# Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.
+ROOM = "MODMEM 256\nMAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO\n"
+LAUNCH = "mpiexec.openmpi --allow-run-as-root --oversubscribe"
+
+
+@dataclass
+class Found:
+    """`program`, `replay`: seconds of each turn."""
+
+    calls: int
+    bytes: int
+    phases: int
+    said: list[str]
+    program: list[float] = field(default_factory=list)
+    replay: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    undefined: int = 0
+
+
+class Bench:
+    """Runs of a program and of its replay, below one folder."""
+
+    def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
+        self.args, self.scratch = args, scratch
+        self.data = Path(args.dir).absolute() / "replay-faithful"
+        self.planned = scratch / "schedule"
+        self.config = scratch / "darshan.conf"
+        self.config.write_text(ROOM)
+
+    def variables(self, traces: Path) -> dict[str, str]:
+        preload = str(Path(self.args.preload).absolute())
+        if "darshan" in Path(preload).name:
+            return {
+                "LD_PRELOAD": preload,
+                "DARSHAN_LOGDIR": str(traces),
+                "DXT_ENABLE_IO_TRACE": "1",
+                "DARSHAN_CONFIG_PATH": str(self.config),
+            }
+        return {
+            "LD_PRELOAD": preload, "IOGAUGE_TRACE_DIR": str(traces), "IOGAUGE_TRACE_SEGMENTS": "0",
+            "IOGAUGE_TRACE_INCLUDE": str(self.data),
+        }  # fmt: skip
+
+    def run(self, name: str, words: Sequence[str]) -> Path:
+        """Traced, with an empty folder for its data. The trace."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir(parents=True)
+        traces = self.scratch / name
+        traces.mkdir()
+        os.sync()  # or the pages of one would be written while the other runs
+        env = [f"{key}={value}" for key, value in self.variables(traces).items()]
+        command = [
+            *shlex.split(self.args.launch),
+            "-n",
+            str(self.args.processes),
+            "env",
+            *env,
+            *words,
+        ]
+        done = subprocess.run(command, cwd=self.data, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{shlex.join(command)}\n{done.stdout}{done.stderr}")
+        logs = sorted(traces.glob("*.darshan"))
+        if "darshan" in Path(self.args.preload).name and len(logs) != 1:
+            raise SystemExit(f"expected one log in {traces}, found {len(logs)}: {done.stderr}")
+        return logs[0] if logs else traces
+
+    def program(self, number: int) -> Path:
+        words = [word.replace("{dir}", str(self.data)) for word in self.args.command]
+        return self.run(f"program-{number}", words)
+
+    def replay(self, number: int) -> Path:
+        more = shlex.split(self.args.options)
+        return self.run(
+            f"replay-{number}",
+            [str(Path(self.args.iokernel).absolute()), "replay", "--schedule", str(self.planned),
+             "--dir", str(self.data), *more],
+        )  # fmt: skip
+
+
+def measure(bench: Bench, repeats: int) -> Found:
+    first = bench.program(0)
+    loaded = trace.load(first, trace.Choice(only=[str(bench.data)]))
+    made = plan.make(loaded, bench.planned)
+    sums = [check.sums(made.trace, way) for way in (trace.READ, trace.WRITE)]
+    found = Found(
+        sum(one.calls for one in sums), sum(one.bytes for one in sums), len(made.phases), made.said,
+        undefined=made.undefined,
+    )  # fmt: skip
+    for number in range(1, repeats + 1):
+        for who in ("program", "replay")[:: 1 if number % 2 else -1]:
+            own = bench.program(number) if who == "program" else bench.replay(number)
+            one = compared(bench.planned, first, own, "path" if who == "program" else "name")
+            if one.wrong:
+                (found.changed if who == "program" else found.wrong).extend(one.wrong[:3])
+            if one.phases:
+                getattr(found, who).append(one.replay_seconds)
+            print(f"{number} {who} {one.replay_seconds:.6f} s", *one.wrong[:3], file=sys.stderr)
+    return found
+
+
+def compared(planned: Path, log: Path, other: Path, key: str) -> check.Comparison:
+    """Another run of the program has the names of the log, a replay its own."""
+    header = schedule.read_header(planned)
+    levels = [str(one["level"]) for one in header["files"]]
+    both = [
+        trace.load(
+            source, trace.Choice(paths=[str(f[name]) for f in header["files"]], levels=levels)
+        )
+        for source, name in ((log, "path"), (other, key))
+    ]
+    return check.compare(both[0], both[1], float(header["gap"]))
+
+
+def row(name: str, found: Found) -> str:
+    pairs = list(zip(found.replay, found.program, strict=False))
+    ratio, range_of = "-", ""
+    if pairs:
+        ratios = [a / b for a, b in pairs]
+        interval = of_pairs([(b, a) for a, b in pairs])
+        ratio = three(interval.value)
+        if interval.low is not None and interval.high is not None:
+            range_of = f" ({three(interval.low)} to {three(interval.high)})"
+        else:
+            range_of = f" (of {len(ratios)}: {three(min(ratios))} to {three(max(ratios))})"
+    seconds = [
+        f"{statistics.median(some):.4g}" if some else "-" for some in (found.program, found.replay)
+    ]
+    exact = "exact" if not found.wrong else "differs"
+    return (
+        f"| {name} | {found.calls} | {found.bytes} | {found.phases} | {exact} | {seconds[0]} "
+        f"| {seconds[1]} | {ratio}{range_of} |"
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("name", help="of the program, in the table")
+    parser.add_argument("--preload", required=True, help="libdarshan.so, or the embedded recorder")
+    parser.add_argument("--iokernel", required=True)
+    parser.add_argument("--dir", required=True, help="where both write")
+    parser.add_argument("--launch", default=LAUNCH, help="(default: %(default)s)")
+    parser.add_argument("-n", "--processes", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--options", default="", help="more options of the replay, as --think 0")
+    parser.add_argument("--table", type=Path, help="append the row to this file")
+    parser.add_argument("command", nargs="+", help="the program, after --")
+    args = parser.parse_args(words)
+    with tempfile.TemporaryDirectory(prefix="replay-faithful-") as scratch:
+        bench = Bench(args, Path(scratch))
+        try:
+            found = measure(bench, args.repeats)
+        finally:
+            shutil.rmtree(bench.data, ignore_errors=True)
+    line = row(args.name, found)
+    print(line)
+    for said in (*found.said, *dict.fromkeys(f"the program itself: {c}" for c in found.changed)):
+        print(f"  {said}")
+    if args.table:
+        with args.table.open("a") as out:
+            print(line, file=out)
+            print(json.dumps(vars(found)), file=out)
+    return int(bool(found.wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
