@@ -20,8 +20,8 @@ from iogauge import registry
 from tests.analysis_made import split
 from tests.analysis_recorded import DATA, Recorded, run_analysis
 
-# A replay needs somebody's log.
-PATTERNS = [name for name in registry.names("patterns") if name != "replay"]
+# A replay needs somebody's log, and LikeFile a file.
+PATTERNS = [name for name in registry.names("patterns") if name not in ("replay", "file")]
 REPEATS = 6
 SHARED = "RamsesShared %fs=ram %contents=hydro %scale=smoke"
 HINTS = "RamsesHints %fs=ram %contents=amr %scale=smoke %call=hdf5:collective %hint_set=cb"

@@ -23,7 +23,7 @@ DOCUMENT = "file.like"
 
 @rfm.simple_test
 class LikeFile(IoBenchmark):
-    """Listed only where a file is given. `length`: of dimensions (`time:1`); `skip`: variables;
+    """Listed only where a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
     `grid`: processes along the last dimensions of the largest variable (`4x4x2`); `lists`: a
     decomposition map for a dimension (`ncol:FILE`); `compressibility`: from 0 to 1."""
 
@@ -31,7 +31,7 @@ class LikeFile(IoBenchmark):
     pattern = "file"
     file = variable(str, value="", loggable=True)
     length = variable(typ.Dict[str, int], value={}, loggable=True)
-    skip = variable(typ.List[str], value=[], loggable=True)
+    leave_out = variable(typ.List[str], value=[], loggable=True)
     lists = variable(typ.Dict[str, str], value={}, loggable=True)
     grid = variable(str, value="", loggable=True)
     compressibility = variable(float, value=0.0, loggable=True)
@@ -68,7 +68,7 @@ class LikeFile(IoBenchmark):
 
     def read(self) -> document.Like:
         like = files.load(Path(self.file))
-        document.narrow(like, [], list(self.skip))
+        document.narrow(like, [], list(self.leave_out))
         document.resize(like, dict(self.length))
         like.lists = {name: maps.read(Path(path)) for name, path in self.lists.items()}
         document.check(like)
