@@ -8,7 +8,7 @@ SHELL := bash
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate \
 	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
-	.PHONY: replay-faithful what-if
+	replay-faithful what-if
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial

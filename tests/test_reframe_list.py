@@ -301,3 +301,12 @@ def test_a_replay_needs_a_log(tmp_path: Path) -> None:
         f"Replay.log={counters}", tests="replay.py",
     )  # fmt: skip
     assert "only counters, no single access (DXT)" in session.text
+
+
+def test_a_file_like_the_users_needs_one(tmp_path: Path) -> None:
+    assert not reframe(tmp_path, "-l", tests="like_file.py").listed
+    session = reframe(
+        tmp_path, "--dry-run", "-n", "LikeFile.*fs=ram.*call=posix(%|$)", "-p", "openmpi", "-S",
+        "LikeFile.file=/no/such.nc", tests="like_file.py",
+    )  # fmt: skip
+    assert "/no/such.nc: cannot be read (No such file or directory)" in session.text

@@ -10,7 +10,17 @@ static const struct {
       [IO_INT64] = {"int64",   8},
     [IO_FLOAT32] = {"float32", 4},
       [IO_FLOAT64] = {"float64", 8},
+      [IO_INT8] = {"int8",    1},
+    [IO_UINT8] = {"uint8",   1},
+      [IO_CHAR] = {"char",    1},
+      [IO_INT16] = {"int16",   2},
+    [IO_UINT16] = {"uint16",  2},
+      [IO_UINT32] = {"uint32",  4},
+      [IO_UINT64] = {"uint64",  8},
 };
 
 const char *io_type_name(io_type type) { return types[type].name; }
 uint64_t io_type_size(io_type type) { return types[type].size; }
+bool io_is_scalar(const io_schema *schema, const io_dataset *dataset) {
+    return dataset->ndims == 1 && !*schema->dims[dataset->dim[0]].name;
+}

@@ -15,11 +15,27 @@
 #define IO_MAX_ATTRIBUTES 8
 #define IO_MAX_PATH 4096
 
-typedef enum { IO_BYTE, IO_INT32, IO_INT64, IO_FLOAT32, IO_FLOAT64, IO_TYPES } io_type;
+/* A byte is what has no type; a character is one byte of text. */
+typedef enum {
+    IO_BYTE,
+    IO_INT32,
+    IO_INT64,
+    IO_FLOAT32,
+    IO_FLOAT64,
+    IO_INT8,
+    IO_UINT8,
+    IO_CHAR,
+    IO_INT16,
+    IO_UINT16,
+    IO_UINT32,
+    IO_UINT64,
+    IO_TYPES
+} io_type;
 
 /* What a data set is for; CGNS-like formats store coordinates and connectivity differently. */
 typedef enum { IO_FIELD, IO_COORDINATE, IO_CONNECTIVITY, IO_PARAMETER, IO_USER_ARRAY } io_role;
 
+/* One without a name ("") is of no file's: of a data set without dimensions, which holds one value. */
 typedef struct {
     const char *name;
     uint64_t length;
@@ -39,6 +55,8 @@ typedef struct {
      * 0; the data sets of one follow each other. */
     int zone;
     const char *node;
+    uint64_t chunk[IO_MAX_DIMS]; /* for formats that store it in chunks; 0: no wish */
+    int calm; /* of each 128 words of its values, so many repeat one: what a filter can compress */
 } io_dataset;
 
 typedef struct {
@@ -46,12 +64,24 @@ typedef struct {
     double value;
 } io_attribute;
 
+/* An attribute as a user's file has it: of the file, or of a data set. */
+typedef struct {
+    const char *name;
+    int dataset; /* -1: of the file */
+    io_type type;
+    bool array; /* of `count` values; else one value. Text (IO_CHAR) is one value of `count` bytes */
+    uint64_t count;
+    const void *values;
+} io_note;
+
 /* What one file holds. The pointers belong to the pattern and live as long as its state. */
 typedef struct {
     int ndims, ndatasets, nattributes;
     const io_dim *dims;
     const io_dataset *datasets;
     io_attribute attributes[IO_MAX_ATTRIBUTES];
+    int nnotes;
+    const io_note *notes;
     bool grows;            /* a format that can (CDF-5) makes the first dimension one of records */
     bool file_per_process; /* the pattern itself asks for a file for each process (IOR -F) */
     /* In a file for each process, each row (along a part's last dimension) is a Fortran record: its
@@ -72,5 +102,7 @@ typedef struct {
 
 const char *io_type_name(io_type type);
 uint64_t io_type_size(io_type type);
+/* A data set without dimensions, which stands in a dimension of length 1 without a name. */
+bool io_is_scalar(const io_schema *schema, const io_dataset *dataset);
 
 #endif

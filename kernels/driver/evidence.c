@@ -100,6 +100,9 @@ static json_t *value_of(io_type type, uint64_t bits) {
     case IO_FLOAT32: return f - f == 0 ? json_real(f) : json_sprintf("0x%08x", low);
     case IO_FLOAT64: return d - d == 0 ? json_real(d) : json_sprintf("0x%016llx", (unsigned long long)bits);
     case IO_INT32: return json_integer((int32_t)low);
+    case IO_INT16: return json_integer((int16_t)low);
+    case IO_INT8: return json_integer((int8_t)low);
+    case IO_UINT64: return json_sprintf("%llu", (unsigned long long)bits);
     default: return json_integer((json_int_t)bits);
     }
 }

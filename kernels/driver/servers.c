@@ -18,7 +18,7 @@ void io_compute(const io_session *s) {
     if (s->what->compute_seconds <= 0) return;
     for (uint64_t i = 0; MPI_Wtime() < end; i += 4096) {
         io_now_at(s->world, IO_AT_COMPUTE);
-        for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, k);
+        for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, 0, k);
     }
 }
 

@@ -5,11 +5,14 @@
 
 #include <string.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#define LOW_BYTES_FIRST (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#if !LOW_BYTES_FIRST
 #define WORD_BYTE(word, i) ((uint8_t)((word) >> (8 * (7 - (i)))))
+#define WORD_QUARTER(word, i) ((uint16_t)((word) >> (16 * (3 - (i)))))
 #define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (1 - (i)))))
 #else
 #define WORD_BYTE(word, i) ((uint8_t)((word) >> (8 * (i))))
+#define WORD_QUARTER(word, i) ((uint16_t)((word) >> (16 * (i))))
 #define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (i))))
 #endif
 
@@ -45,24 +48,53 @@ uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step) {
     return mix(mix(seed + 1) + mix((uint64_t)dataset + 1) * 3 + step * 0xA24BAED4963EE407u);
 }
 
-/* A word holds one value of 8 bytes, two of 4 or eight bytes; these make values of it. Floats lie in [1, 2):
- * every bit pattern is a number, and no library changes it on its way. Integers are not negative. */
+/* A word holds one value of 8 bytes, two of 4, four of 2 or eight bytes; these make values of it. Floats lie
+ * in [1, 2): every bit pattern is a number, and no library changes it on its way. Signed integers are not
+ * negative, but for bytes; characters are printable. */
 static inline uint64_t as_float64(uint64_t word) { return (word >> 12) | 0x3FF0000000000000u; }
 static inline uint64_t as_float32(uint64_t word) {
     return (word >> 9 & 0x007FFFFF007FFFFFu) | 0x3F8000003F800000u;
 }
 static inline uint64_t as_int64(uint64_t word) { return word >> 1; }
 static inline uint64_t as_int32(uint64_t word) { return word & 0x7FFFFFFF7FFFFFFFu; }
-static inline uint64_t as_bytes(uint64_t word) { return word; }
+static inline uint64_t as_int16(uint64_t word) { return word & 0x7FFF7FFF7FFF7FFFu; }
+static inline uint64_t as_chars(uint64_t word) { return (word & 0x3F3F3F3F3F3F3F3Fu) + 0x3030303030303030u; }
+static inline uint64_t as_bits(uint64_t word) { return word; }
 
-uint64_t io_value(uint64_t key, io_type type, uint64_t index) {
-    switch (type) {
-    case IO_BYTE: return WORD_BYTE(as_bytes(word_of(key + index / 8)), index % 8);
-    case IO_INT32: return WORD_HALF(as_int32(word_of(key + index / 2)), index % 2);
-    case IO_INT64: return as_int64(word_of(key + index));
-    case IO_FLOAT32: return WORD_HALF(as_float32(word_of(key + index / 2)), index % 2);
-    default: return as_float64(word_of(key + index));
+/* DO(how) for the values of a type. */
+#define BY_TYPE(type, DO)                                                                                    \
+    switch (type) {                                                                                          \
+    case IO_INT16: DO(as_int16); break;                                                                      \
+    case IO_INT32: DO(as_int32); break;                                                                      \
+    case IO_INT64: DO(as_int64); break;                                                                      \
+    case IO_FLOAT32: DO(as_float32); break;                                                                  \
+    case IO_FLOAT64: DO(as_float64); break;                                                                  \
+    case IO_CHAR: DO(as_chars); break;                                                                       \
+    default: DO(as_bits); break;                                                                             \
     }
+
+/* The value at place `at` of a word of values of `size` bytes. */
+static inline uint64_t cut_value(uint64_t word, uint64_t size, uint64_t at) {
+    switch (size) {
+    case 1: return WORD_BYTE(word, at);
+    case 2: return WORD_QUARTER(word, at);
+    case 4: return WORD_HALF(word, at);
+    default: return word;
+    }
+}
+
+/* The word that stands at a place: of each group the last `calm` are the same one. */
+static inline uint64_t calm_number(uint64_t number, uint64_t calm) {
+    return number % IO_CALM_GROUP < IO_CALM_GROUP - calm ? number : number | (IO_CALM_GROUP - 1);
+}
+
+uint64_t io_value(uint64_t key, io_type type, int calm, uint64_t index) {
+    uint64_t size = io_type_size(type), each = 8 / size;
+    uint64_t word = word_of(key + calm_number(index / each, (uint64_t)calm));
+#define MAKE(as) word = as(word)
+    BY_TYPE(type, MAKE)
+#undef MAKE
+    return cut_value(word, size, index % each);
 }
 
 /* Words as they may stand in a buffer: a part can begin in the middle of one. */
@@ -76,15 +108,8 @@ typedef uint64_t any64 __attribute__((aligned(1), may_alias));
         for (uint64_t i = 0; i < words; i++, x += STEP) out[i] = as(fold(x));                                \
     } while (0)
 
-WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first, uint64_t words) {
-    switch (type) {
-    case IO_BYTE: FILL(as_bytes); break;
-    case IO_INT32: FILL(as_int32); break;
-    case IO_FLOAT32: FILL(as_float32); break;
-    case IO_INT64: FILL(as_int64); break;
-    default: FILL(as_float64); break;
-    }
-}
+WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first,
+                              uint64_t words){BY_TYPE(type, FILL)}
 
 /* Is anything of them wrong? A sum of differences, so that the loop has no branch. */
 #define DIFFER(as)                                                                                           \
@@ -92,18 +117,60 @@ WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t f
         const any64 *in = data;                                                                              \
         uint64_t sum = 0, x = (key + first) * STEP;                                                          \
         for (uint64_t i = 0; i < words; i++, x += STEP) sum |= in[i] ^ as(fold(x));                          \
-        return sum != 0;                                                                                     \
+        differ = sum != 0;                                                                                   \
     } while (0)
 
-WIDEST static bool words_differ(const void *data, io_type type, uint64_t key, uint64_t first,
-                                uint64_t words) {
-    switch (type) {
-    case IO_BYTE: DIFFER(as_bytes);
-    case IO_INT32: DIFFER(as_int32);
-    case IO_FLOAT32: DIFFER(as_float32);
-    case IO_INT64: DIFFER(as_int64);
-    default: DIFFER(as_float64);
+WIDEST
+    static bool words_differ(const void *data, io_type type, uint64_t key, uint64_t first, uint64_t words) {
+    bool differ;
+    BY_TYPE(type, DIFFER)
+    return differ;
+}
+
+/* The one word that a group's calm part repeats. */
+static uint64_t calm_word(io_type type, uint64_t key, uint64_t number) {
+    uint64_t word = word_of(key + (number | (IO_CALM_GROUP - 1)));
+#define MAKE(as) word = as(word)
+    BY_TYPE(type, MAKE)
+#undef MAKE
+    return word;
+}
+
+/* How many of `words` words from number `first` on are of one kind: each its own, or one and the same. */
+static uint64_t alike(uint64_t first, uint64_t words, uint64_t calm, bool *same) {
+    uint64_t at = first % IO_CALM_GROUP, lively = IO_CALM_GROUP - calm;
+    *same = at >= lively;
+    uint64_t n = *same ? IO_CALM_GROUP - at : lively - at;
+    return n < words && calm ? n : words;
+}
+
+static void fill_groups(char *data, io_type type, uint64_t key, int calm, uint64_t first, uint64_t words) {
+    bool same;
+    for (uint64_t n; words; data += 8 * n, first += n, words -= n) {
+        n = alike(first, words, (uint64_t)calm, &same);
+        if (!same) {
+            fill_words(data, type, key, first, n);
+            continue;
+        }
+        uint64_t word = calm_word(type, key, first);
+        any64 *out = (any64 *)(void *)data;
+        for (uint64_t i = 0; i < n; i++) out[i] = word;
     }
+}
+
+static bool groups_differ(const char *data, io_type type, uint64_t key, int calm, uint64_t first,
+                          uint64_t words) {
+    bool same;
+    for (uint64_t n; words; data += 8 * n, first += n, words -= n) {
+        n = alike(first, words, (uint64_t)calm, &same);
+        if (!same && words_differ(data, type, key, first, n)) return true;
+        if (!same) continue;
+        uint64_t word = calm_word(type, key, first), sum = 0;
+        const any64 *in = (const any64 *)(const void *)data;
+        for (uint64_t i = 0; i < n; i++) sum |= in[i] ^ word;
+        if (sum) return true;
+    }
+    return false;
 }
 
 /* A run of elements is single ones up to a whole word, words, and single ones. */
@@ -120,65 +187,60 @@ static cut cut_run(io_type type, uint64_t index, uint64_t n) {
     return c;
 }
 
-static void fill_some(char *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+static void fill_some(char *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
     uint64_t size = io_type_size(type);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t bits = io_value(key, type, index + i);
-        uint8_t byte = (uint8_t)bits;
-        uint32_t half = (uint32_t)bits;
-        memcpy(data + i * size, size == 1 ? (void *)&byte : (void *)&half, size);
+        uint64_t bits = io_value(key, type, calm, index + i);
+        memcpy(data + i * size, (char *)&bits + (LOW_BYTES_FIRST ? 0 : 8 - size), size);
     }
 }
 
-static void fill_run(void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+static void fill_run(void *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
     cut c = cut_run(type, index, n);
     char *words = (char *)data + c.before * io_type_size(type);
-    fill_some(data, type, key, index, c.before);
-    fill_words(words, type, key, (index + c.before) / c.each, c.words);
-    fill_some(words + 8 * c.words, type, key, index + n - c.after, c.after);
+    fill_some(data, type, key, calm, index, c.before);
+    fill_groups(words, type, key, calm, (index + c.before) / c.each, c.words);
+    fill_some(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
 }
 
 void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step) {
-    io_type type = schema->datasets[part->dataset].type;
-    uint64_t key = io_value_key(seed, part->dataset, step), size = io_type_size(type);
+    const io_dataset *d = &schema->datasets[part->dataset];
+    uint64_t key = io_value_key(seed, part->dataset, step), size = io_type_size(d->type);
     for (io_runs r = io_runs_of(schema, part); io_runs_next(&r);)
-        fill_run((char *)part->data + r.local * size, type, key, part->index0 + r.global, r.length);
+        fill_run((char *)part->data + r.local * size, d->type, key, d->calm, part->index0 + r.global,
+                 r.length);
 }
 
 static uint64_t bits_at(const char *data, uint64_t size) {
     uint64_t bits = 0;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(&bits, data, size);
-#else
-    memcpy((char *)&bits + 8 - size, data, size);
-#endif
+    memcpy((char *)&bits + (LOW_BYTES_FIRST ? 0 : 8 - size), data, size);
     return bits;
 }
 
-static bool some_differ(const char *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+static bool some_differ(const char *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
     uint64_t size = io_type_size(type);
     for (uint64_t i = 0; i < n; i++)
-        if (bits_at(data + i * size, size) != io_value(key, type, index + i)) return true;
+        if (bits_at(data + i * size, size) != io_value(key, type, calm, index + i)) return true;
     return false;
 }
 
-static bool run_differs(const void *data, io_type type, uint64_t key, uint64_t index, uint64_t n) {
+static bool run_differs(const void *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
     cut c = cut_run(type, index, n);
     const char *words = (const char *)data + c.before * io_type_size(type);
-    return some_differ(data, type, key, index, c.before) ||
-           words_differ(words, type, key, (index + c.before) / c.each, c.words) ||
-           some_differ(words + 8 * c.words, type, key, index + n - c.after, c.after);
+    return some_differ(data, type, key, calm, index, c.before) ||
+           groups_differ(words, type, key, calm, (index + c.before) / c.each, c.words) ||
+           some_differ(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
 }
 
 /* Slow, for runs that are known to be wrong: counts, and keeps the first. */
-static void count_wrong(const io_part *part, const io_runs *r, io_type type, uint64_t key, const char *facts,
-                        io_check *check) {
-    uint64_t size = io_type_size(type);
+static void count_wrong(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t key,
+                        const char *facts, io_check *check) {
+    uint64_t size = io_type_size(d->type);
     const char *data = (const char *)part->data + r->local * size;
     for (uint64_t i = 0; i < r->length; i++) {
         uint64_t found = bits_at(data + i * size, size);
-        uint64_t expected =
-            facts ? bits_at(facts + i * size, size) : io_value(key, type, part->index0 + r->global + i);
+        uint64_t expected = facts ? bits_at(facts + i * size, size)
+                                  : io_value(key, d->type, d->calm, part->index0 + r->global + i);
         if (found == expected) continue;
         if (!check->wrong++) {
             check->dataset = part->dataset;
@@ -193,16 +255,16 @@ static void count_wrong(const io_part *part, const io_runs *r, io_type type, uin
 
 static void verify(const io_schema *schema, const io_part *part, uint64_t key, const void *facts,
                    io_check *check) {
-    io_type type = schema->datasets[part->dataset].type;
-    uint64_t size = io_type_size(type);
+    const io_dataset *d = &schema->datasets[part->dataset];
+    uint64_t size = io_type_size(d->type);
     for (io_runs r = io_runs_of(schema, part); io_runs_next(&r);) {
         check->elements += r.length;
         check->bytes += r.length * size;
         const char *data = (const char *)part->data + r.local * size;
         const char *right = facts ? (const char *)facts + r.local * size : NULL;
         if (right ? memcmp(data, right, r.length * size) != 0
-                  : run_differs(data, type, key, part->index0 + r.global, r.length))
-            count_wrong(part, &r, type, key, right, check);
+                  : run_differs(data, d->type, key, d->calm, part->index0 + r.global, r.length))
+            count_wrong(part, &r, d, key, right, check);
     }
 }
 

@@ -6,8 +6,11 @@
 
 #include "base/layout.h"
 
+/* Words of a group, in which a data set's last `calm` repeat one: io_dataset. */
+#define IO_CALM_GROUP 128
+
 /* The value of one element, as the bits that stand in memory (low bytes of the result). */
-uint64_t io_value(uint64_t key, io_type type, uint64_t index);
+uint64_t io_value(uint64_t key, io_type type, int calm, uint64_t index);
 uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step);
 
 void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step);

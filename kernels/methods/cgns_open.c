@@ -25,7 +25,7 @@ int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
 static const char *why_not(const io_schema *s, const io_dataset *d, const io_dataset *first) {
     bool alike = d->ndims == first->ndims && !memcmp(d->dim, first->dim, sizeof d->dim);
     if (!d->node || d->role == IO_PARAMETER) return "is of none";
-    if (d->type == IO_BYTE) return "is of bytes";
+    if (io_cgns_type(d->type) == CGNS_ENUMV(DataTypeNull)) return "is of a type that CGNS has not";
     switch (d->role) {
     case IO_CONNECTIVITY:
         if (d->ndims == 2 && d->type == IO_INT64 &&

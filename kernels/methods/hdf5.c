@@ -89,18 +89,23 @@ static hid_t make_dataset(const hdf5_file *f, int dataset) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[dataset];
     hsize_t shape[IO_MAX_DIMS];
-    hid_t space = -1, create = -1, made = -1;
+    hid_t space = -1, create = -1, groups = -1, made = -1;
+    bool scalar = io_is_scalar(schema, d), block = f->base.ctx->mode == IO_CHUNKED;
+    if (io_hint_value(f->base.ctx->hints, "hdf5_chunk")) block = true;
     for (int i = 0; i < d->ndims; i++) shape[i] = schema->dims[d->dim[i]].length;
-    FILL_IN(space, H5Screate_simple(d->ndims, shape, NULL));
+    FILL_IN(space, scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(d->ndims, shape, NULL));
+    FILL_IN(groups, H5Pcreate(H5P_LINK_CREATE));
+    if (H5Pset_create_intermediate_group(groups, 1) < 0) goto failed;
     FILL_IN(create, H5Pcreate(H5P_DATASET_CREATE));
     if (H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) goto failed;
-    if (f->base.ctx->mode == IO_CHUNKED || io_hint_value(f->base.ctx->hints, "hdf5_chunk")) {
+    if (!scalar && (block || d->chunk[0])) {
         hsize_t chunk[IO_MAX_DIMS];
-        for (int i = 0; i < d->ndims; i++) chunk[i] = d->block[i];
+        for (int i = 0; i < d->ndims; i++) chunk[i] = block ? d->block[i] : d->chunk[i];
         if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
     }
-    made = H5Dcreate2(f->file, d->name, io_hdf5_type(d->type), space, H5P_DEFAULT, create, H5P_DEFAULT);
+    made = H5Dcreate2(f->file, d->name, io_hdf5_type(d->type), space, groups, create, H5P_DEFAULT);
 failed:
+    if (groups >= 0) H5Pclose(groups);
     if (space >= 0) H5Sclose(space);
     if (create >= 0) H5Pclose(create);
     return made;
@@ -169,7 +174,7 @@ static int define(io_file *file) {
         if (f->datasets[i] < 0)
             return io_hdf5_fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
     }
-    if (f->creating && write_attributes(f->file, schema))
+    if (f->creating && (write_attributes(f->file, schema) || io_hdf5_notes(f->file, f->datasets, schema)))
         return io_hdf5_fail(file->ctx, "H5Awrite", file->path);
     return 0;
 }
@@ -189,7 +194,10 @@ static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *
         }
         uint64_t elements = io_part_elements(f->base.schema, &parts[i]);
         H5S_seloper_t how = all ? H5S_SELECT_OR : H5S_SELECT_SET;
-        if (elements && H5Sselect_hyperslab(*space, how, start, NULL, count, NULL) < 0) return -1;
+        if (elements && io_is_scalar(f->base.schema, d) && H5Sselect_all(*space) < 0) return -1;
+        if (elements && !io_is_scalar(f->base.schema, d) &&
+            H5Sselect_hyperslab(*space, how, start, NULL, count, NULL) < 0)
+            return -1;
         all += elements;
     }
     *memory = n == 1 ? H5Screate_simple(d->ndims, count, NULL) : H5Screate_simple(1, &all, NULL);

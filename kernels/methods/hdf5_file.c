@@ -8,12 +8,41 @@
 
 hid_t io_hdf5_type(io_type type) {
     switch (type) {
-    case IO_BYTE: return H5T_NATIVE_UINT8;
+    case IO_BYTE:
+    case IO_UINT8: return H5T_NATIVE_UINT8;
+    case IO_INT8: return H5T_NATIVE_INT8;
+    case IO_CHAR: return H5T_C_S1;
+    case IO_INT16: return H5T_NATIVE_INT16;
+    case IO_UINT16: return H5T_NATIVE_UINT16;
+    case IO_UINT32: return H5T_NATIVE_UINT32;
+    case IO_UINT64: return H5T_NATIVE_UINT64;
     case IO_INT32: return H5T_NATIVE_INT32;
     case IO_INT64: return H5T_NATIVE_INT64;
     case IO_FLOAT32: return H5T_NATIVE_FLOAT;
     default: return H5T_NATIVE_DOUBLE;
     }
+}
+
+static int write_note(hid_t object, const io_note *note) {
+    hsize_t count = note->count;
+    hid_t space = note->array ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
+    hid_t type = H5Tcopy(io_hdf5_type(note->type)), attribute = -1;
+    int status = space < 0 || type < 0 ? -1 : 0;
+    if (!status && note->type == IO_CHAR && H5Tset_size(type, note->count ? note->count : 1) < 0) status = -1;
+    if (!status) attribute = H5Acreate2(object, note->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute < 0 || H5Awrite(attribute, type, note->values) < 0) status = -1;
+    if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    return status;
+}
+
+int io_hdf5_notes(hid_t file, const hid_t *datasets, const io_schema *schema) {
+    for (int i = 0; i < schema->nnotes; i++) {
+        const io_note *note = &schema->notes[i];
+        if (write_note(note->dataset < 0 ? file : datasets[note->dataset], note)) return -1;
+    }
+    return 0;
 }
 
 /* The first message of HDF5's error stack that says more than "can't do it": the innermost. */

@@ -9,6 +9,8 @@
 #include "method.h"
 
 hid_t io_hdf5_type(io_type type);
+/* The attributes of a user's file; -1 for what HDF5 has the message of. */
+int io_hdf5_notes(hid_t file, const hid_t *datasets, const io_schema *schema);
 
 /* io_fail_library with the message of HDF5's error stack; before any other call of it. */
 int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path);

@@ -8,6 +8,7 @@
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "method.h"
 #include "methods/modes_of.h"
@@ -22,14 +23,22 @@ typedef struct {
 } pnetcdf_file;
 
 static const nc_type file_type[IO_TYPES] = {
-    [IO_BYTE] = NC_BYTE,     [IO_INT32] = NC_INT,      [IO_INT64] = NC_INT64,
-    [IO_FLOAT32] = NC_FLOAT, [IO_FLOAT64] = NC_DOUBLE,
+    [IO_BYTE] = NC_BYTE,      [IO_INT32] = NC_INT,     [IO_INT64] = NC_INT64, [IO_FLOAT32] = NC_FLOAT,
+    [IO_FLOAT64] = NC_DOUBLE, [IO_INT8] = NC_BYTE,     [IO_UINT8] = NC_UBYTE, [IO_CHAR] = NC_CHAR,
+    [IO_INT16] = NC_SHORT,    [IO_UINT16] = NC_USHORT, [IO_UINT32] = NC_UINT, [IO_UINT64] = NC_UINT64,
 };
 
 /* A function, because MPI's handles need not be constants. */
 static MPI_Datatype memory_type(io_type type) {
     switch (type) {
-    case IO_BYTE: return MPI_SIGNED_CHAR;
+    case IO_BYTE:
+    case IO_INT8: return MPI_SIGNED_CHAR;
+    case IO_UINT8: return MPI_UNSIGNED_CHAR;
+    case IO_CHAR: return MPI_CHAR;
+    case IO_INT16: return MPI_SHORT;
+    case IO_UINT16: return MPI_UNSIGNED_SHORT;
+    case IO_UINT32: return MPI_UNSIGNED;
+    case IO_UINT64: return MPI_UNSIGNED_LONG_LONG;
     case IO_INT32: return MPI_INT;
     case IO_INT64: return MPI_LONG_LONG;
     case IO_FLOAT32: return MPI_FLOAT;
@@ -55,14 +64,21 @@ static int make_variables(pnetcdf_file *f) {
         code = ncmpi_put_att_double(f->id, NC_GLOBAL, schema->attributes[i].name, NC_DOUBLE, 1,
                                     &schema->attributes[i].value);
     for (int i = 0; i < schema->ndims && code == NC_NOERR; i++)
-        code =
-            ncmpi_def_dim(f->id, schema->dims[i].name,
-                          schema->grows && !i ? NC_UNLIMITED : (MPI_Offset)schema->dims[i].length, &dims[i]);
+        if (*schema->dims[i].name)
+            code = ncmpi_def_dim(f->id, schema->dims[i].name,
+                                 schema->grows && !i ? NC_UNLIMITED : (MPI_Offset)schema->dims[i].length,
+                                 &dims[i]);
     for (int i = 0; i < schema->ndatasets && code == NC_NOERR; i++) {
         const io_dataset *d = &schema->datasets[i];
         int ids[IO_MAX_DIMS];
         for (int j = 0; j < d->ndims; j++) ids[j] = dims[d->dim[j]];
-        code = ncmpi_def_var(f->id, d->name, file_type[d->type], d->ndims, ids, &f->variables[i]);
+        code = ncmpi_def_var(f->id, d->name, file_type[d->type], io_is_scalar(schema, d) ? 0 : d->ndims, ids,
+                             &f->variables[i]);
+    }
+    for (int i = 0; i < schema->nnotes && code == NC_NOERR; i++) {
+        const io_note *note = &schema->notes[i];
+        code = ncmpi_put_att(f->id, note->dataset < 0 ? NC_GLOBAL : f->variables[note->dataset], note->name,
+                             file_type[note->type], (MPI_Offset)note->count, note->values);
     }
     free(dims);
     if (code != NC_NOERR) return io_fail_library(ctx->error, "ncmpi_def", path, ncmpi_strerror(code));
@@ -278,6 +294,17 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     return 0;
 }
 
+static int check_schema(const io_schema *schema, io_error *error) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (strchr(schema->datasets[i].name, '/'))
+            return io_fail_usage(
+                error,
+                "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "
+                "or plan-like --only",
+                schema->datasets[i].name);
+    return 0;
+}
+
 static void version(char *text, size_t size) {
     const char *full = ncmpi_inq_libvers();
     int length = 0;
@@ -301,5 +328,6 @@ const io_method io_method_pnetcdf = {
     .close = close_file,
     .hints = hints,
     .dataset_offset = dataset_offset,
+    .check_schema = check_schema,
     .version = version,
 };

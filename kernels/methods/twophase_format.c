@@ -10,16 +10,34 @@
 
 #define BIG_ENDIAN_IS_OTHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-static int refuse_records(const io_schema *schema, io_error *error) {
+static int check_cdf5(const io_schema *schema, io_error *error) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (strchr(schema->datasets[i].name, '/'))
+            return io_fail_usage(
+                error,
+                "method twophase with --format cdf5 has no groups, and data set %s is in one; "
+                "right is --format raw or hdf5, or plan-like --only",
+                schema->datasets[i].name);
     if (!schema->grows) return 0;
     return io_fail_usage(error, "method twophase with --format cdf5 writes no variables that grow: their "
                                 "records are mixed in the file; right is --format raw, or method pnetcdf");
 }
 
+static int refuse_chunks(const io_schema *schema, io_error *error) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (schema->datasets[i].chunk[0])
+            return io_fail_usage(
+                error,
+                "method twophase with --format hdf5 writes what stands in one piece, and data set "
+                "%s wants chunks; right is method hdf5, or plan-like --contiguous",
+                schema->datasets[i].name);
+    return 0;
+}
+
 static const twophase_format formats[] = {
-    {"raw",  "posix-shared", false,               NULL          },
-    {"cdf5", "pnetcdf",      BIG_ENDIAN_IS_OTHER, refuse_records},
-    {"hdf5", "hdf5",         false,               NULL          },
+    {"raw",  "posix-shared", false,               NULL         },
+    {"cdf5", "pnetcdf",      BIG_ENDIAN_IS_OTHER, check_cdf5   },
+    {"hdf5", "hdf5",         false,               refuse_chunks},
 };
 
 const twophase_format *twophase_format_find(const char *name, io_error *error) {

@@ -39,6 +39,15 @@ uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_
     return elements * w->size;
 }
 
+static void turn2(char *to, const char *from, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes; i += 2) {
+        uint16_t x;
+        memcpy(&x, from + i, 2);
+        x = __builtin_bswap16(x);
+        memcpy(to + i, &x, 2);
+    }
+}
+
 static void turn4(char *to, const char *from, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i += 4) {
         uint32_t x;
@@ -62,6 +71,8 @@ static void copy(uint64_t swap, char *to, const char *from, uint64_t bytes) {
         turn8(to, from, bytes);
     else if (swap == 4)
         turn4(to, from, bytes);
+    else if (swap == 2)
+        turn2(to, from, bytes);
     else
         memcpy(to, from, bytes);
 }

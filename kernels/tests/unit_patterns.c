@@ -19,6 +19,7 @@ typedef struct {
     } words[MOST_WORDS];
 } setting;
 #define OWN_FILES 10000 /* in place of a letter: the method gives each process a file */
+#define ONLY_FOR 10001  /* in place of a letter: the one number of processes that goes */
 static const setting settings[] = {
     {"s3d",               {{256, "13x17x12"}}                                               },
     {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
@@ -44,6 +45,10 @@ static const setting settings[] = {
     {"metadata",          {{256, "7"}, {257, NULL}}                                         },
     {"weather",           {{257, "13x17x3"}, {258, "3"}}                                    },
     {"weather",           {{257, "13x17x3"}, {258, "3"}, {259, NULL}}                       },
+    {"file",              {{259, "0.5"}}                                                    },
+    {"file",              {{257, "2x1x3"}, {ONLY_FOR, "6"}}                                 },
+    {"file",              {{258, "lat=2:cyclic:2,lon=3:cyclic:5"}, {ONLY_FOR, "6"}}         },
+    {"file",              {{258, "time=2:cyclic,lev=2:cyclic:2,lat=3"}, {ONLY_FOR, "12"}}   },
 };
 
 /* How often each element of each data set of a file was handed over. */
@@ -193,7 +198,7 @@ static void check_setting(const io_pattern *p, const setting *s, uint64_t proces
     for (int i = 0; s && i < MOST_WORDS && s->words[i].letter; i++) {
         if (s->words[i].letter == OWN_FILES)
             setup.own_files = true;
-        else
+        else if (s->words[i].letter != ONLY_FOR)
             p->option(state, s->words[i].letter, s->words[i].value, &error);
         shifts |= s->words[i].letter == 'C';
     }
@@ -208,6 +213,12 @@ static void check_setting(const io_pattern *p, const setting *s, uint64_t proces
     free(state);
 }
 
+static bool goes(const setting *s, uint64_t processes) {
+    for (int i = 0; i < MOST_WORDS; i++)
+        if (s->words[i].letter == ONLY_FOR) return strtoull(s->words[i].value, NULL, 10) == processes;
+    return true;
+}
+
 void unit_patterns(void) {
     int n;
     const io_pattern *const *all = io_patterns(&n);
@@ -218,7 +229,7 @@ void unit_patterns(void) {
             if (strcmp(settings[k].pattern, all[i]->name)) continue;
             known = true;
             for (uint64_t processes = 1; processes <= MOST_PROCESSES; processes++)
-                check_setting(all[i], &settings[k], processes);
+                if (goes(&settings[k], processes)) check_setting(all[i], &settings[k], processes);
         }
         for (uint64_t processes = 1; !known && processes <= MOST_PROCESSES; processes++)
             check_setting(all[i], NULL, processes);

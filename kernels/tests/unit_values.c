@@ -21,13 +21,14 @@ typedef struct {
 } box;
 
 /* A random box of data set 1 of an array of 6 x 7 x 8, with its data. */
-static void make(box *b, io_type type) {
+static void make(box *b, io_type type, int calm) {
     static const uint64_t shape[3] = {6, 7, 8};
     memset(b, 0, sizeof *b);
     for (int i = 0; i < 3; i++) b->dims[i] = (io_dim){"x", shape[i]};
     for (int i = 0; i < 2; i++)
         b->datasets[i] = (io_dataset){
-            .name = "d", .type = type, .ndims = 3, .dim = {0, 1, 2}
+            .name = "d", .type = type, .ndims = 3, .dim = {0, 1, 2},
+                       .calm = calm
         };
     b->schema = (io_schema){.ndims = 3, .ndatasets = 2, .dims = b->dims, .datasets = b->datasets};
     b->part = (io_part){.dataset = 1, .index0 = unit_random(100), .data = b->data};
@@ -49,6 +50,11 @@ static uint64_t global_of(const box *b, uint64_t local) {
 static uint64_t bits_at(const box *b, io_type type, uint64_t local) {
     const unsigned char *at = b->data + local * io_type_size(type);
     if (io_type_size(type) == 1) return *at;
+    if (io_type_size(type) == 2) {
+        uint16_t word;
+        memcpy(&word, at, 2);
+        return word;
+    }
     if (io_type_size(type) == 4) {
         uint32_t word;
         memcpy(&word, at, 4);
@@ -59,14 +65,15 @@ static uint64_t bits_at(const box *b, io_type type, uint64_t local) {
     return word;
 }
 
-static void test_fill(io_type type) {
+static void test_fill(io_type type, int calm) {
     static box b;
     uint64_t key = io_value_key(SEED, 1, STEP);
-    make(&b, type);
+    make(&b, type, calm);
     io_fill(&b.schema, &b.part, SEED, STEP);
     uint64_t n = io_part_elements(&b.schema, &b.part);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t right = io_value(key, type, b.part.index0 + global_of(&b, i)), found = bits_at(&b, type, i);
+        uint64_t right = io_value(key, type, b.datasets[1].calm, b.part.index0 + global_of(&b, i)),
+                 found = bits_at(&b, type, i);
         CHECK(found == right, "%s element %" PRIu64 ": %" PRIx64 ", not %" PRIx64, io_type_name(type), i,
               found, right);
     }
@@ -74,9 +81,9 @@ static void test_fill(io_type type) {
 }
 
 /* One wrong bit, then a second one behind it: the first is the one that is named. */
-static void test_verify(io_type type) {
+static void test_verify(io_type type, int calm) {
     static box b;
-    make(&b, type);
+    make(&b, type, calm);
     io_fill(&b.schema, &b.part, SEED, STEP);
     uint64_t n = io_part_elements(&b.schema, &b.part), size = io_type_size(type);
     const char *name = io_type_name(type);
@@ -115,28 +122,42 @@ static void test_distinct(void) {
         for (int j = 0; j < i; j++) CHECK(keys[i] != keys[j], "keys %d and %d", i, j);
     uint64_t same = 0;
     for (uint64_t i = 0; i < 10000; i++) {
-        uint64_t bits = io_value(keys[0], IO_FLOAT64, i);
+        uint64_t bits = io_value(keys[0], IO_FLOAT64, 0, i);
         double d;
         float f;
-        uint32_t low = (uint32_t)io_value(keys[0], IO_FLOAT32, i);
+        uint32_t low = (uint32_t)io_value(keys[0], IO_FLOAT32, 0, i);
         memcpy(&d, &bits, 8);
         memcpy(&f, &low, 4);
         CHECK(d >= 1 && d < 2, "float64 %" PRIu64 " is %g", i, d);
         CHECK(f >= 1 && f < 2, "float32 %" PRIu64 " is %g", i, (double)f);
-        CHECK(io_value(keys[0], IO_INT32, i) <= INT32_MAX, "int32 %" PRIu64, i);
-        CHECK(io_value(keys[0], IO_INT64, i) <= INT64_MAX, "int64 %" PRIu64, i);
-        CHECK(bits != io_value(keys[1], IO_FLOAT64, i), "two steps agree at %" PRIu64, i);
-        CHECK(bits != io_value(keys[0], IO_FLOAT64, i + 1), "neighbours agree at %" PRIu64, i);
-        same += io_value(keys[0], IO_BYTE, i) == io_value(keys[1], IO_BYTE, i);
+        CHECK(io_value(keys[0], IO_INT32, 0, i) <= INT32_MAX, "int32 %" PRIu64, i);
+        CHECK(io_value(keys[0], IO_INT64, 0, i) <= INT64_MAX, "int64 %" PRIu64, i);
+        CHECK(io_value(keys[0], IO_INT16, 0, i) <= INT16_MAX, "int16 %" PRIu64, i);
+        uint64_t letter = io_value(keys[0], IO_CHAR, 0, i);
+        CHECK(letter >= '0' && letter <= 'o', "character %" PRIu64, letter);
+        CHECK(bits != io_value(keys[1], IO_FLOAT64, 0, i), "two steps agree at %" PRIu64, i);
+        CHECK(bits != io_value(keys[0], IO_FLOAT64, 0, i + 1), "neighbours agree at %" PRIu64, i);
+        same += io_value(keys[0], IO_BYTE, 0, i) == io_value(keys[1], IO_BYTE, 0, i);
     }
     CHECK(same < 10000 / 64, "bytes of two steps agree %" PRIu64 " times of 10000", same);
+}
+
+/* A quarter of each group's words repeat one, which no other group has; no other word does. */
+static void test_calm(void) {
+    for (uint64_t i = 0; i < 1280; i++) {
+        uint64_t value = io_value(7, IO_UINT64, 32, i), last = io_value(7, IO_UINT64, 32, i | 127);
+        CHECK((value == last) == (i % 128 >= 96), "word %" PRIu64 " of a calm data set", i);
+        CHECK(i % 128 >= 96 || value == io_value(7, IO_UINT64, 0, i), "lively word %" PRIu64, i);
+        CHECK(i < 128 || last != io_value(7, IO_UINT64, 32, (i - 128) | 127), "groups agree at %" PRIu64, i);
+    }
 }
 
 void unit_values(void) {
     for (int type = 0; type < IO_TYPES; type++)
         for (int i = 0; i < 300; i++) {
-            test_fill((io_type)type);
-            test_verify((io_type)type);
+            test_fill((io_type)type, i % 4 ? 0 : i % 129);
+            test_verify((io_type)type, i % 4 ? 0 : i % 129);
         }
     test_distinct();
+    test_calm();
 }

@@ -41,6 +41,7 @@ SMALL = {
     "cgns-structured": "--zone 7x5x3",
     "cgns-unstructured": "--elements 1001",
     "metadata": "--files 3",
+    "file": "--procs-grid 2x1",
 }
 # Whose byte it is can be told from its place: bytes after which it is the first process's turn
 # again, and of each process's turn.

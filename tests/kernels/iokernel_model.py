@@ -78,6 +78,40 @@ def float32(of: int, first: int, count: int) -> NDArray[np.float32]:
     return np.asarray(bits).view(np.float32)
 
 
+def calm_words(of: int, words: int, calm: int) -> Words:
+    """Words from 0 on; of each 128 the last `calm` are the group's last."""
+    number = np.arange(words, dtype=np.uint64)
+    group = np.uint64(127)
+    number = np.where((number & group) < np.uint64(128 - calm), number, number | group)
+    return _words_of(np.uint64(of) + number)
+
+
+# By type: what is made of a value's bits, and of which numpy type they are.
+_MADE: dict[str, tuple[str, int, int]] = {
+    # numpy type, mask, bits that are set
+    "int8": ("<u1", 0xFF, 0), "uint8": ("<u1", 0xFF, 0), "char": ("<u1", 0x3F, 0x30),
+    "int16": ("<u2", 0x7FFF, 0), "uint16": ("<u2", 0xFFFF, 0),
+    "int32": ("<u4", 0x7FFFFFFF, 0), "uint32": ("<u4", 0xFFFFFFFF, 0), "uint64": ("<u8", MASK, 0),
+}  # fmt: skip
+
+
+def values(kind: str, of: int, count: int, calm: int = 0) -> NDArray[Any]:
+    """The elements 0..count of a data set of a type; `char` as numbers."""
+    words = calm_words(of, count, calm).astype("<u8")  # at least enough of them
+    if kind == "int64":
+        return np.asarray((words[:count] >> np.uint64(1)).astype(np.int64))
+    if kind == "float64":
+        bits = words[:count] >> np.uint64(12) | np.uint64(0x3FF0000000000000)
+        return np.asarray(bits.view(np.float64))
+    if kind == "float32":
+        half = words.view("<u4")[:count] >> np.uint32(9) | np.uint32(0x3F800000)
+        return np.asarray(half).view(np.float32)
+    code, mask, more = _MADE[kind]
+    cut = words.view(code)[:count]
+    made = (cut & cut.dtype.type(mask)) + cut.dtype.type(more)
+    return np.asarray(made if kind == "char" else made.view(kind))
+
+
 @dataclass(frozen=True)
 class S3d:
     """A dump of S3D: x, y, z fastest to slowest in `grid` and `procs`."""

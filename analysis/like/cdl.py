@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CDL, the text of `ncdump -h` and `ncdump -hs` (NetCDF User's Guide, "CDL Syntax")."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .document import Attribute, CannotLikeError, Like, Variable
+
+TYPES = {
+    "byte": "int8", "ubyte": "uint8", "char": "char", "short": "int16", "ushort": "uint16",
+    "int": "int32", "long": "int32", "uint": "uint32", "int64": "int64", "uint64": "uint64",
+    "float": "float32", "real": "float32", "double": "float64",
+}  # fmt: skip
+# The endings of constants; without one a whole number is an int and a point makes a double.
+ENDINGS = {
+    "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "u": "uint32", "l": "int32",
+    "ll": "int64", "ull": "uint64", "f": "float32",
+}  # fmt: skip
+HEAD = re.compile(r"\s*netcdf\s+(?P<name>.+?)\s*\{", re.DOTALL)
+_NAME = r"(?:[^\s\\;:,()={}\"]|\\.)+"
+STATEMENT = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^;"])*;', re.DOTALL)
+COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*', re.DOTALL)
+GROWN = re.compile(r";\s*//\s*\((\d+) currently\)")  # how long an unlimited dimension is
+DIMENSION = re.compile(rf"({_NAME})\s*=\s*(UNLIMITED|\d+)\s*(?:\((\d+) currently\))?$", re.DOTALL)
+VARIABLE = re.compile(rf"({_NAME})\s+({_NAME})\s*(?:\(([^)]*)\))?$", re.DOTALL)
+ATTRIBUTE = re.compile(rf"(?:({_NAME})\s+)??({_NAME})?\s*:\s*({_NAME})\s*=\s*(.*)$", re.DOTALL)
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+NUMBER = re.compile(
+    r"([+-]?(?:\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|NaN|Infinity|Inf))([A-Za-z]*)$"
+)
+SECTION = re.compile(r"\s*(dimensions|variables|data|types|group\s*:?\s*[^{]*)\s*(:|\{)", re.DOTALL)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\\(.)", r"\1", name)
+
+
+def _numbers(text: str, name: str, source: str) -> tuple[str, Any]:
+    found: list[float | int] = []
+    kind = "int32"
+    for word in text.split(","):
+        match = NUMBER.fullmatch(word.strip().replace("_", ""))
+        ending = (match[2].lower() if match else "") or ""
+        if not match or (ending and ending not in ENDINGS):
+            raise CannotLikeError(
+                f"{source}: attribute {name}: {word.strip()!r} is no constant of CDL"
+            )
+        is_float = bool(re.search(r"[.eENI]", match[1]))
+        kind = ENDINGS.get(ending, "float64" if is_float else "int32")
+        found.append(float(match[1]) if kind.startswith("float") else int(match[1]))
+    return kind, found[0] if len(found) == 1 else found
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self.like = Like(source)
+        self.by_name: dict[str, Variable] = {}
+
+    def fail(self, statement: str) -> CannotLikeError:
+        return CannotLikeError(
+            f"{self.like.source}: {' '.join(statement.split())[:80]!r} is not understood; right is "
+            "what `ncdump -h` prints"
+        )
+
+    def dimension(self, statement: str) -> None:
+        for one in statement.split(","):
+            match = DIMENSION.match(one.strip())
+            if not match:
+                raise self.fail(one)
+            name = _plain(match[1])
+            if match[2] == "UNLIMITED":
+                self.like.unlimited.add(name)
+            self.like.dimensions[name] = (
+                int(match[3] or 0) if match[2] == "UNLIMITED" else int(match[2])
+            )
+
+    def variable(self, statement: str) -> None:
+        kind, _, rest = statement.partition(" ")
+        for one in re.findall(rf"{_NAME}\s*(?:\([^)]*\))?", rest):
+            match = VARIABLE.match(f"{kind} {one.strip()}")
+            if not match:
+                raise self.fail(statement)
+            name = _plain(match[2])
+            dims = [_plain(d.strip()) for d in (match[3] or "").split(",") if d.strip()]
+            for d in dims:
+                if d not in self.like.dimensions:
+                    raise CannotLikeError(f"{self.like.source}: variable {name}: no dimension {d}")
+            cannot = "" if kind in TYPES else "strings" if kind == "string" else f"values of {kind}"
+            made = Variable(name, TYPES.get(kind, ""), dims, cannot=cannot)
+            self.like.variables.append(made)
+            self.by_name[name] = made
+
+    def attribute(self, match: re.Match[str]) -> None:
+        owner, name, value = _plain(match[2] or ""), _plain(match[3]), match[4].strip()
+        if owner and owner not in self.by_name:
+            raise CannotLikeError(
+                f"{self.like.source}: attribute {owner}:{name}: no variable {owner}"
+            )
+        if name.startswith("_") and name != "_FillValue":
+            if name == "_ChunkSizes" and owner:
+                _, sizes = _numbers(value, name, self.like.source)
+                self.by_name[owner].chunk = np.atleast_1d(sizes).tolist()
+            if name in ("_DeflateLevel", "_Filter"):
+                self.like.said.append(f"variable {owner}: its compression is not taken over")
+            return
+        to = self.by_name[owner].attributes if owner else self.like.attributes
+        texts = TEXT.findall(value)
+        if texts and (match[1] == "string" or TEXT.sub("", value).replace(",", "").strip()):
+            self.like.said.append(f"attribute {owner}:{name}: its strings are left out")
+        elif texts:
+            to.append(Attribute(name, "char", "\n".join(_unquote(text) for text in texts)))
+        else:
+            to.append(Attribute(name, *_numbers(value, name, self.like.source)))
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), text)
+
+
+def read(text: str, source: str) -> Like:
+    """`source`: how messages call it. `CannotLikeError` for what is not CDL, or has groups or
+    types of its own."""
+    head = HEAD.match(text)
+    if not head:
+        raise CannotLikeError(
+            f"{source}: expected a file of NetCDF or HDF5, or the text of ncdump -h"
+        )
+    reader, section = _Reader(source), ""
+    rest = GROWN.sub(r" (\1 currently) ;", text[head.end() :])
+    rest = COMMENT.sub(lambda m: m[1] or "", rest)
+    while (rest := rest.lstrip()) and not rest.startswith("}"):
+        found = SECTION.match(rest)
+        if found:
+            section = found[1].split(":")[0].split()[0]
+            if section in ("types", "group"):
+                raise CannotLikeError(
+                    f"{source}: it has {section}s; right is one level with numbers and char"
+                )
+            if section == "data":
+                break
+            rest = rest[found.end() :]
+            continue
+        match = STATEMENT.match(rest)
+        if not match:
+            raise reader.fail(rest)
+        statement = match[0][:-1].strip()
+        rest = rest[match.end() :]
+        as_attribute = ATTRIBUTE.match(statement)
+        if section == "dimensions":
+            reader.dimension(statement)
+        elif as_attribute:
+            reader.attribute(as_attribute)
+        else:
+            reader.variable(statement)
+    else:
+        if not rest:
+            raise CannotLikeError(f"{source}: it is cut off: no }} at its end")
+    return reader.like

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The document that `iokernel file --like` reads: kernels/patterns/file_schema.c has its names."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import AnalysisError
+
+FORMAT = "iogauge.like/1"
+SIZES = {
+    "int8": 1, "uint8": 1, "char": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
+    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
+}  # fmt: skip
+MOST_DIMENSIONS = 5
+Runs = list[list[list[int]]]  # of each process its runs: first point, how many
+
+
+class CannotLikeError(AnalysisError):
+    """The file cannot be read, or holds what no pattern can."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """`values`: a text (char), a number, or a list of numbers."""
+
+    name: str
+    type: str
+    values: Any
+
+
+@dataclass
+class Variable:
+    """`cannot`: what it holds, in words, where no pattern can hold it."""
+
+    name: str
+    type: str
+    dimensions: list[str]
+    chunk: list[int] | None = None
+    attributes: list[Attribute] = field(default_factory=list)
+    cannot: str = ""
+
+
+@dataclass
+class Like:
+    """`unlimited`: the dimensions that may grow; `said`: what is not taken over."""
+
+    source: str
+    dimensions: dict[str, int] = field(default_factory=dict)
+    unlimited: set[str] = field(default_factory=set)
+    variables: list[Variable] = field(default_factory=list)
+    attributes: list[Attribute] = field(default_factory=list)
+    lists: dict[str, Runs] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+    def bytes(self) -> int:
+        return sum(
+            SIZES[one.type] * math.prod(self.dimensions[name] for name in one.dimensions)
+            for one in self.variables
+        )
+
+
+def attribute(name: str, values: Any) -> Attribute | None:
+    """As a library gives it: a text, a numpy number or array of one dimension. None for others."""
+    if isinstance(values, bytes):
+        values = values.decode("utf-8", "replace")
+    if isinstance(values, str):
+        return Attribute(name, "char", values)
+    found = np.asarray(values)
+    if found.dtype.name not in SIZES or found.ndim > 1 or not found.size:
+        return None
+    return Attribute(name, found.dtype.name, found.tolist())
+
+
+def narrow(like: Like, only: list[str], skip: list[str]) -> None:
+    """Keeps the variables that are asked for, and the dimensions that they have."""
+    names = [one.name for one in like.variables]
+    for name in (*only, *skip):
+        if name not in names:
+            raise CannotLikeError(f"{like.source}: no variable {name}; it has {', '.join(names)}")
+    like.variables = [
+        one for one in like.variables if one.name not in skip and (not only or one.name in only)
+    ]
+    used = {name for one in like.variables for name in one.dimensions}
+    like.dimensions = {name: n for name, n in like.dimensions.items() if name in used}
+    like.unlimited &= used
+
+
+def resize(like: Like, lengths: dict[str, int]) -> None:
+    """Other lengths of dimensions; one that was unlimited is then not."""
+    for name, length in lengths.items():
+        if name not in like.dimensions:
+            have = ", ".join(like.dimensions) or "none"
+            raise CannotLikeError(f"{like.source}: no dimension {name}; it has {have}")
+        like.dimensions[name] = length
+        like.unlimited.discard(name)
+
+
+def forget_chunks(like: Like) -> None:
+    for one in like.variables:
+        one.chunk = None
+
+
+def check(like: Like) -> None:
+    """`CannotLikeError` that names what no pattern can hold, and what would be right."""
+    if not like.variables:
+        raise CannotLikeError(f"{like.source}: no variable; right is a file with at least one")
+    for one in like.variables:
+        if one.cannot:
+            raise CannotLikeError(
+                f"{like.source}: variable {one.name} holds {one.cannot}; right is numbers or "
+                f"characters: --skip {one.name}"
+            )
+    for name, length in like.dimensions.items():
+        if name in like.unlimited:
+            raise CannotLikeError(
+                f"{like.source}: dimension {name} is unlimited, with {length} records now; right "
+                f"is to say how many are written at once: --length {name}={max(length, 1)}"
+            )
+        if length < 1:
+            raise CannotLikeError(
+                f"{like.source}: dimension {name} has length 0; right is at least 1: "
+                f"--length {name}=1"
+            )
+    for one in like.variables:
+        if len(one.dimensions) > MOST_DIMENSIONS:
+            raise CannotLikeError(
+                f"{like.source}: variable {one.name} has {len(one.dimensions)} dimensions; right "
+                f"is at most {MOST_DIMENSIONS}: --skip {one.name}"
+            )
+    for name, runs in like.lists.items():
+        if sum(n for mine in runs for _, n in mine) != like.dimensions.get(name):
+            raise CannotLikeError(
+                f"--list {name}: its points are not those of the dimension, which has "
+                f"{like.dimensions.get(name, 'no such name')}"
+            )
+
+
+def _number(value: Any) -> Any:
+    """JSON has no infinity and no NaN, and its readers no whole number above 2^63."""
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return str(value) if isinstance(value, int) and value >= 2**63 else value
+
+
+def _attributes(some: list[Attribute]) -> list[dict[str, Any]]:
+    return [{"name": a.name, "type": a.type, "values": _number(a.values)} for a in some]
+
+
+def write(like: Like, path: Path) -> None:
+    document = {
+        "format": FORMAT,
+        "source": like.source,
+        "dimensions": [
+            {
+                "name": name,
+                "length": n,
+                **({"list": like.lists[name]} if name in like.lists else {}),
+            }
+            for name, n in like.dimensions.items()
+        ],
+        "variables": [
+            {
+                "name": one.name,
+                "type": one.type,
+                "dimensions": one.dimensions,
+                **({"chunk": fitting(like, one)} if one.chunk else {}),
+                "attributes": _attributes(one.attributes),
+            }
+            for one in like.variables
+        ],
+        "attributes": _attributes(like.attributes),
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def fitting(like: Like, one: Variable) -> list[int]:
+    """Chunks no longer than the dimensions, which a --length may have made shorter."""
+    lengths = [like.dimensions[name] for name in one.dimensions]
+    return [min(a, b) for a, b in zip(one.chunk or [], lengths, strict=True)]

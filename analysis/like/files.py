@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of NetCDF by netCDF4, of HDF5 (and CGNS) by h5py, and the text of ncdump."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import cdl
+from .document import Attribute, CannotLikeError, Like, Variable, attribute
+
+HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
+MOST_TEXT = 1 << 24
+# What NetCDF-4 keeps for itself in HDF5.
+HIDDEN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
+          "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict")  # fmt: skip
+
+
+def load(path: Path) -> Like:
+    """`CannotLikeError` for what cannot be read; its dimensions may still be unlimited or empty."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+        if start.startswith(CLASSIC) and start != b"CDF":
+            return _netcdf(path)
+        if start == HDF5:
+            return _netcdf(path) if _is_netcdf4(path) else _hdf5(path)
+        if path.stat().st_size > MOST_TEXT:
+            raise CannotLikeError(
+                f"{path}: expected a file of NetCDF or HDF5, or text of ncdump -h"
+            )
+        return cdl.read(path.read_text(encoding="utf-8", errors="strict"), str(path))
+    except (OSError, RuntimeError, UnicodeDecodeError) as problem:
+        why = getattr(problem, "strerror", None) or str(problem)
+        raise CannotLikeError(
+            f"{path}: cannot be read ({why}); right is a whole file of NetCDF or HDF5, or the text "
+            "of ncdump -h"
+        ) from None
+
+
+def _library(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise CannotLikeError(
+            f"{name} is not installed, which reads this file; right is pip install {name}, or the "
+            "text of ncdump -hs"
+        ) from None
+
+
+def _is_netcdf4(path: Path) -> bool:
+    with _library("h5py").File(path) as file:
+        return "_NCProperties" in file.attrs or any(
+            "_Netcdf4Dimid" in one.attrs for one in file.values()
+        )
+
+
+def _attributes(like: Like, of: str, pairs: list[tuple[str, Any]]) -> list[Attribute]:
+    found = []
+    for name, values in pairs:
+        made = attribute(name, values)
+        if made:
+            found.append(made)
+        else:
+            like.said.append(f"attribute {of}{name}: its type is left out")
+    return found
+
+
+def _netcdf(path: Path) -> Like:
+    netcdf = _library("netCDF4")
+    like = Like(str(path))
+    with netcdf.Dataset(path) as root:
+        _netcdf_group(netcdf, like, root, "")
+    return like
+
+
+def _netcdf_group(netcdf: Any, like: Like, group: Any, prefix: str) -> None:
+    for name, dim in group.dimensions.items():
+        like.dimensions[prefix + name] = len(dim)
+        if dim.isunlimited():
+            like.unlimited.add(prefix + name)
+    pairs = [(name, group.getncattr(name)) for name in group.ncattrs()]
+    if not prefix:
+        like.attributes = _attributes(like, ":", pairs)
+    elif pairs:
+        like.said.append(f"group {prefix}: its attributes are left out")
+    for name, variable in group.variables.items():
+        _netcdf_variable(netcdf, like, variable, prefix + name)
+    for name, below in group.groups.items():
+        _netcdf_group(netcdf, like, below, f"{prefix}{name}/")
+
+
+def _netcdf_variable(netcdf: Any, like: Like, variable: Any, name: str) -> None:
+    kind = variable.datatype
+    what = {netcdf.VLType: "lists of variable length", netcdf.EnumType: "an enum"}
+    what |= {netcdf.CompoundType: "a compound"}
+    if variable.dtype is str or type(kind) in what:
+        kinds = "strings" if variable.dtype is str else what[type(kind)]
+        like.variables.append(Variable(name, "", [], cannot=kinds))
+        return
+    chunk = variable.chunking()
+    pairs = [(key, variable.getncattr(key)) for key in variable.ncattrs()]
+    text = variable.dtype.kind == "S"
+    if any((variable.filters() or {}).get(key) for key in ("zlib", "szip", "zstd")):
+        like.said.append(f"variable {name}: its compression is not taken over")
+    dims = [f"{d.group().path}/{d.name}".strip("/") for d in variable.get_dims()]
+    like.variables.append(
+        Variable(
+            name, "char" if text else variable.dtype.name, dims,
+            [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
+            _attributes(like, f"{name}:", pairs),
+        )
+    )  # fmt: skip
+
+
+def _hdf5(path: Path) -> Like:
+    h5py = _library("h5py")
+    like = Like(str(path))
+    with h5py.File(path) as file:
+        like.attributes = _hdf5_attributes(like, ":", file)
+
+        def visit(name: str, found: Any) -> None:
+            if isinstance(found, h5py.Dataset):
+                _hdf5_dataset(h5py, like, name, found)
+            elif len(found.attrs):
+                like.said.append(f"group {name}: its attributes are left out")
+
+        file.visititems(visit)
+    return like
+
+
+def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:
+    pairs = []
+    for name in found.attrs:
+        if name not in HIDDEN:
+            kind = found.attrs.get_id(name).dtype
+            pairs.append((name, found.attrs[name] if kind.kind in "iufSO" else None))
+    return _attributes(like, of, pairs)
+
+
+def _hdf5_kind(h5py: Any, kind: Any) -> str:
+    """What no pattern holds, in words; "" for numbers and characters."""
+    for test, what in (
+        (h5py.check_string_dtype, "strings"),
+        (h5py.check_enum_dtype, "an enum"),
+        (h5py.check_vlen_dtype, "lists of variable length"),
+        (h5py.check_ref_dtype, "references"),
+    ):
+        if test(kind) and not (what == "strings" and kind.itemsize == 1):
+            return what
+    if kind.fields:
+        return "a compound"
+    return (
+        ""
+        if kind.kind in "iuS" or kind.name in ("float32", "float64")
+        else f"values of {kind.name}"
+    )
+
+
+def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
+    """Its dimensions have no names in HDF5: they are called by place, from the last, and length."""
+    what = _hdf5_kind(h5py, found.dtype) or ("nothing" if found.shape is None else "")
+    if what:
+        like.variables.append(Variable(name, "", [], cannot=what))
+        return
+    dims = []
+    for i, (length, most) in enumerate(zip(found.shape, found.maxshape, strict=True)):
+        dims.append(f"axis{len(found.shape) - i}_{length}")
+        like.dimensions[dims[-1]] = int(length)
+        if most is None:
+            like.unlimited.add(dims[-1])
+    if found.compression:
+        like.said.append(f"variable {name}: its compression is not taken over")
+    kind = "char" if found.dtype.kind == "S" else found.dtype.name
+    chunk = [int(n) for n in found.chunks] if found.chunks else None
+    like.variables.append(
+        Variable(name, kind, dims, chunk, _hdf5_attributes(like, f"{name}:", found))
+    )

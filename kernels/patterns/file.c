@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* file: arrays like those of a file that the user has. `python -m analysis plan-like` reads it and writes
+ * what it holds as a document (--like); the dimensions are cut over the processes, each by itself, and a call
+ * moves one variable. A process holds what belongs to its places along all of the variable's dimensions; a
+ * variable that lacks a dimension which is cut belongs to the first places along that one.
+ *
+ * In a file the runs of a cyclic dimension lie apart. A variable's parts therefore are: for each point along
+ * the dimensions before the last one that is cut so, the runs along that one; whole behind it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "patterns/file.h"
+
+extern const io_pattern io_pattern_file;
+
+enum { LIKE = 256, GRID, CUT, CALM };
+#define MOST_PARTS (1 << 20)
+#define CALM_WORDS 128 /* of which io_dataset.calm counts */
+
+typedef struct {
+    const char *path, *grid, *cut;
+    double calm;
+    file_schema file;
+    uint64_t processes;
+    int most_parts;
+} like;
+
+static const io_option options[] = {
+    {"like", LIKE, "FILE",
+     "what the file holds: python -m analysis plan-like output.nc -o FILE makes it (default: a small "
+     "built-in one)"},
+    {"procs-grid", GRID, "AxBx...",
+     "processes along the last dimensions of the largest variable, in its order (default: even blocks)"},
+    {"cut", CUT, "D=N[:cyclic[:B]],...",
+     "or by name: dimension D over N processes, in blocks or B points in turn"},
+    {"compressibility", CALM, "X", "of the values, the part that repeats: 0 (default) to 1"},
+    {0},
+};
+
+static void defaults(void *state) { *(like *)state = (like){0}; }
+
+static int option(void *state, int letter, const char *value, io_error *error) {
+    like *s = state;
+    char *end;
+    switch (letter) {
+    case LIKE: s->path = value; return 0;
+    case GRID: s->grid = value; return 0;
+    case CUT: s->cut = value; return 0;
+    default: break;
+    }
+    s->calm = strtod(value, &end);
+    if (end != value && !*end && s->calm >= 0 && s->calm <= 1) return 0;
+    return io_fail_usage(error, "--compressibility %s: right is a number from 0 to 1, such as 0.5", value);
+}
+
+/* ---------------------------------------------------------------- what is whose */
+
+/* Which place the owner has along each dimension: along the last one it goes round fastest. */
+static void places_of(const like *s, uint64_t owner, uint64_t *places) {
+    for (int i = s->file.schema.ndims; i--;) {
+        places[i] = owner % s->file.cuts[i].procs;
+        owner /= s->file.cuts[i].procs;
+    }
+}
+
+static bool has_dim(const io_dataset *d, int axes, int dim) {
+    for (int i = 0; i < axes; i++)
+        if (d->dim[i] == dim) return true;
+    return false;
+}
+
+/* The cut of an axis of a variable; one dimension of two axes is cut along the first of them. */
+static const file_cut *cut_of(const like *s, const io_dataset *d, int axis) {
+    static const file_cut whole = {.procs = 1};
+    return has_dim(d, axis, d->dim[axis]) ? &whole : &s->file.cuts[d->dim[axis]];
+}
+
+static uint64_t length_of(const like *s, const io_dataset *d, int axis) {
+    return s->file.dims[d->dim[axis]].length;
+}
+
+/* The last axis along which somebody has several runs; -1: everybody has one box. */
+static int last_of_runs(const like *s, const io_dataset *d) {
+    for (int i = d->ndims - 1; i >= 0; i--)
+        if (file_cut_largest(cut_of(s, d, i), length_of(s, d, i)).runs > 1) return i;
+    return -1;
+}
+
+/* How many parts the variable has, of each owner. */
+static uint64_t parts_of(const like *s, const io_dataset *d) {
+    uint64_t parts = 1;
+    int last = last_of_runs(s, d);
+    for (int i = 0; i <= last; i++) {
+        file_cut_most most = file_cut_largest(cut_of(s, d, i), length_of(s, d, i));
+        if (__builtin_mul_overflow(parts, i < last ? most.points : most.runs, &parts)) return UINT64_MAX;
+    }
+    return parts;
+}
+
+/* A variable is of those at the first places along the dimensions that it lacks. */
+static bool is_owner(const like *s, const io_dataset *d, const uint64_t *places) {
+    for (int i = 0; i < s->file.schema.ndims; i++)
+        if (places[i] && !has_dim(d, d->ndims, i)) return false;
+    return true;
+}
+
+static uint64_t place_along(const io_dataset *d, int axis, const uint64_t *places) {
+    return has_dim(d, axis, d->dim[axis]) ? 0 : places[d->dim[axis]];
+}
+
+/* Part `number` of a variable; false: the owner has fewer. */
+static bool part_at(const like *s, const io_dataset *d, const uint64_t *places, int last, uint64_t number,
+                    io_part *part) {
+    for (int i = last; i >= 0; i--) {
+        const file_cut *cut = cut_of(s, d, i);
+        uint64_t length = length_of(s, d, i), at = place_along(d, i, places);
+        file_cut_most most = file_cut_largest(cut, length);
+        uint64_t of = i == last ? most.runs : most.points, here = number % of;
+        number /= of;
+        if (here >= (i == last ? file_cut_runs(cut, length, at) : file_cut_points(cut, length, at)))
+            return false;
+        if (i == last)
+            file_cut_run(cut, length, at, here, &part->start[i], &part->count[i]);
+        else
+            part->start[i] = file_cut_point(cut, length, at, here), part->count[i] = 1;
+    }
+    for (int i = last + 1; i < d->ndims; i++)
+        file_cut_run(cut_of(s, d, i), length_of(s, d, i), place_along(d, i, places), 0, &part->start[i],
+                     &part->count[i]);
+    return true;
+}
+
+static uint64_t elements_of(const like *s, const io_dataset *d, const uint64_t *places) {
+    uint64_t elements = is_owner(s, d, places);
+    for (int i = 0; i < d->ndims && elements; i++)
+        elements *= file_cut_points(cut_of(s, d, i), length_of(s, d, i), place_along(d, i, places));
+    return elements;
+}
+
+/* ---------------------------------------------------------------- the contract */
+
+static int check_product(const like *s, io_error *error) {
+    char text[512] = "";
+    uint64_t product = 1;
+    for (int i = 0; i < s->file.schema.ndims; i++) {
+        const file_cut *cut = &s->file.cuts[i];
+        if (__builtin_mul_overflow(product, cut->procs, &product)) product = UINT64_MAX;
+        if (cut->procs == 1) continue;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s=%" PRIu64, *text ? "," : "", s->file.dims[i].name,
+                 cut->procs);
+    }
+    if (product == s->processes) return 0;
+    return io_fail_usage(error,
+                         "%s: %s makes %" PRIu64 " processes, and here are %" PRIu64
+                         "; start so many with mpiexec -n, or give numbers whose product is %" PRIu64,
+                         s->cut    ? "--cut"
+                         : s->grid ? "--procs-grid"
+                                   : "--like",
+                         *text ? text : "1", product, s->processes, s->processes);
+}
+
+static int cut_up(like *s, io_error *error) {
+    file_schema *f = &s->file;
+    if (s->grid && s->cut)
+        return io_fail_usage(error, "--procs-grid and --cut both say how to cut; right is one of them");
+    for (int i = 0; i < f->schema.ndims; i++) f->cuts[i].procs = f->cuts[i].lists ? f->cuts[i].lists : 1;
+    if (s->cut && file_cuts_parse(f, s->cut, error)) return -1;
+    if (s->grid && file_cuts_grid(f, s->grid, error)) return -1;
+    if (!s->cut && !s->grid) file_cuts_default(f, s->processes);
+    return check_product(s, error);
+}
+
+static int configure(void *state, const io_setup *setup, io_error *error) {
+    like *s = state;
+    s->processes = setup->processes;
+    if (file_schema_read(s->path, &s->file, error) || cut_up(s, error)) return -1;
+    s->most_parts = 1;
+    for (int i = 0; i < s->file.schema.ndatasets; i++) {
+        io_dataset *d = &s->file.datasets[i];
+        uint64_t parts = parts_of(s, d);
+        if (parts > MOST_PARTS)
+            return io_fail_usage(
+                error,
+                "--cut: variable %s falls into more than %d pieces for a process; right is more "
+                "points a turn, or cyclic along a dimension further to the left",
+                d->name, MOST_PARTS);
+        if ((int)parts > s->most_parts) s->most_parts = (int)parts;
+        for (int k = 0, last = last_of_runs(s, d); k < d->ndims; k++)
+            d->block[k] = k < last ? 1 : file_cut_largest(cut_of(s, d, k), length_of(s, d, k)).longest;
+        d->calm = (int)(s->calm * CALM_WORDS + 0.5);
+    }
+    return 0;
+}
+
+static void release(void *state) { file_schema_release(&((like *)state)->file); }
+
+static json_t *describe(const void *state) {
+    const like *s = state;
+    json_t *cuts = json_object();
+    for (int i = 0; i < s->file.schema.ndims; i++) {
+        const file_cut *cut = &s->file.cuts[i];
+        const char *how = cut->lists ? "list" : cut->cycle ? "cyclic" : "block";
+        if (cut->procs > 1)
+            json_object_set_new(cuts, s->file.dims[i].name,
+                                json_pack("{s:I,s:s,s:I}", "processes", (json_int_t)cut->procs, "how", how,
+                                          "turn", (json_int_t)cut->cycle));
+    }
+    return json_pack("{s:s,s:i,s:i,s:f,s:o}", "source", s->file.source, "dimensions",
+                     s->file.schema.ndims - 1, "variables", s->file.schema.ndatasets, "compressibility",
+                     s->calm, "cuts", cuts);
+}
+
+static void schema(const void *state, uint64_t step, io_schema *out) {
+    (void)step;
+    *out = ((const like *)state)->file.schema;
+}
+
+/* The user's name without folder and ending, as far as it is plain. */
+static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
+    const char *source = ((const like *)state)->file.source, *slash = strrchr(source, '/');
+    char stem[64];
+    size_t n = 0;
+    for (const char *c = slash ? slash + 1 : source; *c && *c != '.' && n < sizeof stem - 1; c++)
+        stem[n++] = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", *c) ? *c : '_';
+    stem[n] = 0;
+    snprintf(name, size, "%s.%05" PRIu64 "%s", n ? stem : "file", step, extension);
+}
+
+static uint64_t transfers(const void *state) {
+    return (uint64_t)((const like *)state)->file.schema.ndatasets;
+}
+
+static int most_parts(const void *state) { return ((const like *)state)->most_parts; }
+
+static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
+    const like *s = state;
+    const io_dataset *d = &s->file.datasets[transfer];
+    uint64_t places[FILE_MOST_DIMS], offset = 0;
+    int last = last_of_runs(s, d), n = (int)parts_of(s, d);
+    places_of(s, owner, places);
+    for (uint64_t i = 0; i < transfer; i++)
+        offset += elements_of(s, &s->file.datasets[i], places) * io_type_size(s->file.datasets[i].type);
+    bool own = is_owner(s, d, places);
+    for (int i = 0; i < n; i++) {
+        out[i] = (io_part){.dataset = (int)transfer, .offset = offset};
+        if (!own || !part_at(s, d, places, last, (uint64_t)i, &out[i])) {
+            memset(out[i].start, 0, sizeof out[i].start);
+            memset(out[i].count, 0, sizeof out[i].count);
+        }
+        offset += io_part_bytes(&s->file.schema, &out[i]);
+    }
+    return n;
+}
+
+static uint64_t bytes(const void *state, uint64_t owner) {
+    const like *s = state;
+    uint64_t places[FILE_MOST_DIMS], sum = 0;
+    places_of(s, owner, places);
+    for (int i = 0; i < s->file.schema.ndatasets; i++)
+        sum += elements_of(s, &s->file.datasets[i], places) * io_type_size(s->file.datasets[i].type);
+    return sum;
+}
+
+const io_pattern io_pattern_file = {
+    .name = "file",
+    .summary = "arrays like those of a file of yours: python -m analysis plan-like",
+    .options = options,
+    .state_size = sizeof(like),
+    .most_parts = most_parts,
+    .defaults = defaults,
+    .option = option,
+    .configure = configure,
+    .release = release,
+    .describe = describe,
+    .schema = schema,
+    .file_name = file_name,
+    .transfers = transfers,
+    .parts = parts,
+    .bytes = bytes,
+};

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The document that plan-like makes (analysis/like/document.py writes it, and has the same names). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "patterns/file.h"
+
+#define MOST_NAME 255
+#define MOST_LENGTH ((uint64_t)1 << 48)
+#define MOST_BYTES ((uint64_t)1 << 62)
+
+/* Of each type one variable, and one without dimensions; small, and uneven. */
+static const char built_in[] =
+    "{'format':'" FILE_FORMAT "','source':'built-in','dimensions':[{'name':'time','length':2},"
+    "{'name':'lev','length':5},{'name':'lat','length':13},{'name':'lon','length':18}],'variables':["
+    "{'name':'lat','type':'float64','dimensions':['lat']},{'name':'lon','type':'float64','dimensions':['lon']"
+    "},"
+    "{'name':'crs','type':'int32','dimensions':[]},"
+    "{'name':'temperature','type':'float32','dimensions':['time','lev','lat','lon'],'chunk':[1,5,7,9],"
+    "'attributes':[{'name':'units','type':'char','values':'K'}]},"
+    "{'name':'pressure','type':'float64','dimensions':['time','lat','lon']},"
+    "{'name':'count','type':'int64','dimensions':['time','lat','lon']},"
+    "{'name':'packed','type':'int16','dimensions':['time','lev','lat','lon'],"
+    "'attributes':[{'name':'scale_factor','type':'float64','values':0.01}]},"
+    "{'name':'mask','type':'int8','dimensions':['lat','lon']},{'name':'flags','type':'uint8','dimensions':['"
+    "lat']},"
+    "{'name':'station','type':'uint16','dimensions':['lat','lon']},"
+    "{'name':'cell','type':'uint32','dimensions':['lat','lon']},"
+    "{'name':'key','type':'uint64','dimensions':['lat','lon']},"
+    "{'name':'code','type':'char','dimensions':['lat','lon']}],"
+    "'attributes':[{'name':'title','type':'char','values':'built-in'}]}";
+
+static int damaged(const char *path, io_error *error, const char *what, const char *name) {
+    return io_fail_usage(error, "--like: %s%s%s; right is a file that python -m analysis plan-like makes: %s",
+                         what, *name ? " " : "", name, path ? path : "built-in");
+}
+
+static json_t *load(const char *path, io_error *error) {
+    json_error_t why;
+    json_t *found;
+    if (path) {
+        found = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+        if (found) return found;
+        damaged(path, error, "it cannot be read, or is no JSON", "");
+        return NULL;
+    }
+    char *text = strdup(built_in);
+    for (char *c = text; text && *c; c++)
+        if (*c == '\'') *c = '"';
+    found = text ? json_loads(text, 0, &why) : NULL;
+    free(text);
+    if (!found) io_fail(error, "out of memory for the built-in file");
+    return found;
+}
+
+static bool is_name(const char *name) {
+    size_t n = strlen(name);
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) return false;
+    return n && n <= MOST_NAME && *name != '/' && name[n - 1] != '/';
+}
+
+static bool find_type(const char *name, io_type *type) {
+    for (int i = 0; i < IO_TYPES; i++)
+        if (!strcmp(io_type_name((io_type)i), name)) {
+            *type = (io_type)i;
+            return i != IO_BYTE;
+        }
+    return false;
+}
+
+int file_schema_dim(const file_schema *s, const char *name, size_t length) {
+    for (int i = 0; i < s->schema.ndims - 1; i++)
+        if (strlen(s->dims[i].name) == length && !memcmp(s->dims[i].name, name, length)) return i;
+    return -1;
+}
+
+const io_dataset *file_schema_largest(const file_schema *s) {
+    int largest = 0;
+    for (int i = 1; i < s->schema.ndatasets; i++)
+        if (io_dataset_bytes(&s->schema, i) > io_dataset_bytes(&s->schema, largest)) largest = i;
+    return &s->datasets[largest];
+}
+
+/* ---------------------------------------------------------------- attributes */
+
+/* One number, as plan-like writes it: what JSON cannot hold is a text. */
+static int take_number(json_t *from, io_type type, char *to) {
+    union {
+        int64_t i;
+        uint64_t u;
+    } whole = {0};
+    double real = json_is_string(from) ? strtod(json_string_value(from), NULL) : json_number_value(from);
+    float single = (float)real;
+    if (!json_is_string(from) && !json_is_number(from)) return -1;
+    if (json_is_string(from) && type == IO_UINT64)
+        whole.u = strtoull(json_string_value(from), NULL, 10);
+    else if (json_is_integer(from))
+        whole.i = json_integer_value(from);
+    const int8_t one = (int8_t)whole.i;
+    const int16_t two = (int16_t)whole.i;
+    const int32_t four = (int32_t)whole.i;
+    const void *value[] = {[1] = &one, [2] = &two, [4] = &four, [8] = &whole};
+    uint64_t size = io_type_size(type);
+    const void *bits = type == IO_FLOAT32 ? &single : type == IO_FLOAT64 ? (const void *)&real : value[size];
+    memcpy(to, bits, size);
+    return 0;
+}
+
+static int take_note(json_t *from, io_note *note, void **values) {
+    const char *type;
+    json_t *found;
+    if (json_unpack(from, "{s:s,s:s,s:o}", "name", &note->name, "type", &type, "values", &found) ||
+        !is_name(note->name) || !find_type(type, &note->type))
+        return -1;
+    if (note->type == IO_CHAR) {
+        if (!json_is_string(found)) return -1;
+        note->count = json_string_length(found);
+        note->values = json_string_value(found);
+        return 0;
+    }
+    note->array = json_is_array(found);
+    note->count = note->array ? json_array_size(found) : 1;
+    uint64_t size = io_type_size(note->type);
+    char *to = *values = calloc(note->count + 1, size);
+    note->values = to;
+    for (size_t i = 0; to && i < note->count; i++)
+        if (take_number(note->array ? json_array_get(found, i) : found, note->type, to + i * size)) return -1;
+    return to && note->count ? 0 : -1;
+}
+
+/* Those of a variable, or of the file. */
+static int take_notes(file_schema *s, json_t *from, int dataset) {
+    size_t i;
+    json_t *one, *all = json_object_get(from, "attributes");
+    if (all && !json_is_array(all)) return -1;
+    size_t n = json_array_size(all), before = (size_t)s->schema.nnotes;
+    if (!n) return 0;
+    io_note *notes = realloc(s->notes, (before + n) * sizeof *notes);
+    if (notes) s->notes = notes;
+    void **values = realloc(s->values, (before + n) * sizeof *values);
+    if (values) s->values = values;
+    if (!notes || !values) return -1;
+    json_array_foreach(all, i, one) {
+        int at = s->schema.nnotes++;
+        notes[at] = (io_note){.dataset = dataset};
+        values[at] = NULL;
+        if (take_note(one, &notes[at], &values[at])) return -1;
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- variables */
+
+static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d) {
+    size_t i;
+    json_t *one;
+    uint64_t elements = 1;
+    if (!json_is_array(axes) || json_array_size(axes) > IO_MAX_DIMS) return -1;
+    if (chunk && json_array_size(chunk) != json_array_size(axes)) return -1;
+    d->ndims = (int)json_array_size(axes);
+    json_array_foreach(axes, i, one) {
+        const char *name = json_string_value(one);
+        d->dim[i] = name ? file_schema_dim(s, name, strlen(name)) : -1;
+        if (d->dim[i] < 0) return -1;
+        uint64_t length = s->dims[d->dim[i]].length;
+        json_int_t piece = chunk ? json_integer_value(json_array_get(chunk, i)) : 0;
+        if (chunk && (piece < 1 || (uint64_t)piece > length)) return -1;
+        d->chunk[i] = (uint64_t)piece;
+        if (__builtin_mul_overflow(elements, length, &elements) || elements > MOST_BYTES / 8) return -1;
+    }
+    if (d->ndims) return 0;
+    d->ndims = 1; /* one value, which a process moves alone */
+    d->dim[0] = s->schema.ndims - 1;
+    d->small = true;
+    return 0;
+}
+
+static int take_variables(file_schema *s, const char *path, io_error *error) {
+    json_t *all = json_object_get(s->document, "variables"), *one, *axes;
+    size_t i;
+    uint64_t bytes = 0;
+    if (!json_is_array(all) || !json_array_size(all) || json_array_size(all) > FILE_MOST_DATASETS)
+        return damaged(path, error, "it has no variables, or too many", "");
+    s->datasets = calloc(json_array_size(all), sizeof *s->datasets);
+    if (!s->datasets) return io_fail(error, "out of memory for %zu variables", json_array_size(all));
+    s->schema.datasets = s->datasets;
+    json_array_foreach(all, i, one) {
+        io_dataset *d = &s->datasets[i];
+        const char *type;
+        *d = (io_dataset){.role = IO_FIELD};
+        if (json_unpack(one, "{s:s,s:s,s:o}", "name", &d->name, "type", &type, "dimensions", &axes) ||
+            !is_name(d->name))
+            return damaged(path, error, "a variable lacks name, type or dimensions", "");
+        if (!find_type(type, &d->type))
+            return damaged(path, error, "a type that is unknown, of variable", d->name);
+        if (take_axes(s, axes, json_object_get(one, "chunk"), d))
+            return damaged(path, error, "impossible dimensions or chunks, of variable", d->name);
+        s->schema.ndatasets++;
+        if (take_notes(s, one, (int)i))
+            return damaged(path, error, "an attribute that cannot be understood, of variable", d->name);
+        bytes += io_dataset_bytes(&s->schema, (int)i);
+        if (bytes > MOST_BYTES) return damaged(path, error, "more than 2^62 bytes", "");
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(s->datasets[k].name, d->name)) return damaged(path, error, "two variables", d->name);
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- dimensions */
+
+/* The runs of every process, which take each point once, and each process's in order. */
+static int take_runs(file_cut *cut, json_t *all, uint64_t length) {
+    size_t i, k;
+    json_t *mine, *run;
+    uint64_t used = 0, points = 0;
+    json_array_foreach(all, i, mine) {
+        uint64_t next = 0;
+        cut->first[i] = used;
+        json_array_foreach(mine, k, run) {
+            json_int_t start, n;
+            if (json_unpack(run, "[I,I!]", &start, &n) || n < 1 || start < 0 || (uint64_t)start < next ||
+                (uint64_t)n > length || (uint64_t)start > length - (uint64_t)n)
+                return -1;
+            cut->start[used] = (uint64_t)start;
+            cut->n[used++] = (uint64_t)n;
+            next = (uint64_t)(start + n);
+            cut->points[i] += (uint64_t)n;
+            if ((uint64_t)n > cut->most.longest) cut->most.longest = (uint64_t)n;
+        }
+        cut->first[i + 1] = used;
+        points += cut->points[i];
+        if (used - cut->first[i] > cut->most.runs) cut->most.runs = used - cut->first[i];
+        if (cut->points[i] > cut->most.points) cut->most.points = cut->points[i];
+    }
+    return points == length ? 0 : -1;
+}
+
+static int take_list(file_cut *cut, json_t *all, uint64_t length) {
+    size_t i, runs = 0;
+    json_t *mine;
+    if (!json_is_array(all) || !json_array_size(all)) return -1;
+    json_array_foreach(all, i, mine) runs += json_array_size(mine);
+    cut->lists = json_array_size(all);
+    cut->first = calloc(cut->lists + 1, sizeof *cut->first);
+    cut->points = calloc(cut->lists, sizeof *cut->points);
+    cut->start = calloc(runs + 1, sizeof *cut->start);
+    cut->n = calloc(runs + 1, sizeof *cut->n);
+    if (!cut->first || !cut->points || !cut->start || !cut->n) return -1;
+    return take_runs(cut, all, length);
+}
+
+static int take_dimensions(file_schema *s, const char *path, io_error *error) {
+    json_t *all = json_object_get(s->document, "dimensions"), *one;
+    size_t i, n = json_array_size(all);
+    if (!json_is_array(all) || n >= FILE_MOST_DIMS)
+        return damaged(path, error, "it has no list of dimensions, or too many", "");
+    s->dims = calloc(n + 1, sizeof *s->dims);
+    s->cuts = calloc(n + 1, sizeof *s->cuts);
+    if (!s->dims || !s->cuts) return io_fail(error, "out of memory for %zu dimensions", n);
+    s->schema.dims = s->dims;
+    s->schema.ndims = (int)n + 1;
+    for (i = 0; i <= n; i++) s->dims[i] = (io_dim){"", 1};
+    json_array_foreach(all, i, one) {
+        json_int_t length;
+        const char *name;
+        json_t *list = json_object_get(one, "list");
+        if (json_unpack(one, "{s:s,s:I}", "name", &name, "length", &length) || !is_name(name) || length < 1 ||
+            (uint64_t)length > MOST_LENGTH)
+            return damaged(path, error, "a dimension lacks name or length", "");
+        if (file_schema_dim(s, name, strlen(name)) >= 0) return damaged(path, error, "two dimensions", name);
+        s->dims[i] = (io_dim){name, (uint64_t)length};
+        if (list && take_list(&s->cuts[i], list, (uint64_t)length))
+            return damaged(path, error, "a list that does not take each point once, of dimension", name);
+    }
+    return 0;
+}
+
+int file_schema_read(const char *path, file_schema *s, io_error *error) {
+    const char *format;
+    *s = (file_schema){.document = load(path, error)};
+    if (!s->document) return -1;
+    if (json_unpack(s->document, "{s:s,s:s}", "format", &format, "source", &s->source) ||
+        strcmp(format, FILE_FORMAT))
+        return damaged(path, error, "it is no " FILE_FORMAT, "");
+    if (take_dimensions(s, path, error) || take_variables(s, path, error)) return -1;
+    if (take_notes(s, s->document, -1))
+        return damaged(path, error, "an attribute of the file cannot be understood", "");
+    s->schema.notes = s->notes;
+    return 0;
+}
+
+void file_schema_release(file_schema *s) {
+    for (int i = 0; s->values && i < s->schema.nnotes; i++) free(s->values[i]);
+    for (int i = 0; s->cuts && i < s->schema.ndims; i++) {
+        free(s->cuts[i].first);
+        free(s->cuts[i].start);
+        free(s->cuts[i].n);
+        free(s->cuts[i].points);
+    }
+    free(s->values);
+    free(s->notes);
+    free(s->datasets);
+    free(s->dims);
+    free(s->cuts);
+    json_decref(s->document);
+}

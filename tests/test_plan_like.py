@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`plan-like`: files of other libraries become the document that is written down here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+from analysis.__main__ import main
+
+CDL = """\
+netcdf ocean {  // a comment
+dimensions:
+\ttime = UNLIMITED ; // (5 currently)
+\tx = 4 ;
+\ty = 3 ;
+variables:
+\tfloat temp(time, y, x) ;
+\t\ttemp:units = "degC; at depth" ;
+\t\ttemp:_FillValue = 1.e+20f ;
+\t\ttemp:range = -2b, 3b ;
+\t\ttemp:_ChunkSizes = 1, 3, 4 ;
+\t\ttemp:_DeflateLevel = 4 ;
+\tushort mask(y, x) ;
+\tint64 count ;
+\t\tcount:big = 9000000000LL ;
+
+// global attributes:
+\t\t:title = "a \\"run\\"" ;
+\t\t:_Format = "netCDF-4" ;
+data:
+ mask = 1, 2 ;
+}
+"""
+WARM = {
+    "name": "temp",
+    "type": "float32",
+    "dimensions": ["time", "y", "x"],
+    "chunk": [1, 3, 4],
+    "attributes": [
+        {"name": "units", "type": "char", "values": "degC; at depth"},
+        {"name": "_FillValue", "type": "float32", "values": 1e20},
+        {"name": "range", "type": "int8", "values": [-2, 3]},
+    ],
+}
+
+
+def plan(path: Path, *words: str) -> Any:
+    out = path.with_suffix(".like")
+    assert main(["plan-like", str(path), "-o", str(out), *words]) == 0
+    return json.loads(out.read_text())
+
+
+def test_cdl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ocean.cdl"
+    path.write_text(CDL)
+    found = plan(path, "--length", "time=2")
+    assert found == {
+        "format": "iogauge.like/1",
+        "source": str(path),
+        "dimensions": [
+            {"name": "time", "length": 2}, {"name": "x", "length": 4}, {"name": "y", "length": 3},
+        ],
+        "variables": [
+            WARM,
+            {"name": "mask", "type": "uint16", "dimensions": ["y", "x"], "attributes": []},
+            {"name": "count", "type": "int64", "dimensions": [],
+             "attributes": [{"name": "big", "type": "int64", "values": 9000000000}]},
+        ],
+        "attributes": [{"name": "title", "type": "char", "values": 'a "run"'}],
+    }  # fmt: skip
+    said = capsys.readouterr().out
+    assert f"{2 * 12 * 4 + 12 * 2 + 8} bytes" in said and "compression is not taken over" in said
+
+
+def test_hdf5(tmp_path: Path) -> None:
+    """Dimensions are named by place and length; a value that is no number of JSON is a text."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("in/side", (3, 4, 4), "<i2", chunks=(1, 2, 4))
+        made.attrs["missing"] = np.array([np.nan, 1], "f4")
+        file["in/name"] = "text"
+    found = plan(path, "--skip", "in/name")
+    assert [tuple(d.values()) for d in found["dimensions"]] == [
+        ("axis3_3", 3), ("axis2_4", 4), ("axis1_4", 4),
+    ]  # fmt: skip
+    (one,) = found["variables"]
+    assert one["type"] == "int16" and one["chunk"] == [1, 2, 4]
+    assert one["attributes"] == [{"name": "missing", "type": "float32", "values": ["nan", 1.0]}]
+    assert "chunk" not in plan(path, "--skip", "in/name", "--contiguous")["variables"][0]
+
+
+def hdf5(**what: Any) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            file.create_dataset("v", **what)
+
+    return make
+
+
+def classic(path: Path) -> None:
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+        file.createDimension("time", None)
+        file.createVariable("v", "f4", ("time",))
+
+
+def text(some: str) -> Callable[[Path], None]:
+    return lambda path: void(path.write_bytes(some.encode("latin-1")))
+
+
+def void(_: object) -> None:
+    pass
+
+
+ENUM = h5py.enum_dtype({"A": 0})
+PAIR = np.dtype([("x", "f8"), ("y", "f8")])
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "holds"),
+    [
+        (void, [], "No such file or directory"),
+        (text("hello"), [], "expected a file of NetCDF or HDF5, or the text of ncdump -h"),
+        (text(CDL[:200]), [], "is not understood; right is what `ncdump -h` prints"),
+        (text("\x89HDF\r\n\x1a\n"), [], "right is a whole file of NetCDF or HDF5"),
+        (text(CDL), [], "dimension time is unlimited, with 5 records now"),
+        (classic, [], "dimension time is unlimited, with 0 records now"),
+        (text(CDL), ["--length", "z=2"], "no dimension z; it has time, x, y"),
+        (text(CDL), ["--length", "time=0"], "--length time=0: right is a whole number above 0"),
+        (text(CDL), ["--only", "salt"], "no variable salt; it has temp, mask, count"),
+        (hdf5(shape=(0, 3), dtype="f4"), [], "dimension axis2_0 has length 0"),
+        (hdf5(shape=(2,) * 6, dtype="f4"), [], "variable v has 6 dimensions; right is at most 5"),
+        (hdf5(shape=(2,), dtype=h5py.string_dtype()), [], "variable v holds strings"),
+        (hdf5(shape=(2,), dtype=ENUM), [], "variable v holds an enum"),
+        (hdf5(shape=(2,), dtype=PAIR), [], "variable v holds a compound"),
+        (hdf5(shape=(2,), dtype=h5py.ref_dtype), [], "variable v holds references"),
+        (hdf5(shape=(2,), dtype="f2"), [], "variable v holds values of float16"),
+        (hdf5(shape=(2,), dtype="f4"), ["--list", "axis1_2=/no"], "/no: cannot be read"),
+    ],
+)
+def test_what_cannot_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Any, words: list[str], holds: str
+) -> None:
+    path = tmp_path / "a.file"
+    make(path)
+    assert main(["plan-like", str(path), "-o", str(tmp_path / "out"), *words]) == 3
+    said = capsys.readouterr().err
+    assert holds in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("map_", "holds"),
+    [
+        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions; right is one of 1"),
+        ("hello", "expected a decomposition map as PIO writes it"),
+        ("version 2001 npes 2 ndims 1\n3\n0 1\n1\n", "expected a decomposition map"),
+        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 1\n", "has a point twice, or one above 3"),
+        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "its points are not those of the dimension"),
+    ],
+)
+def test_a_wrong_map(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], map_: str, holds: str
+) -> None:
+    (tmp_path / "map").write_text(map_)
+    (tmp_path / "a.cdl").write_text(CDL)
+    words = ["--only", "mask", "--list", f"y={tmp_path / 'map'}", "-o", str(tmp_path / "out")]
+    assert main(["plan-like", str(tmp_path / "a.cdl"), *words]) == 3
+    assert holds in capsys.readouterr().err
