@@ -19,13 +19,14 @@ from tools.tune.space import CALL, Setting, Space
 Scope = Literal["everything", "library-only", "same-file", "same-calls"]
 SCOPES: dict[Scope, str] = {
     "everything": "every method that can hold the pattern",
-    "library-only": "one shared file, through MPI-IO or a library over it",
-    "same-file": "the default's method, and so its file",
+    "library-only": "one shared file in the arrays' order, through MPI-IO or a library over it",
+    "same-file": "the default's method, and so a file that the same programs read",
     "same-calls": "the default's method and mode: nothing but hints and environment",
 }
 
 # Methods whose bytes go through MPI-IO, so that its settings say something.
 OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "cgns")
+OTHER_ORDER = "mode:ordered"  # the feature of a call whose file has another order of data
 ALONE = ("independent", "ordered")  # modes in which MPI-IO is called by each process alone
 K, M = 1024, 1024**2
 
@@ -73,6 +74,8 @@ SETTINGS = (
     _line("twophase-aggregators", ("1",), "--aggregators={v}", "method:twophase"),
 )  # fmt: skip
 
+FREE = frozenset({"free-layout"})  # the file may hold the data in another order
+
 # What was seen to be good together on one node (the project's measurements of S3D): where to begin.
 STARTS: tuple[Config, ...] = (
     (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(M)),
@@ -102,9 +105,8 @@ def space_of(
     named = next((name for name in calls if default in (name, name.partition(":")[0])), None)
     if named is None:
         raise NoSuchCallError(f"for {pattern}, --default {unknown(default, calls)}")
-    free = frozenset({"free-layout"}) if scope in ("everything", "library-only") else frozenset()
     inside = {
-        name: of | ({"free-layout"} if free and "method:hdf5" in of else set())
+        name: of | (FREE if scope == "everything" else frozenset())
         for name, of in calls.items()
         if name == named or _is_inside(name, of, named, scope)
     }
@@ -118,6 +120,8 @@ def space_of(
 def _is_inside(name: str, features: frozenset[str], default: str, scope: Scope) -> bool:
     if scope == "everything":
         return True
+    if OTHER_ORDER in features:
+        return False
     if scope == "library-only":
         return "over-mpi-io" in features
     return scope == "same-file" and name.partition(":")[0] == default.partition(":")[0]
