@@ -102,7 +102,7 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
     if args.fs in systems and systems[args.fs].get("create"):
         place.mkdir(parents=True, exist_ok=True)
     if not place.is_dir():
-        raise CannotRun(f"--fs {unknown(args.fs, systems)}, or an existing folder")
+        raise CannotRun(f"--fs {unknown(args.fs, systems)} (or an existing folder)")
     in_memory = mount_of(place)["type"] in IN_MEMORY
     fsync = not in_memory if args.fsync is None else args.fsync
     names = ("pattern", "fs", "stack", "processes", "budget", "default", "wish", "scope", "seed")

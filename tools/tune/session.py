@@ -64,9 +64,8 @@ class Session:
 
     @classmethod
     def begin(cls, output: Path, name: str, asked: Json) -> Session:
-        found = cls(output, name, asked)
-        write_whole(found.folder / ASKED, json.dumps(asked, indent=1) + "\n")
-        return found
+        """Nothing is written before the first trial has ended."""
+        return cls(output, name, asked)
 
     @classmethod
     def resume(cls, output: Path, name: str) -> Session:
@@ -121,6 +120,8 @@ class Session:
         """Written before the next one begins."""
         trial = Trial(len(self.trials), number, stage, arm, outcome, time.time())
         self.trials.append(trial)
+        if not (self.folder / ASKED).exists():
+            write_whole(self.folder / ASKED, json.dumps(self.asked, indent=1) + "\n")
         with (self.folder / TRIALS).open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(dataclasses.asdict(trial)) + "\n")
             lines.flush()
