@@ -2,6 +2,7 @@
 """Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
 
     python -m tools.simulate [--uses 4000] [--file FILE] [--print]
+    python -m tools.simulate --searches 200     of `make tune`: how near the best, and how cheap
 
 The same numbers come out each time: every table has a seed of its own. The tests hold a short form
 against the promises (tests/test_simulate.py).
@@ -64,10 +65,11 @@ def bounds(uses: int) -> Rows:
         yield noise, *cells
 
 
-def tuning(uses: int) -> Rows:
+def tuning(count: int) -> Rows:
+    """So many searches of `tune` among 693 settings, for each noise."""
     yield "noise", "within 10 % of the best", "runs, of a full sweep's", "advised wrong", "held"
     for noise in INDEPENDENT:
-        found = searches.searched(noise, max(uses // 20, 1))
+        found = searches.searched(noise, count)
         yield noise, *map(percent, (found.near, found.runs)), str(found.wrong), percent(found.held)
 
 
@@ -79,8 +81,6 @@ TABLES = {
     "one:": coverage,
     "**False failures of `learn`**, 200 references: of one / nights with any (of cases learned):":
         bounds,
-    "**Searches of `tune`** among 693 settings, of which some fail or write wrong bytes; how often "
-    "the confirmed interval holds the truth:": tuning,
 }  # fmt: skip
 
 
@@ -99,7 +99,12 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
     parser.add_argument("--file", type=Path, default=paths.data("docs/analysis.md"))
     parser.add_argument("--print", action="store_true", help="write no file")
+    parser.add_argument("--searches", type=int, metavar="N",
+                        help="so many searches of `tune` for each noise: their table")  # fmt: skip
     args = parser.parse_args(words)
+    if args.searches:
+        print(table(tuning(args.searches)))
+        return 0
     made = text(args.uses)
     if args.print:
         print(made)

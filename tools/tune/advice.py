@@ -180,7 +180,9 @@ class Advice:
         return [folder / name for name in files]
 
     def _head(self, options: list[str]) -> str:
-        lines = [f"# {line}" for line in self.lines() if line.split()[0] in ("fastest", "gain")]
+        first, *rest = self.lines()
+        shown = [line for line in rest if line.split()[0] in ("default", "fastest", "gain")]
+        lines = [f"# {line}" for line in (first, *shown)]
         lines += [f"# memory: {self.memory()}", f"# seen with: {self.seen()}"]
         if options:
             lines.append(f"# options of iokernel's method: {' '.join(options)}")
@@ -196,7 +198,7 @@ class Advice:
             **_for_method(method),
             "hints": hints,
         }
-        gain = _gain(self.gain) if self.gain else ""
+        gain = f"{_gain(self.gain)}," if self.gain else ""
         lines = [
             f"# iogauge tune, {self.session.name}: {gain} {text(self.space.default)}",
             f"# in the entry of the file system {self.session.asked['fs']}:",
