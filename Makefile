@@ -8,7 +8,7 @@ SHELL := bash
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate \
 	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
-	replay-faithful what-if
+	replay-faithful what-if tune
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -46,6 +46,9 @@ stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB
 newer:
 	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
 	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
+
+tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d --grid 100x100x100' --fs disk --budget 10m")
+	@$(PYTHON) -m tools.tune $(ARGS)
 
 claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
 	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)

@@ -74,13 +74,20 @@ def _is_default(other: Row, row: Row, default: str) -> bool:
     return bool(same and named and not other["hints"])
 
 
-def settings(hints: Mapping[str, str], mpi_io: str, folder: Path) -> dict[str, str]:
+def settings(
+    hints: Mapping[str, str],
+    mpi_io: str,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """The text of each file; kernels/base/hints.def says which hint goes where. HDF5's own hints
-    are calls of the program, for which there is no file: environment.sh names them."""
+    are calls of the program, for which there is no file: environment.sh names them. `environment`:
+    variables that are no hints."""
     by_way: dict[str, dict[str, str]] = defaultdict(dict)
     for key, value in hints.items():
         by_way[way(key)][key] = value
     variables = {variable(key) or key: value for key, value in by_way["ENVIRONMENT"].items()}
+    variables |= environment or {}
     mca = {"io": _OPEN_MPI[mpi_io]} if mpi_io in _OPEN_MPI else {}
     mca |= {
         name.removeprefix(_MCA): value for name, value in variables.items() if name.startswith(_MCA)

@@ -96,22 +96,24 @@ def repeated(jobs: int) -> str:
     return f"make run ARGS='--repeat={jobs} --exec-order=random'"
 
 
-def of_median(values: Sequence[float], *, in_turn: bool = False) -> Interval:
+def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = LEVEL) -> Interval:
     """The median of the law that `values`, oldest first, come from. `in_turn`: each is a difference
-    of two that were measured in turn, so a drift is in none of them."""
+    of two that were measured in turn, so a drift is in none of them. `level`: a higher one, where
+    it is one of many."""
     data = np.asarray(values, dtype=np.float64)
     if len(data) == 0 or not np.isfinite(data).all():
         raise ValueError(f"expected finite numbers, found {list(values)[:10]}")
     fewest = PAIRS if in_turn else JOBS
     worth = worth_of(data, in_turn=in_turn)
-    left = outside_one(int(worth + _ROUNDING), LEVEL) if len(data) >= fewest else None
+    left = outside_one(int(worth + _ROUNDING), level) if len(data) >= fewest else None
     low, high = (None, None) if left is None else _ends(np.sort(data), left, int(worth + _ROUNDING))
     return Interval(float(np.median(data)), low, high, "jobs", (len(data),), worth, fewest)
 
 
-def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval:
+def of_pairs(pairs: Sequence[tuple[float, float]], level: float = LEVEL) -> Interval:
     """The median of new over base, of pairs (base, new) that were measured in turn."""
-    found = of_median([_speed(new) / _speed(base) for base, new in pairs], in_turn=True)
+    ratios = [_speed(new) / _speed(base) for base, new in pairs]
+    found = of_median(ratios, in_turn=True, level=level)
     return replace(found, kind="pairs")
 
 

@@ -63,6 +63,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
 ROUNDS_KEY = "rounds"  # of a report that tools/rounds.py has added to: their folders
+HARNESS = "harness"  # of a report that another program than ReFrame has written: its name
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -139,7 +140,7 @@ def load_session(
         started=_time(report, info["time_start_unix"]),
         seconds=info["time_elapsed"],
         host=info["hostname"],
-        harness=f"ReFrame {info.get('version') or '(unknown version)'}",
+        harness=str(info.get(HARNESS) or f"ReFrame {info.get('version') or '(unknown version)'}"),
         command=info.get("cmdline") or "",
         runs=tuple(runs),
         interrupted=bool(info.get(INTERRUPTED)) or any(case["result"] == ABORTED for case in tries),

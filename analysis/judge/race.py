@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of many settings is fastest: a search that says what to run, and is told what came out.
+
+Pure: `search` is a generator. It gives rounds, and gets of each arm (a setting of everything) its
+speed, or why it counts no more. So the same answers give the same search: one that was stopped goes
+on where the answers so far are given again, and tests simulate it.
+
+    explore   generations: what is new runs with the best so far and the default, each once in a
+              round; after each round only the better part goes on (successive halving: Jamieson
+              and Talwalkar, AISTATS 2016). The first ones are starts and some by chance; then come
+              those that differ from the best in one setting, and those of which all answers so far
+              promise most (surrogate.py).
+    final     the best of all race. Who is slower than the first at the corrected level leaves;
+              it ends when the first is decided against the default, or after `final` rounds.
+    confirm   the winner and the default alone, in `confirm` rounds that chose nothing. The
+              interval of these is what is said of it.
+
+The final's level is that of all arms that were tried (Bonferroni). It only ends the search: that
+it looks after each round costs nothing of what `confirm` promises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import random
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Literal, Protocol
+
+from .interval import LEVEL, PAIRS, Interval, of_pairs
+from .surrogate import Config as Arm
+from .surrogate import guesses
+
+Stage = Literal["explore", "final", "confirm"]
+Answer = float | str  # a speed, or why the arm is out
+
+
+class Spent(Exception):
+    """Thrown into a search whose budget ends: it goes on to its next stage."""
+
+
+class DefaultFailedError(Exception):
+    """What all is held against does not run; the text says why."""
+
+
+class Space(Protocol):
+    """What there is to try."""
+
+    @property
+    def default(self) -> Arm: ...
+
+    def first(self) -> Sequence[Arm]:
+        """Where to begin."""
+
+    def near(self, arm: Arm) -> Sequence[Arm]:
+        """Each that differs in one setting."""
+
+    def some(self, count: int, seed: str) -> Sequence[Arm]:
+        """So many by chance, all if there are no more; the same for the same seed."""
+
+    def contains(self, arm: Arm, other: Arm) -> bool:
+        """Whether `arm` has all the settings that made `other` what it is."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`chance`: how many of the first are by chance. `promising`: how many of each generation after
+    it promise most; of so many as `looked` by chance, where there are more. `beam`: how many go on
+    from a generation, `kept`: the part that goes on from a round. `least`: rounds of a generation.
+    `patience`: generations without a better one, after which the final begins. `generations`,
+    `final`: at most so many, and rounds of the final. `confirm`: rounds of it; of 9 pairs one may
+    be disturbed at each end."""
+
+    chance: int = 24
+    promising: int = 12
+    looked: int = 5000
+    beam: int = 4
+    kept: float = 0.4
+    least: int = 4
+    patience: int = 2
+    generations: int = 12
+    final: int = 20
+    confirm: int = 9
+
+
+RULES = Rules()
+SHARE = 4  # of a short budget: a generation begins with a part of what there is room for
+
+
+@dataclass(frozen=True)
+class Round:
+    """To run each of `arms` once, in this order."""
+
+    stage: Stage
+    number: int
+    arms: tuple[Arm, ...]
+
+
+@dataclass
+class Log:
+    """What came out: of each arm its speeds by round, or why it is out."""
+
+    default: Arm
+    speeds: dict[Arm, dict[int, float]] = field(default_factory=dict)
+    out: dict[Arm, str] = field(default_factory=dict)
+    wrong: set[Arm] = field(default_factory=set)
+    rounds: int = 0
+    runs: int = 0
+
+    def score(self, arm: Arm, rounds: Iterable[int]) -> float:
+        """How much faster than the default, as a logarithm, in the middle of these rounds."""
+        base, own = self.speeds.get(self.default, {}), self.speeds.get(arm, {})
+        found = [math.log(own[n] / base[n]) for n in rounds if n in own and n in base]
+        return median(found) if found else -math.inf
+
+    def ranked(self, arms: Iterable[Arm], rounds: Sequence[int]) -> list[Arm]:
+        """The fastest first."""
+        return sorted(arms, key=lambda arm: -self.score(arm, rounds))
+
+    def interval(
+        self, base: Arm, new: Arm, rounds: Iterable[int], level: float = LEVEL
+    ) -> Interval | None:
+        """Of new over base, in these rounds; None where they never met."""
+        a, b = self.speeds.get(base, {}), self.speeds.get(new, {})
+        pairs = [(a[n], b[n]) for n in rounds if n in a and n in b]
+        return of_pairs(pairs, level) if pairs else None
+
+    @property
+    def level(self) -> float:
+        """Of one interval, so that those of all arms that were tried hold together."""
+        return 1 - (1 - LEVEL) / max(len(self.speeds) + len(self.out) - 1, 1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """`winner`: the fastest that was right, maybe the default. `searched`: its interval over the
+    default in all rounds before the confirmation, at the corrected level. `confirmed`: that of the
+    fresh rounds, of which it takes `confirm`; None: there were none."""
+
+    winner: Arm
+    searched: Interval | None
+    confirmed: Interval | None
+    ranked: tuple[Arm, ...]
+    log: Log
+
+
+Search = Generator[Round, Mapping[Arm, Answer], Found]
+Steps = Generator[Round, Mapping[Arm, Answer], list[int]]
+
+
+def search(
+    space: Space,
+    rules: Rules = RULES,
+    seed: int = 1,
+    is_wrong: Callable[[str], bool] = lambda _why: False,
+    room: Callable[[], float] = lambda: math.inf,
+) -> Search:
+    """`is_wrong`: whether a reason says that bytes were wrong: then nothing that has the arm's
+    settings is tried or advised. `room`: for how many runs there is time; asked after the first
+    round, which has the default alone. Raises DefaultFailedError."""
+    log: Log = Log(space.default)
+    course = _Course(space, rules, seed, is_wrong, room, log)
+    try:
+        yield from course.explore()
+        yield from course.final()
+    except Spent:
+        pass
+    before = list(range(log.rounds))
+    while True:
+        ranked = course.standing(before)
+        winner = ranked[0]
+        if winner == space.default:
+            return Found(winner, None, None, tuple(ranked), log)
+        fresh = log.rounds
+        with contextlib.suppress(Spent):
+            yield from course.confirm(winner)
+        if not course.is_out(winner):
+            break
+    searched = log.interval(space.default, winner, before, log.level)
+    confirmed = log.interval(space.default, winner, range(fresh, log.rounds))
+    return Found(winner, searched, confirmed, tuple(ranked), log)
+
+
+def _in_turn(first: Sequence[Arm], second: Sequence[Arm]) -> Iterator[Arm]:
+    """One of each, as long as there are both."""
+    for both in itertools.zip_longest(first, second):
+        yield from (arm for arm in both if arm is not None)
+
+
+@dataclass
+class _Course:
+    """One search on its way."""
+
+    space: Space
+    rules: Rules
+    seed: int
+    is_wrong: Callable[[str], bool]
+    room: Callable[[], float]
+    log: Log
+
+    def run(self, stage: Stage, arms: Iterable[Arm]) -> Steps:
+        """One round of these and the default, in an order by chance; its number."""
+        number = self.log.rounds
+        order = list(dict.fromkeys([self.space.default, *arms]))
+        random.Random(f"{self.seed} {number}").shuffle(order)
+        answers = yield Round(stage, number, tuple(order))
+        self.log.rounds += 1
+        for arm in order:
+            answer = answers.get(arm)
+            if answer is None:
+                continue  # the budget ended within this round
+            self.log.runs += 1
+            if isinstance(answer, str):
+                self.log.out.setdefault(arm, answer)
+                if self.is_wrong(answer):
+                    self.log.wrong.add(arm)
+            else:
+                self.log.speeds.setdefault(arm, {})[number] = answer
+        why = answers.get(self.space.default)
+        if isinstance(why, str) and len(self.log.speeds.get(self.space.default, {})) < PAIRS:
+            raise DefaultFailedError(why)
+        return [number]
+
+    def is_out(self, arm: Arm) -> bool:
+        """It failed, or holds the settings of one whose bytes were wrong."""
+        if arm == self.space.default:
+            return False
+        return arm in self.log.out or any(
+            self.space.contains(arm, wrong) for wrong in self.log.wrong
+        )
+
+    def inside(self, arms: Iterable[Arm]) -> list[Arm]:
+        return [arm for arm in dict.fromkeys(arms) if not self.is_out(arm)]
+
+    def standing(self, rounds: Sequence[int]) -> list[Arm]:
+        """All that are still in, the fastest first. Who ran in more rounds stands before who fell
+        behind in fewer: a single round's luck makes no winner."""
+        most = max((len(s) for a, s in self.log.speeds.items() if a != self.space.default),
+                   default=0)  # fmt: skip
+        enough = min(most, self.rules.least)
+        arms = self.inside(self.log.speeds)
+        ripe = [arm for arm in arms if len(self.log.speeds[arm]) >= enough]
+        green = [arm for arm in arms if arm not in ripe]
+        return self.log.ranked(ripe, rounds) + self.log.ranked(green, rounds)
+
+    def explore(self) -> Steps:
+        rules, beam, expanded, idle = self.rules, list[Arm](), set[Arm](), 0
+        yield from self.run("explore", [])
+        fresh = [*self.space.first(), *self.space.some(rules.chance, f"{self.seed}")]
+        for _ in range(rules.generations):
+            fresh = self.inside(arm for arm in fresh if arm not in self.log.speeds)
+            if not fresh or idle > rules.patience:
+                break
+            before = beam[:1]
+            part = max(min(self.room() / SHARE, len(fresh)), rules.beam)
+            beam = yield from self.generation([*beam, *fresh[: int(part)]])
+            idle = idle + 1 if beam[:1] == before else 0
+            fresh = self.promising()
+            for arm in (arm for arm in beam[:1] if arm not in expanded):
+                expanded.add(arm)
+                fresh = [*_in_turn(fresh, self.space.near(arm))]
+        return []
+
+    def promising(self) -> list[Arm]:
+        """What all answers so far promise most of, and has not run."""
+        dead = self.dead()
+        some = [
+            arm
+            for arm in self.space.some(self.rules.looked, f"{self.seed} {self.log.rounds}")
+            if arm not in self.log.speeds and not dead & set(arm) and not self.is_out(arm)
+        ]
+        guessed = guesses(self.log.speeds, self.space.default, some)
+        return sorted(some, key=lambda arm: -guessed[arm])[: self.rules.promising]
+
+    def dead(self) -> set[tuple[str, str]]:
+        """Values with which everything failed, two arms at least."""
+        failed = [choice for arm in self.log.out for choice in arm]
+        alive = {choice for arm in self.log.speeds if arm not in self.log.out for choice in arm}
+        return {choice for choice in failed if failed.count(choice) > 1} - alive
+
+    def generation(self, arms: Iterable[Arm]) -> Generator[Round, Mapping[Arm, Answer], list[Arm]]:
+        """Who goes on, the fastest of its rounds first."""
+        alive, rounds = self.inside(arms), list[int]()
+        while len(rounds) < self.rules.least or len(alive) > self.rules.beam:
+            rounds += yield from self.run("explore", alive)
+            alive = self.log.ranked(self.inside(alive), rounds)
+            kept = max(math.ceil(len(alive) * self.rules.kept), self.rules.beam)
+            alive = alive[:kept]
+            if not alive:
+                break
+        return alive
+
+    def final(self) -> Steps:
+        alive = self.standing(range(self.log.rounds))[: self.rules.beam]
+        for _ in range(self.rules.final):
+            alive = [arm for arm in self.inside(alive) if arm != self.space.default]
+            if not alive:
+                break
+            yield from self.run("final", alive)
+            rounds = range(self.log.rounds)
+            alive = self.log.ranked(self.inside(alive), rounds)
+            alive = alive[:1] + [arm for arm in alive[1:] if not self._slower(alive[0], arm)]
+            if alive and len(alive) == 1 and self._decided(alive[0]):
+                break
+        return []
+
+    def _slower(self, first: Arm, arm: Arm) -> bool:
+        found = self.log.interval(first, arm, range(self.log.rounds), self.log.level)
+        return found is not None and found.verdict == "slower"
+
+    def _decided(self, arm: Arm) -> bool:
+        rounds = range(self.log.rounds)
+        found = self.log.interval(self.space.default, arm, rounds, self.log.level)
+        return found is not None and found.verdict in ("faster", "slower")
+
+    def confirm(self, winner: Arm) -> Steps:
+        for _ in range(self.rules.confirm):
+            yield from self.run("confirm", [winner])
+            if self.is_out(winner):
+                break
+        return []

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How good the tuner's search is: spaces of settings whose truth is known, with noise.
+
+A made-up space has calls, an MPI-IO component that can be changed, and settings of each of the two.
+A value's effect is a factor, of which most are near 1; two settings may work on each other. Some
+values fail, and some write wrong bytes. Beside a full sweep, which runs each combination in as many
+rounds as an interval takes, a search has to be near the best and cheap.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.judge.interval import PAIRS
+from analysis.judge.race import RULES, Answer, Found, Round, Rules, search
+from analysis.judge.surrogate import Config
+from tools.tune.space import CALL, Setting, Space
+
+from .noise import KINDS, Floats
+from .rates import seeded
+
+MAIN, PAIR = 0.25, 0.08  # spread of the logarithm of an effect
+BROKEN, WRONG = 0.03, 0.02  # parts of values that fail, and that write wrong bytes
+LONG = 400  # rounds for which noise is made at once
+NEAR = 0.9  # of the best
+
+
+class Searched(NamedTuple):
+    """Of many searches: how many end near the best, the runs as a part of a full sweep's (mean),
+    and how many have advised what writes wrong bytes."""
+
+    near: float
+    runs: float
+    wrong: int
+    held: float
+
+
+def made_space() -> Space:
+    """6 calls, two components, eight settings: 693 combinations."""
+    any_call = frozenset({"collective"})
+    return Space(
+        settings=(
+            Setting("io", ("other",), (), frozenset(), ("one", "other")),
+            Setting("aggregators", ("1", "2", "4"), (), frozenset({"other", "collective"})),
+            Setting("buffer", ("1", "4", "16", "64"), (), frozenset({"other"})),
+            Setting("sieving", ("on", "off"), (), frozenset({"other"})),
+            Setting("way", ("a", "b", "c", "d"), (), frozenset({"one", "collective"})),
+            Setting("count", ("1", "2", "4"), (), frozenset({"one"})),
+            Setting("swap", ("on", "off"), (), frozenset({"swaps"})),
+            Setting("align", ("4k", "1m"), (), frozenset({"aligns"})),
+        ),
+        calls={
+            "raw": any_call, "raw alone": frozenset(), "a": any_call | {"swaps"},
+            "a alone": frozenset({"swaps"}), "b": any_call | {"aligns"},
+            "b alone": frozenset({"aligns"}),
+        },
+        features=frozenset({"one"}),
+        default=((CALL, "raw"),),
+    )  # fmt: skip
+
+
+@dataclass
+class Truth:
+    """What each setting really does. `effects`: logarithms, by choice and by pair of choices."""
+
+    space: Space
+    generator: np.random.Generator
+    effects: dict[object, float]
+    outcome: dict[tuple[str, str], str]
+
+    @classmethod
+    def make(cls, space: Space, generator: np.random.Generator) -> Truth:
+        outcome = {}
+        for setting in space.settings:
+            for value in setting.values:
+                chance = generator.random()
+                if chance < BROKEN + WRONG and setting.makes is None:
+                    why = "crashed" if chance < BROKEN else "wrong bytes"
+                    outcome[setting.name, value] = why
+        return cls(space, generator, {}, outcome)
+
+    def effect(self, key: object, spread: float) -> float:
+        if key not in self.effects:
+            self.effects[key] = spread * float(self.generator.standard_normal())
+        return self.effects[key]
+
+    def speed(self, arm: Config) -> float:
+        total = sum(self.effect(choice, MAIN) for choice in arm)
+        total += sum(self.effect((a, b), PAIR) for i, a in enumerate(arm) for b in arm[i + 1 :])
+        return math.exp(total)
+
+    def why_not(self, arm: Config) -> str:
+        return next((why for choice in arm if (why := self.outcome.get(choice))), "")
+
+    def best(self) -> float:
+        """Of all combinations that are right."""
+        return max(self.speed(arm) for arm in self.space.all if not self.why_not(arm))
+
+
+def one(space: Space, noise: str, seed: int, rules: Rules) -> tuple[Found, Truth]:
+    """A search in a space of its own. All runs of a round meet the same drift."""
+    generator = seeded("search", noise, seed)
+    truth = Truth.make(space, generator)
+    drift = KINDS[noise](generator, (LONG,)) if noise.startswith("alike") else np.ones(LONG)
+    kind = "lognormal" if noise.startswith("alike") else noise
+    course = search(space, rules, seed, lambda why: why == "wrong bytes")
+    try:
+        now: Round = next(course)
+        while True:
+            own: Floats = KINDS[kind](generator, (len(now.arms),))
+            answers: dict[Config, Answer] = {
+                arm: truth.why_not(arm) or truth.speed(arm) * drift[now.number % LONG] * factor
+                for arm, factor in zip(now.arms, own.tolist(), strict=True)
+            }
+            now = course.send(answers)
+    except StopIteration as ended:
+        found: Found = ended.value
+        return found, truth
+
+
+def searched(noise: str, searches: int, rules: Rules = RULES) -> Searched:
+    """`held`: the part whose confirmed interval holds the truth."""
+    space = made_space()
+    sweep = space.size * PAIRS
+    near = wrong = held = 0
+    runs = 0.0
+    for seed in range(searches):
+        found, truth = one(space, noise, seed, rules)
+        near += truth.speed(found.winner) >= NEAR * truth.best()
+        wrong += bool(truth.why_not(found.winner))
+        runs += found.log.runs / sweep
+        ratio = truth.speed(found.winner) / truth.speed(space.default)
+        interval = found.confirmed
+        held += interval is None or (
+            interval.low is not None
+            and interval.high is not None
+            and interval.low <= ratio <= interval.high
+        )
+    return Searched(near / searches, runs / searches, wrong, held / searches)
