@@ -37,6 +37,7 @@ COMMANDS = {
     "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
     "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
     "found": "what a session found, in words: what is fastest where, and what is undecided",
+    "blame": "who raced: accesses of several processes to the same bytes without order",
     "why": "what held a run up: phase, process, layer, calls, and what to try",
     "advise": "the fastest method, mode and hints seen for a pattern, and their files",
 }
