@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels test-kernels-openmpi \
-	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate replay-size test-slurm \
+	test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate replay-size blame-size shrink test-slurm \
 	test-readers test-fs test-fs-local guest site lock-check docs clean
 
 PYTHON := .venv/bin/python
@@ -132,6 +132,12 @@ selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--s
 
 replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)
+
+blame-size: setup ## find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
+	@$(PYTHON) -m tools.blame_size $(ARGS)
+
+shrink: setup-test ## make a failing run small, and a C program of it (ARGS='-n 4 -- ramses-amr --size 32 --method mpiio')
+	@$(PYTHON) -m tools.shrink $(ARGS)
 
 simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)

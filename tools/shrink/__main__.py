@@ -23,7 +23,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.blame.accesses import MPIIO, of_recorder
+from analysis.blame.accesses import MPIIO
+from analysis.blame.races import find
 from analysis.darshan.raw import BrokenTraceError, read_folder
 from reframe_tests.framework.recorders import RAW, RECORDER
 from tools import kernels
@@ -32,7 +33,8 @@ from . import program
 from .case import CannotShrinkError, Case, Runner, of_run, without_own
 from .reduce import Tries, fewest, shrink
 
-REPEATS = 100  # of the program, in one run
+REPEATS = 30  # of the program, in one run
+SUSPECTS = 5  # rounds that are tried alone
 FOUND = re.compile(r"(\d+) of (\d+) repeats had wrong bytes")
 
 
@@ -110,13 +112,16 @@ def _library(iokernel: Path) -> str:
 
 def make_program(made: Program, traces: Path, tries: int) -> tuple[str, int, int]:
     """Its text, and how often it failed of how many repeats."""
-    found = of_recorder(traces)
+    blamed = find(traces)
+    found = blamed.traced
     rows = found.accesses[found.accesses["layer"] == MPIIO]
     if not len(rows):
         raise CannotShrinkError("the case does not write through MPI-IO")
     files, counts = _counts(rows["file"].tolist())
-    rounds = program.rounds(found, files[counts.index(max(counts))])
-    say(f"{len(rounds)} rounds of MPI-IO calls are recorded")
+    file = files[counts.index(max(counts))]
+    rounds = program.rounds(found, file)
+    accused = program.suspects(rounds, blamed, file)
+    say(f"{len(rounds)} rounds of MPI-IO calls are recorded, {len(accused)} of them raced")
 
     def fails(some: Sequence[program.Round]) -> bool:
         try:
@@ -125,9 +130,10 @@ def make_program(made: Program, traces: Path, tries: int) -> tuple[str, int, int
             text = program.text(some, made.case.processes, "", REPEATS, "", most=10**6)
         return any(made.failed(text)[0] for _ in range(tries))
 
-    if not fails(rounds):
+    one = next(([r] for r in accused[:SUSPECTS] if fails([r])), None)
+    if one is None and not fails(rounds):
         raise CannotShrinkError("its MPI-IO calls alone did not fail")
-    rounds = fewest(rounds, fails)
+    rounds = one or fewest(rounds, fails)
     text = made.text(rounds)
     wrong, of = made.failed(text)
     return text, wrong, of

@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from analysis.blame.accesses import MPIIO, WRITE, Traced
+from analysis.blame.races import MAY_COVER, Blame
 from analysis.darshan.raw import CLOSE
 
 from .case import CannotShrinkError
 
 SOURCE = Path(__file__).with_name("repro.c.in")
 MOST_LINES = 150
+PAGE = 4096
 WIDTH = 100
+CALLS = 200  # of a repeat: few rounds are done again and again, as they may fail seldom
 TOGETHER = ("_all",)
 
 
@@ -60,13 +63,31 @@ def rounds(traced: Traced, file: int) -> list[Round]:
     return [Round(not alone, tuple(some)) for (_, alone), some in sorted(found.items())]
 
 
+def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
+    """Those whose bytes a read-modify-write covered, or may have: the most of them first."""
+    races, rows = found.races, found.traced.accesses
+    bad = (races.kind <= MAY_COVER) & (rows["file"][races.a] == file)
+    low, high = races.low[bad], races.high[bad]
+    counts = []
+    for r in some:
+        begins, ends = (
+            np.array([p[1] for p in r.pieces]),
+            np.array([p[1] + p[2] for p in r.pieces]),
+        )
+        counts.append(int(((low < ends.max()) & (high > begins.min())).sum()) if len(begins) else 0)
+    order = sorted(range(len(some)), key=lambda i: -counts[i])
+    return [some[i] for i in order if counts[i]]
+
+
 def text(
     some: Sequence[Round], processes: int, command: str, repeats: int, library: str,
     most: int = MOST_LINES,
 ) -> str:  # fmt: skip
     """The program. `CannotShrinkError` where it has too many lines."""
     lowest = min((offset for r in some for _, offset, _ in r.pieces), default=0)
-    lowest -= lowest % 4096
+    lowest -= lowest % PAGE
+    highest = max((offset + length for r in some for _, offset, length in r.pieces), default=0)
+    highest += -highest % PAGE
     rows = [
         f"{{{i}, {rank}, {offset - lowest}, {length}}},"
         for i, r in enumerate(some)
@@ -77,6 +98,8 @@ def text(
         .replace("@TABLE@", "\n".join(_wrapped(rows)))
         .replace("@KIND@", ", ".join(str(int(r.together) + int(r.viewed)) for r in some))
         .replace("@ROUNDS@", str(len(some)))
+        .replace("@COPIES@", str(max(1, CALLS // len(some))))
+        .replace("@SPAN@", str(highest - lowest))
         .replace("@PROCESSES@", str(processes))
         .replace("@REPEATS@", str(repeats))
         .replace("@COMMAND@", command)
