@@ -92,7 +92,7 @@ def test_a_run_that_a_program_makes(tmp_path: Path) -> None:
         path.chmod(0o755)
     runner = Runner(kernel, [str(launcher)], tmp_path)
     found = shrink(Case(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
-    assert str(found) == "-n 2 ior --method m"
+    assert str(found) == "-n 2 ior -b 1 --method m"
     assert not list(tmp_path.glob("shrink-*"))
 
 

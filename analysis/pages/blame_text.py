@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rich.padding import Padding
+from rich.console import Console
 
 from ..blame.accesses import LAYERS, MPIIO, WRITE
 from ..blame.races import (
@@ -37,12 +37,17 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
     console.print(shown(f"{more}{len(blame.races)} races", "bold"))
     for kind, file, layer, some in groups(blame, blame.races):
         title = f"{len(some)} of {LAYERS[layer]}: {KINDS[kind]}: {traced.files[file]}"
-        console.print(Padding(shown(title), (0, 0, 0, 2), expand=False))
+        _line(console, title, 2)
         for i in range(min(examples, len(some))):
-            console.print(Padding(shown(sentence(blame, some, i)), (0, 0, 0, 4), expand=False))
+            _line(console, sentence(blame, some, i), 4)
     console.print(shown(verdict(blame)))
     for text in traced.said:
         console.print(shown(text, "yellow"))
+
+
+def _line(console: Console, text: str, indent: int) -> None:
+    """Never folded in a pipe: a line is a race, or an access."""
+    console.print(shown(" " * indent + text), soft_wrap=True)
 
 
 def verdict(blame: Blame) -> str:
@@ -129,10 +134,10 @@ def _show_wrong(blame: Blame, wrong: WrongByte) -> None:
             f"{call(blame, i)} #{rows['sequence'][i]} {way} {low} to "
             f"{low + int(rows['length'][i]) - 1}{own}"
         )
-        console.print(Padding(shown(line), (0, 0, 0, 2), expand=False), soft_wrap=True)
+        _line(console, line, 2)
     if left > 0:
-        console.print(Padding(shown(f"and {left} more"), (0, 0, 0, 2), expand=False))
+        _line(console, f"and {left} more", 2)
     console.print(shown("which of them raced:" if len(wrong.races) else "none of them raced"))
     for i in range(min(MOST_LINES, len(wrong.races))):
         text = sentence(blame, wrong.races, i)
-        console.print(Padding(shown(text), (0, 0, 0, 2), expand=False))
+        _line(console, text, 2)

@@ -15,6 +15,7 @@ fails.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -106,8 +107,8 @@ class Program:
 
 def _library(iokernel: Path) -> str:
     done = subprocess.run([str(iokernel), "--version"], capture_output=True, text=True, check=False)
-    lines = [line.strip() for line in done.stdout.splitlines() if "MPI" in line]
-    return re.sub(r"\s+", " ", lines[0]) if lines else "an unknown MPI"
+    said = done.stdout[done.stdout.find("{") :]
+    return str(json.loads(said)["mpi"]) if done.returncode == 0 else "an unknown MPI"
 
 
 def make_program(made: Program, traces: Path, tries: int) -> tuple[str, int, int]:

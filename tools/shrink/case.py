@@ -61,7 +61,8 @@ def options(case: Case) -> list[tuple[int, int]]:
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """What could be left of it, the greatest steps first: processes, then numbers, then options."""
+    """What could be left of it, the greatest steps first: processes, then numbers, then options
+    without numbers (the default of one with a number may be larger)."""
     least = {1, 2, 3, case.processes // 2, case.processes - 1}
     for processes in sorted(n for n in least if 0 < n < case.processes):
         yield replace(case, processes=processes)
@@ -74,7 +75,8 @@ def smaller(case: Case) -> Iterator[Case]:
         for k in range(len(numbers) if len(numbers) > 1 else 0):
             yield _with(case, i, _one_halved(word, k))
     for start, end in options(case):
-        if case.words[start] not in NEEDED:
+        numbers = any(NUMBER.search(word) and "=" not in word for word in case.words[start:end])
+        if case.words[start] not in NEEDED and not numbers:
             yield replace(case, words=case.words[:start] + case.words[end:])
     for i in range(len(case.environment)):
         yield replace(case, environment=case.environment[:i] + case.environment[i + 1 :])
