@@ -31,7 +31,7 @@ from reframe_tests.framework.recorders import RAW, RECORDER
 from tools import kernels
 
 from . import program
-from .case import CannotShrinkError, Case, Runner, of_run, without_own
+from .case import CannotShrinkError, Case, Runner, of_run, run, without_own
 from .reduce import Tries, fewest, shrink
 
 REPEATS = 30  # of the program, in one run
@@ -95,13 +95,13 @@ class Program:
         subprocess.run(compiler, check=True)
         data = self.runner.folder / f"repro-{os.getpid()}.bin"
         command = [*self.runner.launch, "-n", str(self.case.processes), str(binary), str(data)]
-        done = subprocess.run(
-            [*command, str(repeats)], capture_output=True, text=True, check=False,
-            env={**self.runner.base, **dict(self.case.environment)}, timeout=self.runner.seconds,
-        )  # fmt: skip
-        match = FOUND.search(done.stdout)
+        values = {**self.runner.base, **dict(self.case.environment)}
+        status, said = run([*command, str(repeats)], values, self.runner.seconds)
+        data.unlink(missing_ok=True)
+        match = FOUND.search(said)
         if not match:
-            raise CannotShrinkError(f"the program ended with {done.returncode}: {done.stderr}")
+            how = "had to be ended" if status is None else f"ended with status {status}"
+            raise CannotShrinkError(f"the program {how}, after {self.runner.seconds:g} s at most")
         return int(match[1]), int(match[2])
 
 

@@ -75,8 +75,8 @@ def smaller(case: Case) -> Iterator[Case]:
         for k in range(len(numbers) if len(numbers) > 1 else 0):
             yield _with(case, i, _one_halved(word, k))
     for start, end in options(case):
-        numbers = any(NUMBER.search(word) and "=" not in word for word in case.words[start:end])
-        if case.words[start] not in NEEDED and not numbers:
+        has_number = any(NUMBER.search(word) and "=" not in word for word in case.words[start:end])
+        if case.words[start] not in NEEDED and not has_number:
             yield replace(case, words=case.words[:start] + case.words[end:])
     for i in range(len(case.environment)):
         yield replace(case, environment=case.environment[:i] + case.environment[i + 1 :])
@@ -110,7 +110,7 @@ class Runner:
             document.unlink(missing_ok=True)
             command = [*self.launch, "-n", str(case.processes), *prefix, str(self.program)]
             command += [*case.words, "--dir", data, "--json", str(document)]
-            status = run(command, {**self.base, **dict(case.environment)}, self.seconds)
+            status, _ = run(command, {**self.base, **dict(case.environment)}, self.seconds)
             if status is None:
                 return "hung"
             try:
@@ -122,17 +122,21 @@ class Runner:
         return "mismatch" if verdict == "mismatch" else f"status {status}"
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> int | None:
-    """Its exit status; None where it took longer, and was ended with all that it had started."""
+def run(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float
+) -> tuple[int | None, str]:
+    """Its exit status and what it said; None where it took longer, and was ended with all that it
+    had started."""
     with subprocess.Popen(
-        command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, start_new_session=True,
     ) as process:  # fmt: skip
         try:
-            return process.wait(seconds)
+            said, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return None
+            return None, ""
+        return process.returncode, said
 
 
 def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
