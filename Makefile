@@ -8,7 +8,7 @@ SHELL := bash
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python coverage soak selftest simulate \
 	replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
-	replay-faithful what-if tune
+	replay-faithful what-if tune blame-size shrink
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -152,6 +152,12 @@ replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: secon
 
 certificate: setup newer ## which stacks and settings write right bytes: many small runs, an hour (STACKS= MINUTES=60 ARGS='--jobs 2')
 	@$(PYTHON) -m tools.certify --stacks "$(STACKS)" --minutes $(MINUTES) $(ARGS)
+
+blame-size: setup ## find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
+	@$(PYTHON) -m tools.blame_size $(ARGS)
+
+shrink: setup-test ## make a failing run small, and a C program of it (ARGS='-n 4 -- ramses-amr --size 32 --method mpiio')
+	@$(PYTHON) -m tools.shrink $(ARGS)
 
 simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)

@@ -19,7 +19,7 @@ from iogauge.paths import ROOT
 
 PACKAGES = ("analysis", "iogauge", "reframe_tests", "site_configs", "tools")
 # Folders of analysis whose answers others print.
-SILENT = ("bundle", "checks", "darshan", "judge", "ledger", "session", "store")
+SILENT = ("blame", "bundle", "checks", "darshan", "judge", "ledger", "session", "store")
 # Programs of their own, which analysis starts: their `main`, the last function, is a command line.
 PROGRAMS = ("analysis/darshan/child.py", "analysis/darshan/convert.py")
 

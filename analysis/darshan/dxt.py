@@ -29,6 +29,7 @@ class Block:
     rank: int
     writes: int
     segments: NDArray[np.void]
+    host: str = ""
 
 
 def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[Block]:
@@ -74,4 +75,5 @@ def _checked(header: Header, name: str, head: DxtHead, data: NDArray[np.void]) -
         raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > 2**62:
         raise BrokenLogError(f"{header.log}: an access of {name} behind all places")
-    return Block(DXT[name], int(head.id), int(head.rank), int(head.writes), whole)
+    host = head.host.decode(errors="replace")
+    return Block(DXT[name], int(head.id), int(head.rank), int(head.writes), whole, host)

@@ -10,14 +10,21 @@ from pathlib import Path
 
 from ..errors import AnalysisError
 
-MAGIC, END, VERSION = b"IOGTRACE", b"IOGT-END", 1
+MAGIC, END, VERSION = b"IOGTRACE", b"IOGT-END", 2
 COMPLETE, PARTIAL, FORKED, MPI = 1, 2, 4, 8
 READ, WRITE = 0, 1
 MODULES = ("POSIX", "MPI-IO")
 
-_HEADER = struct.Struct("=8sIIiiqqqqdIIIIII64s128s1024s")
+_HEADER = struct.Struct("=8sIIiiqqqqqqdIIIIII64s128s1024s")
 _RECORD = struct.Struct("=QQQIIII")
 SEGMENT = struct.Struct("=qqdd")
+# Of each segment: its place as the caller gave it, its number among all that the process kept, and
+# which of the names its call has.
+MARK = struct.Struct("=qII")
+# File (0: none), two words, start, end, number among all, kind and module.
+EVENT = struct.Struct("=QqqddIHH")
+NAME = struct.Struct("=48s")
+(OPEN, CLOSE, SYNC, MEET, LOCK_READ, LOCK_WRITE, UNLOCK, VIEW, ATOMIC) = range(9)
 
 
 class BrokenTraceError(AnalysisError):
@@ -46,11 +53,26 @@ class RawRecord:
     sizes: dict[int, int]
     strides: dict[int, int]
     segments: tuple[bytes, bytes] = (b"", b"")
+    marks: tuple[bytes, bytes] = (b"", b"")
+
+
+@dataclass
+class RawView:
+    """A file view, in bytes: `pieces` (offset, length) from the displacement on, every `extent`
+    anew. No piece: not known."""
+
+    displacement: int
+    extent: int
+    size: int
+    element: int
+    pieces: tuple[tuple[int, int], ...]
 
 
 @dataclass
 class RawProcess:
-    """One process. `start`: Unix time in nanoseconds; all times in records are seconds after it."""
+    """One process. `start`: Unix time in nanoseconds; all times in records are seconds after it.
+    `monotonic`: the same on the clock of its node, which nobody sets. `events`: packed EVENTs
+    (kernels/recorder/events.h)."""
 
     rank: int
     processes: int
@@ -64,6 +86,10 @@ class RawProcess:
     command: str
     heat: dict[str, RawHeat] = field(default_factory=dict)
     records: list[RawRecord] = field(default_factory=list)
+    monotonic: int = 0
+    calls: list[str] = field(default_factory=list)
+    events: bytes = b""
+    views: list[RawView] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -93,17 +119,18 @@ class _Cursor:
 def read_trace(path: Path) -> RawProcess:
     """One process's trace. `BrokenTraceError` where it is none, or not whole."""
     cursor = _Cursor(path, path.read_bytes())
-    magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, duration, *rest = (
-        _HEADER.unpack(cursor.take(_HEADER.size))
+    magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, *rest = _HEADER.unpack(
+        cursor.take(_HEADER.size)
     )
     if magic != MAGIC or version != VERSION:
         raise BrokenTraceError(f"{path}: expected a trace of version {VERSION}")
+    since, after, duration, *rest = rest
     records, posix, mpiio, times, bins, modules, host, recorder, command = rest
     if modules != len(MODULES):
         raise BrokenTraceError(f"{path}: expected {len(MODULES)} modules, found {modules}")
     process = RawProcess(
         rank, processes, pid, uid, seconds * 10**9 + nanoseconds, duration, flags,
-        _text(host), _text(recorder), _text(command),
+        _text(host), _text(recorder), _text(command), monotonic=since * 10**9 + after,
     )  # fmt: skip
     for module in MODULES:
         (heat_id,) = cursor.numbers("Q", 1)
@@ -112,9 +139,24 @@ def read_trace(path: Path) -> RawProcess:
         process.heat[module] = RawHeat(heat_id, width, both)
     for _ in range(records):
         process.records.append(_record(cursor, (posix, mpiio), times))
+    _read_events(cursor, process)
     if cursor.take(len(END)) != END:
         raise BrokenTraceError(f"{path}: its records do not add up")
     return process
+
+
+def _read_events(cursor: _Cursor, process: RawProcess) -> None:
+    (names,) = cursor.numbers("Q", 1)
+    process.calls = [_text(cursor.take(NAME.size)) for _ in range(names)]
+    (events,) = cursor.numbers("Q", 1)
+    process.events = cursor.take(EVENT.size * events)
+    (views,) = cursor.numbers("Q", 1)
+    for _ in range(views):
+        place, extent, size, element = cursor.numbers("q", 4)
+        (pieces,) = cursor.numbers("Q", 1)
+        numbers = cursor.numbers("q", 2 * pieces)
+        both = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        process.views.append(RawView(place, extent, size, element, both))
 
 
 def _text(padded: bytes) -> str:
@@ -136,6 +178,7 @@ def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
         sizes=cursor.pairs(sizes),
         strides=cursor.pairs(strides),
         segments=(cursor.take(SEGMENT.size * reads), cursor.take(SEGMENT.size * writes)),
+        marks=(cursor.take(MARK.size * reads), cursor.take(MARK.size * writes)),
     )
 
 
@@ -144,4 +187,13 @@ def read_folder(folder: Path) -> list[RawProcess]:
     found = [read_trace(path) for path in sorted(folder.glob("process-*.trace"))]
     if not found:
         raise BrokenTraceError(f"{folder}: no process left a trace")
+    _share_clocks(found)
     return sorted(found, key=lambda process: (process.rank, process.start))
+
+
+def _share_clocks(found: Sequence[RawProcess]) -> None:
+    """Processes of a node began as far apart as the clock says that nobody sets."""
+    first: dict[str, RawProcess] = {}
+    for process in found:
+        one = first.setdefault(process.host, process)
+        process.start = one.start + process.monotonic - one.monotonic

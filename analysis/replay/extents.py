@@ -51,6 +51,17 @@ def _apart(moved: Moved) -> tuple[Moved, int]:
     return Moved(moved.start + shift, moved.end + shift, moved.phase, moved.rank), span
 
 
+def of_several(start: Numbers, end: Numbers, rank: Numbers) -> NDArray[np.bool_]:
+    """Which extents, given in the order of their starts, hang together with some of another
+    process's: only those can meet one."""
+    last = np.maximum.accumulate(end)
+    new = np.concatenate(([True], start[1:] >= last[:-1]))
+    first = np.flatnonzero(new)
+    several = np.minimum.reduceat(rank, first) != np.maximum.reduceat(rank, first)
+    found: NDArray[np.bool_] = several[np.cumsum(new) - 1]
+    return found
+
+
 @dataclass(frozen=True)
 class Conflicts:
     """Bytes that several processes write in one phase. `examples`: (start, end, two ranks)."""
@@ -67,13 +78,7 @@ def conflicts(writes: Moved) -> Conflicts:
         return Conflicts(none, none, [])
     line, span = _apart(writes)
     line = line.take(np.argsort(line.start, kind="stable"))
-    last = np.maximum.accumulate(line.end)
-    new = np.concatenate(([True], line.start[1:] >= last[:-1]))
-    if new.all():
-        return Conflicts(none, none, [])
-    first = np.flatnonzero(new)
-    several = np.minimum.reduceat(line.rank, first) != np.maximum.reduceat(line.rank, first)
-    line = line.take(several[np.cumsum(new) - 1])
+    line = line.take(of_several(line.start, line.end, line.rank))
     if not len(line):
         return Conflicts(none, none, [])
     # Each process's own bytes once; then where two or more processes are.

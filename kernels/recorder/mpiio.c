@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI-IO: all forms of reading and writing, as a table of forms. */
 #include "mpi_handles.h"
+#include "mpi_view.h"
 #include "paths.h"
 #include "state.h"
 
@@ -54,6 +55,7 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
         if (info != MPI_INFO_NULL) r->counter[MPIIO_HINTS]++;
         record_open(r, start, end);
         remember(*handle, r);
+        event_add(r, EVENT_OPEN, mode, processes, start, end);
     }
     recorder_unlock();
     return result;
@@ -68,7 +70,11 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
     if (!recorder_on()) return result;
     recorder_lock();
     record *r = recorder_on() ? forget(old) : NULL;
-    if (r) record_close(r, start, recorder_now());
+    if (r) {
+        double end = recorder_now();
+        record_close(r, start, end);
+        event_add(r, EVENT_CLOSE, 0, 0, start, end);
+    }
     recorder_unlock();
     return result;
 }
@@ -82,8 +88,10 @@ EXPORT int PMPI_File_sync(MPI_File handle) {
     recorder_lock();
     record *r = recorder_on() ? file_of(handle) : NULL;
     if (r) {
+        double end = recorder_now();
         r->counter[MPIIO_SYNCS]++;
-        record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, recorder_now());
+        record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, end);
+        event_add(r, EVENT_SYNC, 0, 0, start, end);
     }
     recorder_unlock();
     return result;
@@ -110,10 +118,29 @@ EXPORT int PMPI_File_set_view(MPI_File handle, MPI_Offset at, MPI_Datatype eleme
     double start = recorder_now();
     int result = next(handle, at, element, type, form, info);
     viewed(handle, info, result, start);
+    if (result == MPI_SUCCESS && recorder_on() && recorder_wants_segments()) {
+        view v = view_of(at, element, type);
+        recorder_lock();
+        event_view(recorder_on() ? file_of(handle) : NULL, &v, start, recorder_now());
+        recorder_unlock();
+    }
     return result;
 }
 BOTH_NAMES(MPI_File_set_view, (MPI_File handle, MPI_Offset at, MPI_Datatype element, MPI_Datatype type,
                                const char *form, MPI_Info info));
+
+EXPORT int PMPI_File_set_atomicity(MPI_File handle, int flag) {
+    NEXT_MPI(MPI_File_set_atomicity, (MPI_File, int));
+    double start = recorder_now();
+    int result = next(handle, flag);
+    if (result != MPI_SUCCESS || !recorder_on()) return result;
+    recorder_lock();
+    record *r = recorder_on() ? file_of(handle) : NULL;
+    if (r) event_add(r, EVENT_ATOMIC, flag, 0, start, recorder_now());
+    recorder_unlock();
+    return result;
+}
+BOTH_NAMES(MPI_File_set_atomicity, (MPI_File handle, int flag));
 
 static int64_t bytes_of(int64_t count, MPI_Datatype type) {
     MPI_Count size = 0;
@@ -139,10 +166,11 @@ static int64_t place_of(MPI_File handle, MPI_Offset at) {
 #endif
 }
 
-static void moved(int direction, int counter, MPI_File handle, MPI_Offset at, int64_t count,
+static void moved(const char *call, int direction, int counter, MPI_File handle, MPI_Offset at, int64_t count,
                   MPI_Datatype type, int result, double start) {
     if (result != MPI_SUCCESS || recorder_depth || !recorder_on()) return;
-    access_info a = {direction, bytes_of(count, type), place_of(handle, at), start, recorder_now()};
+    double end = recorder_now();
+    access_info a = {direction, bytes_of(count, type), place_of(handle, at), at, call, start, end};
     recorder_lock();
     record *r = recorder_on() ? file_of(handle) : NULL;
     if (r) record_access(r, &a, counter);
@@ -165,7 +193,7 @@ static void moved(int direction, int counter, MPI_File handle, MPI_Offset at, in
         recorder_depth++;                                                                                    \
         int result = next(handle, memory, count, type LAST_ARGUMENT);                                        \
         recorder_depth--;                                                                                    \
-        moved(DIRECTION, COUNTER, handle, UNKNOWN, count, type, result, start);                              \
+        moved(#NAME, DIRECTION, COUNTER, handle, UNKNOWN, count, type, result, start);                       \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST));
@@ -177,7 +205,7 @@ static void moved(int direction, int counter, MPI_File handle, MPI_Offset at, in
         recorder_depth++;                                                                                    \
         int result = next(handle, at, memory, count, type LAST_ARGUMENT);                                    \
         recorder_depth--;                                                                                    \
-        moved(DIRECTION, COUNTER, handle, at, count, type, result, start);                                   \
+        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start);                            \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST));

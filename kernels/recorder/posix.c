@@ -54,13 +54,15 @@ static int64_t step(description *d, int fd, int64_t size) {
     return began;
 }
 
-void posix_moved(int direction, int fd, int64_t offset, const void *memory, ssize_t result, double start) {
+void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
+                 double start) {
     if (result < 0 || !recorder_on()) return;
     double end = recorder_now();
     recorder_lock();
     description *d = posix_description(fd);
     if (d && recorder_on()) {
-        access_info a = {direction, result, offset == HERE ? step(d, fd, result) : offset, start, end};
+        int64_t place = offset == HERE ? step(d, fd, result) : offset;
+        access_info a = {direction, result, place, offset, call, start, end};
         record_access(d->file, &a, -1);
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
     }

@@ -48,7 +48,7 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
         if (!recorder_on()) return next ARGUMENTS;                                                           \
         double start = recorder_now();                                                                       \
         ssize_t result = next ARGUMENTS;                                                                     \
-        posix_moved(DIRECTION, fd, OFFSET, MEMORY, result, start);                                           \
+        posix_moved(#NAME, DIRECTION, fd, OFFSET, MEMORY, result, start);                                    \
         return result;                                                                                       \
     }
 CALLS(WRAP)
@@ -62,13 +62,14 @@ static void aio_begun(const struct aiocb *what, int result, double start) {
 }
 
 static void aio_ended(const struct aiocb *what, int direction, ssize_t result) {
+    const char *call = direction == RECORD_READ ? "aio_read" : "aio_write";
     if (!recorder_on()) return;
     double start;
     recorder_lock();
     bool ours = recorder_aio_take(what, &start);
     recorder_unlock();
     if (ours)
-        posix_moved(direction, what->aio_fildes, what->aio_offset, (const void *)what->aio_buf, result,
+        posix_moved(call, direction, what->aio_fildes, what->aio_offset, (const void *)what->aio_buf, result,
                     start);
 }
 
@@ -98,10 +99,10 @@ WRAP_AIO_RETURN(aio_return, aiocb)
 WRAP_AIO_RETURN(aio_return64, aiocb64)
 
 #define WRAP_LIO(NAME, TYPE)                                                                                 \
-    EXPORT int NAME(int mode, struct TYPE *const list[], int n, struct sigevent *event) {                    \
+    EXPORT int NAME(int mode, struct TYPE *const list[], int n, struct sigevent *tell) {                     \
         NEXT(int, NAME, (int, struct TYPE *const[], int, struct sigevent *));                                \
         double start = recorder_now();                                                                       \
-        int result = next(mode, list, n, event);                                                             \
+        int result = next(mode, list, n, tell);                                                              \
         for (int i = 0; i < n; i++)                                                                          \
             if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)                                               \
                 aio_begun((const struct aiocb *)list[i], result, start);                                     \

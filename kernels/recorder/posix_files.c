@@ -102,6 +102,21 @@ WRAP_DUP(dup, (int fd), (fd))
 WRAP_DUP(dup2, (int fd, int to), (fd, to))
 WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
 
+/* A lock of a range, or its end. */
+static void posix_locked(int fd, const void *argument, int result, double start) {
+    if (result || !recorder_on() || !recorder_wants_segments()) return;
+    const struct flock *what = argument;
+    int kind = what->l_type == F_UNLCK   ? EVENT_UNLOCK
+               : what->l_type == F_RDLCK ? EVENT_LOCK_READ
+                                         : EVENT_LOCK_WRITE;
+    double end = recorder_now();
+    recorder_lock();
+    description *d = posix_description(fd);
+    if (d && recorder_on() && what->l_whence == SEEK_SET)
+        event_add(d->file, kind, what->l_start, what->l_len, start, end);
+    recorder_unlock();
+}
+
 /* The argument is a word or a pointer: whichever it is, a pointer's room holds it. */
 #define WRAP_FCNTL(NAME)                                                                                     \
     EXPORT int NAME(int fd, int command, ...) {                                                              \
@@ -113,6 +128,7 @@ WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
         double start = recorder_now();                                                                       \
         int result = next(fd, command, argument);                                                            \
         if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) posix_duplicated(fd, result, start);           \
+        if (command == F_SETLK || command == F_SETLKW) posix_locked(fd, argument, result, start);            \
         return result;                                                                                       \
     }
 WRAP_FCNTL(fcntl)

@@ -10,6 +10,8 @@
 
 #include "paths.h"
 
+#define MOST_NAMES 256
+
 /* As Darshan calls them. */
 static const char *const heatmap_name[MODULES] = {"heatmap:POSIX", "heatmap:MPIIO"};
 
@@ -38,6 +40,8 @@ static trace_header header_of(const recorder *from) {
         .uid = getuid(),
         .start_seconds = from->started.tv_sec,
         .start_nanoseconds = from->started.tv_nsec,
+        .monotonic_seconds = from->monotonic.tv_sec,
+        .monotonic_nanoseconds = from->monotonic.tv_nsec,
         .seconds = recorder_now(),
         .records = count_records(from),
         .posix_counters = POSIX_COUNTERS,
@@ -62,7 +66,49 @@ static void put_common(FILE *out, const common_values *v) {
     }
 }
 
-static void put_record(FILE *out, const record *r) {
+/* The names of the calls that were made, a number for each: few, so they are looked for in turn. */
+typedef struct {
+    const char *name[MOST_NAMES];
+    uint64_t used;
+} call_names;
+
+static uint32_t number_of(call_names *names, const char *call) {
+    for (uint64_t i = names->used; i-- > 0;)
+        if (names->name[i] == call) return (uint32_t)i;
+    if (names->used == MOST_NAMES) return MOST_NAMES;
+    names->name[names->used] = call;
+    return (uint32_t)names->used++;
+}
+
+static void put_marks(FILE *out, const segments *list, call_names *names) {
+    for (size_t i = 0; i < list->used; i++) {
+        const segment_mark *m = &list->mark[i];
+        trace_mark mark = {m->at, m->sequence, number_of(names, m->call)};
+        put(out, &mark, sizeof mark, 1);
+    }
+}
+
+static void put_events(FILE *out, const recorder *from, const call_names *names) {
+    put(out, &names->used, sizeof names->used, 1);
+    for (uint64_t i = 0; i < names->used; i++) {
+        char name[NAME_ROOM] = {0};
+        snprintf(name, sizeof name, "%s", names->name[i]);
+        put(out, name, sizeof name, 1);
+    }
+    uint64_t used = from->events.used;
+    put(out, &used, sizeof used, 1);
+    put(out, from->events.entry, sizeof *from->events.entry, used);
+    used = from->views.used;
+    put(out, &used, sizeof used, 1);
+    for (size_t i = 0; i < used; i++) {
+        const view *v = &from->views.entry[i];
+        put(out, v->word, sizeof v->word, 1);
+        put(out, &v->pieces, sizeof v->pieces, 1);
+        put(out, v->piece, sizeof *v->piece, v->pieces);
+    }
+}
+
+static void put_record(FILE *out, const record *r, call_names *names) {
     trace_record head = {
         .id = record_id(r->path),
         .segments = {r->trace[RECORD_READ].used, r->trace[RECORD_WRITE].used},
@@ -78,6 +124,7 @@ static void put_record(FILE *out, const record *r) {
     put_common(out, &r->sizes);
     put_common(out, &r->strides);
     for (int d = 0; d < DIRECTIONS; d++) put(out, r->trace[d].entry, sizeof(segment), r->trace[d].used);
+    for (int d = 0; d < DIRECTIONS; d++) put_marks(out, &r->trace[d], names);
 }
 
 /* A reader must never take half a trace for a whole one: it gets its name at the end. */
@@ -94,7 +141,9 @@ void trace_write(const recorder *from) {
             put(out, &id, sizeof id, 1);
             put(out, &from->heat[m], sizeof from->heat[m], 1);
         }
-        for (const record *r = from->all; r; r = r->all) put_record(out, r);
+        call_names names = {.used = 0};
+        for (const record *r = from->all; r; r = r->all) put_record(out, r, &names);
+        put_events(out, from, &names);
         put(out, TRACE_END, 1, strlen(TRACE_END));
     }
     bool failed = !out || ferror(out);

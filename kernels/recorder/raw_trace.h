@@ -8,28 +8,37 @@
 
 #define TRACE_MAGIC "IOGTRACE"
 #define TRACE_END "IOGT-END"
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2
 
 enum { TRACE_COMPLETE = 1, TRACE_PARTIAL = 2, TRACE_FORKED = 4, TRACE_MPI = 8 };
 
 /* Then, for each module: the heat map's id, bin_seconds and the bins of reads and of writes. Then the
- * records. Then the eight letters of TRACE_END. */
+ * records. Then, each after their number: the names of calls (of NAME_ROOM bytes), the events, and the views
+ * (four words, and the pieces after their number). Then the eight letters of TRACE_END. `monotonic`: what the
+ * clock that all processes of a node share said at the start. */
 typedef struct {
     char magic[8];
     uint32_t version, flags;
     int32_t rank, processes;
-    int64_t pid, uid, start_seconds, start_nanoseconds;
+    int64_t pid, uid, start_seconds, start_nanoseconds, monotonic_seconds, monotonic_nanoseconds;
     double seconds;
     uint32_t records, posix_counters, mpiio_counters, time_counters, bins, modules;
     char host[64], library[128], command[1024];
 } trace_header;
 
-/* Then the path, the counters, the times, the pairs of value and count of sizes and of strides, and the
- * segments of reads and of writes. */
+/* Then the path, the counters, the times, the pairs of value and count of sizes and of strides, the
+ * segments of reads and of writes, and a mark for each of both. */
 typedef struct {
     uint64_t id, segments[DIRECTIONS];
     uint32_t module, path, sizes, strides;
 } trace_record;
+
+#define NAME_ROOM 48
+
+typedef struct {
+    int64_t at;
+    uint32_t sequence, call; /* call: of the names */
+} trace_mark;
 
 void trace_write(const recorder *from);
 

@@ -125,15 +125,18 @@ static void warm(heatmap *heat, const access_info *a) {
 static void keep_segment(recorder *the, segments *list, const access_info *a) {
     if (list->used == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
-        segment *larger =
-            the->segments < the->most_segments ? realloc(list->entry, room * sizeof *larger) : NULL;
-        if (!larger) {
+        bool more = the->segments < the->most_segments;
+        segment *larger = more ? realloc(list->entry, room * sizeof *larger) : NULL;
+        if (larger) list->entry = larger;
+        segment_mark *marks = larger ? realloc(list->mark, room * sizeof *marks) : NULL;
+        if (!marks) {
             recorder_partial();
             return;
         }
-        list->entry = larger;
+        list->mark = marks;
         list->room = room;
     }
+    list->mark[list->used] = (segment_mark){a->at, the->sequence++, a->call};
     list->entry[list->used++] = (segment){a->offset, a->size, a->start, a->end};
     the->segments++;
 }

@@ -147,7 +147,7 @@ static void begin_again_in_child(void) {
     for (record *r = the.all; r; r = r->all) record_clear(r);
     memset(the.heat, 0, sizeof the.heat);
     for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
-    the.segments = 0;
+    the.segments = the.events.used = the.views.used = 0;
     the.pid = getpid();
     the.forked = true;
     the.shared_offsets++;

@@ -38,8 +38,17 @@ typedef struct {
     double start, end;
 } segment;
 
+/* What a segment has besides: `at` as the caller gave it, in elements of its file view (-1: it gave none);
+ * its number among all that this process kept; the call's name. */
+typedef struct {
+    int64_t at;
+    uint32_t sequence;
+    const char *call;
+} segment_mark;
+
 typedef struct {
     segment *entry;
+    segment_mark *mark; /* one for each entry */
     size_t used, room;
 } segments;
 
@@ -65,7 +74,8 @@ typedef struct {
 /* One access, as both modules see it. */
 typedef struct {
     int direction;
-    int64_t size, offset;
+    int64_t size, offset, at;
+    const char *call;
     double start, end;
 } access_info;
 

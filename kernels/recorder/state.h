@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "events.h"
 #include "recorder.h"
 
 #define RECORD_BUCKETS 4096
@@ -38,7 +39,10 @@ typedef struct {
     bool mpi, forked, complete, partial;
     struct timespec monotonic, started;
     size_t most_segments, segments; /* most: 0 where accesses are only counted */
-    int shared_offsets;             /* how often this process was forked */
+    uint32_t sequence;              /* of what is kept one by one: accesses and events */
+    event_list events;
+    view_list views;
+    int shared_offsets; /* how often this process was forked */
     record *bucket[RECORD_BUCKETS], *all;
     heatmap heat[MODULES];
     description *descriptor[DESCRIPTORS];

@@ -390,6 +390,6 @@ class IoBenchmark(
             document = check_run(stage, expected, self.job.stderr, outside)
             self.check_the_trace(document, expected, outside)
         except Wrong as wrong:
-            raise SanityError(str(wrong)) from None
+            raise SanityError(f"{wrong}{self.who_wrote_it()}") from None
         self.check_the_label(document)
         return True

@@ -146,6 +146,20 @@ class TraceChecks(rfm.RegressionTestPlugin):
             return
         check_trace(document, expected, self.judgement, self.the_log, outside)
 
+    def who_wrote_it(self) -> str:
+        """Behind the message of a run with wrong bytes: what names who raced."""
+        test: Any = self
+        stage = Path(test.stagedir)
+        try:
+            wrong = load(stage / DOCUMENT)["verification"]["first"]
+        except (Wrong, KeyError, TypeError):
+            return ""
+        if not wrong or not self.recorder:
+            return ""
+        if not self.dxt:
+            return "; who raced: repeat it with -S dxt=true, then python -m analysis blame FOLDER"
+        return f"; who raced: python -m analysis blame {shlex.quote(str(stage))}"
+
     def ledger_figures(self) -> Figures:
         """For the log: bytes, calls and processes at the POSIX layer, all repeats."""
         if not self.the_ledger:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import io
 import json
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,7 @@ def trace_of_a_process() -> bytes:
     """One record of each module."""
     counters, times, bins = 70, 20, 4
     head = raw._HEADER.pack(
-        raw.MAGIC, raw.VERSION, raw.COMPLETE, 0, 2, 1, 1, 1_800_000_000, 5, 1.5,
+        raw.MAGIC, raw.VERSION, raw.COMPLETE, 0, 2, 1, 1, 1_800_000_000, 5, 9, 9, 1.5,
         2, counters, counters, times, bins, len(raw.MODULES), b"host", b"recorder", b"command",
     )  # fmt: skip
     heat = b"".join(
@@ -127,8 +128,11 @@ def trace_of_a_process() -> bytes:
     for module in range(len(raw.MODULES)):
         records += raw._RECORD.pack(7, 1, 1, module, 4, 1, 1) + b"/a/b"
         records += bytes(8 * counters) + bytes(8 * times) + bytes(16) + bytes(16)
-        records += bytes(2 * raw.SEGMENT.size)
-    return head + heat + records + raw.END
+        records += bytes(2 * raw.SEGMENT.size) + bytes(2 * raw.MARK.size)
+    events = (1).to_bytes(8, "little") + raw.NAME.pack(b"pwrite")
+    events += (1).to_bytes(8, "little") + raw.EVENT.pack(7, 0, 0, 0.1, 0.2, 3, raw.VIEW, 1)
+    events += (1).to_bytes(8, "little") + struct.pack("=4qQ2q", 0, 16, 8, 1, 1, 0, 8)
+    return head + heat + records + events + raw.END
 
 
 @fuzz("traces of processes", 0.04, 100, data=damaged(trace_of_a_process(), 170))

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every access of a trace as one table, whatever left it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..darshan import raw
+from ..darshan.raw import RawProcess
+from ..errors import AnalysisError
+from . import views
+
+POSIX, MPIIO = 0, 1
+LAYERS = ("POSIX", "MPI-IO")
+READ, WRITE = 0, 1
+# `row`: the same for all pieces of one call. `sequence`: among all of its process. `at`: where the
+# call itself begins, of which a piece may be further on.
+ACCESS = np.dtype(
+    [("file", "<i4"), ("process", "<i4"), ("layer", "u1"), ("write", "u1"), ("call", "<i4"),
+     ("row", "<i8"), ("sequence", "<i8"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
+     ("end", "<f8")]
+)  # fmt: skip
+EVENT = np.dtype(
+    [("file", "<u8"), ("a", "<i8"), ("b", "<i8"), ("start", "<f8"), ("end", "<f8"),
+     ("sequence", "<u4"), ("kind", "<u2"), ("module", "<u2")]
+)  # fmt: skip
+SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
+MARK = np.dtype([("at", "<i8"), ("sequence", "<u4"), ("call", "<u4")])
+NOT_KNOWN = -1
+
+
+class CannotBlameError(AnalysisError):
+    """The trace does not have the single accesses."""
+
+
+@dataclass
+class Traced:
+    """`accesses`: in no order; times in seconds of one clock. `events`: of each process, by its
+    sequence, with files numbered as in `files` (-1: none); None where the trace has none. `hosts`:
+    of each process. `unsure`: seconds by which the clocks of two nodes may differ; None: not
+    known. `said`: what is missing, and what was inferred."""
+
+    path: Path
+    files: list[str]
+    calls: list[str]
+    hosts: list[str]
+    accesses: NDArray[np.void]
+    events: list[NDArray[np.void]] | None
+    unsure: float | None = 0.0
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def processes(self) -> int:
+        return len(self.hosts)
+
+
+def of_recorder(folder: Path) -> Traced:
+    """From the traces that the embedded recorder left in a folder."""
+    found = raw.read_folder(folder)
+    if not any(any(record.segments) for process in found for record in process.records):
+        raise CannotBlameError(
+            f"{folder}: the traces have only counters, no single access; right is a run with "
+            "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
+        )
+    processes = max(process.rank for process in found) + 1
+    traced = Traced(folder, [], [], [""] * processes, np.empty(0, ACCESS), [])
+    number: dict[str, int] = {}
+    tables, began = [], min(process.start for process in found)
+    events: list[list[NDArray[np.void]]] = [[] for _ in range(processes)]
+    for process in found:
+        if not process.whole:
+            traced.said.append(f"process {process.rank} left a trace that is not whole")
+        traced.hosts[process.rank] = process.host
+        later = (process.start - began) / 1e9
+        for record in process.records:
+            number.setdefault(record.path, len(number))
+        one = np.frombuffer(process.events, EVENT).copy()
+        one["start"] += later
+        one["end"] += later
+        events[process.rank].append(one)
+        tables.append(_of_process(process, number, later, traced))
+    traced.files = list(number)
+    ids = {record.id: record.path for process in found for record in process.records}
+    traced.events = [_numbered(some, ids, number) for some in events]
+    traced.accesses = np.concatenate(tables)
+    return traced
+
+
+def _numbered(
+    some: list[NDArray[np.void]], ids: dict[int, str], number: dict[str, int]
+) -> NDArray[np.void]:
+    """With this table's numbers of files."""
+    all_ = np.concatenate([*some, np.empty(0, EVENT)])
+    fields = [(name, "<i8" if name == "file" else all_.dtype[name]) for name in EVENT.names or ()]
+    made = np.empty(len(all_), np.dtype(fields))
+    for name in EVENT.names or ():
+        if name != "file":
+            made[name] = all_[name]
+    of = {identity: number[path] for identity, path in ids.items()}
+    made["file"] = [of.get(int(identity), NOT_KNOWN) for identity in all_["file"]]
+    return made[np.argsort(made["sequence"], kind="stable")]
+
+
+def _of_process(
+    process: RawProcess, number: dict[str, int], later: float, traced: Traced
+) -> NDArray[np.void]:
+    calls = [_number(name, traced.calls) for name in process.calls]
+    found = []
+    for record in process.records:
+        layer = LAYERS.index(record.module)
+        for way in (READ, WRITE):
+            segments = np.frombuffer(record.segments[way], SEGMENT)
+            marks = np.frombuffer(record.marks[way], MARK)
+            if not len(segments):
+                continue
+            rows = np.empty(len(segments), ACCESS)
+            rows["file"], rows["process"] = number[record.path], process.rank
+            rows["layer"], rows["write"] = layer, way
+            rows["call"] = np.append(calls, NOT_KNOWN)[np.minimum(marks["call"], len(calls))]
+            rows["row"] = rows["sequence"] = marks["sequence"]
+            rows["offset"], rows["length"] = segments["offset"], segments["length"]
+            rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
+            if layer == MPIIO:
+                rows, said = views.places(rows, marks["at"], process, record.id)
+                traced.said += [f"{text}: {record.path}" for text in said]
+            found.append(rows)
+    return np.concatenate([*found, np.empty(0, ACCESS)])
+
+
+def _number(name: str, names: list[str]) -> int:
+    if name not in names:
+        names.append(name)
+    return names.index(name)

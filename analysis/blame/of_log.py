@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Darshan log with single accesses (DXT), as the table of all accesses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..darshan import dxt
+from ..darshan.header import read_header
+from ..replay.phases import GAP, Phases, find
+from ..replay.trace import POSIX as POSIX_CALLS
+from ..replay.trace import CannotReplayError, Choice, Trace, load
+from .accesses import ACCESS, MPIIO, POSIX, WRITE, CannotBlameError, Traced
+
+CALLS = ["read", "write"]
+
+
+def of_log(path: Path) -> tuple[Traced, Phases]:
+    """The accesses, and where all processes paused: a log has no other order."""
+    try:
+        below = load(path, Choice(posix=True))
+        above = load(path)
+    except CannotReplayError as error:
+        raise CannotBlameError(str(error)) from None
+    files = sorted({one.path for trace in (below, above) for one in trace.files})
+    tables = [_table(below, POSIX, files)]
+    if any(one.level != POSIX_CALLS for one in above.files):
+        tables.append(_table(above, MPIIO, files))
+    traced = Traced(
+        path, files, list(CALLS), _hosts(path, below), np.concatenate(tables), None,
+        unsure=None, said=[text for text in below.said if not text.startswith("replayed as")],
+    )  # fmt: skip
+    phases = find(below)
+    traced.said += phases.say(GAP)
+    traced.said.append(
+        "a log keeps no barrier, lock or sync: that accesses of two phases are in order, and those "
+        "of one are not, is inferred from time alone"
+    )
+    if len(set(traced.hosts)) > 1:
+        traced.said.append("times of different hosts are those of their own clocks, as logged")
+    else:
+        traced.unsure = 0.0 if below.log.by_runtime is False else None
+    return traced, phases
+
+
+def _table(trace: Trace, layer: int, files: list[str]) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    number = np.array([files.index(one.path) for one in trace.files])
+    level = np.array([POSIX if one.level == POSIX_CALLS else MPIIO for one in trace.files])
+    found = []
+    for rank, rows in enumerate(trace.accesses):
+        rows = rows[level[rows["file"]] == layer]
+        made = np.empty(len(rows), ACCESS)
+        made["file"], made["process"], made["layer"] = number[rows["file"]], rank, layer
+        made["write"], made["call"] = rows["write"], np.where(rows["write"] == WRITE, 1, 0)
+        made["sequence"] = made["row"] = np.arange(len(rows))
+        for name in ("offset", "length", "start", "end"):
+            made[name] = rows[name]
+        found.append(made)
+    return np.concatenate([*found, np.empty(0, ACCESS)])
+
+
+def _hosts(path: Path, trace: Trace) -> list[str]:
+    hosts = ["?"] * trace.processes
+    if path.is_dir():
+        return hosts
+    header = read_header(path)
+    for name in dxt.DXT:
+        if name in trace.log.modules:
+            for block in dxt.blocks(header, name, trace.log.modules[name], trace.processes):
+                hosts[block.rank] = block.host or "?"
+    return hosts

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the pairs without order mean: which read-modify-write covered whose bytes, who overwrote
+whom; and who touched a byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AnalysisError
+from . import clock, order, sweep
+from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_recorder
+from .of_log import of_log
+from .order import Numbers, Order
+
+COVERED, MAY_COVER, OVERWROTE, ESCAPED, READ_BESIDE = range(5)
+KINDS = (
+    "covered: a read-modify-write read, another process wrote, then it wrote back",
+    "may have covered: a read-modify-write met another process's write",
+    "overwrote: two processes wrote the same bytes",
+    "escaped: a read-modify-write and another's write, apart in time by chance alone",
+    "read beside: a process read what another wrote",
+)
+
+
+@dataclass(frozen=True)
+class Races:
+    """Every pair without order: what it is (KINDS), its two accesses and the bytes of both (from
+    `low` to before `high`). `a` is the one that covers, writes last, or reads; `read`: the read of
+    its read-modify-write, or -1. The worst first, each kind by time."""
+
+    kind: NDArray[np.uint8]
+    a: Numbers
+    b: Numbers
+    read: Numbers
+    low: Numbers
+    high: Numbers
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, which: NDArray[np.bool_] | Numbers) -> Races:
+        return Races(
+            self.kind[which], self.a[which], self.b[which], self.read[which], self.low[which],
+            self.high[which],
+        )  # fmt: skip
+
+
+@dataclass
+class Blame:
+    """`order`: what kept the accesses apart. `whole`: False where there are more races than were
+    looked at. `modified`: of each access, the read of the read-modify-write that it ends, or -1."""
+
+    traced: Traced
+    order: Order
+    modified: Numbers
+    races: Races
+    whole: bool
+
+    def of_layer(self, layer: int) -> Races:
+        return self.races.take(self.traced.accesses["layer"][self.races.a] == layer)
+
+    def at(self, file: int, low: int, high: int) -> Races:
+        """Those that share a byte of such a range of a file."""
+        races, rows = self.races, self.traced.accesses
+        here = (rows["file"][races.a] == file) & (races.low < high) & (races.high > low)
+        return races.take(here)
+
+    def touched(self, file: int, low: int, high: int) -> Numbers:
+        """All accesses to a range, by time."""
+        rows = self.traced.accesses
+        here = (rows["file"] == file) & (rows["offset"] < high)
+        found = np.flatnonzero(here & (rows["offset"] + rows["length"] > low))
+        return found[np.lexsort((rows["end"][found], rows["start"][found]))]
+
+    def file(self, path: str) -> int:
+        """Its number; by its whole path or its name alone. `AnalysisError` where the trace has
+        none of that name."""
+        files = self.traced.files
+        if path in files:
+            return files.index(path)
+        same = [i for i, name in enumerate(files) if Path(name).name == Path(path).name]
+        if len(same) != 1:
+            raise AnalysisError(f"{self.traced.path}: has no access to {path}")
+        return same[0]
+
+
+def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
+    """From a folder of the recorder's traces, or a Darshan log."""
+    if source.is_dir():
+        traced = of_recorder(source)
+        clock.share(traced)
+        kept = order.of_events(traced)
+    else:
+        traced, phases = of_log(source)
+        kept = order.of_phases(traced, phases)
+    return judge(traced, kept, most)
+
+
+def judge(traced: Traced, kept: Order, most: int = sweep.MOST_KEPT) -> Blame:
+    found = sweep.pairs(traced, kept, most)
+    modified = read_modify_writes(traced, kept)
+    races = _name(traced, modified, found)
+    return Blame(traced, kept, modified, races, found.whole)
+
+
+def read_modify_writes(traced: Traced, kept: Order) -> Numbers:
+    """Of each POSIX write, the read before it whose bytes it writes back: the last thing that its
+    process did to the file, from the same place on or around it (at the end of a file less comes
+    back than was asked for), with no lock held over both; else -1."""
+    rows = traced.accesses
+    found = np.full(len(rows), NOT_KNOWN)
+    mine = np.flatnonzero(rows["layer"] == POSIX)
+    mine = mine[np.lexsort((rows["sequence"][mine], rows["file"][mine], rows["process"][mine]))]
+    if len(mine) < 2:
+        return found
+    one, two = mine[:-1], mine[1:]
+    end = rows["offset"] + rows["length"]
+    same = (rows["process"][one] == rows["process"][two]) & (rows["file"][one] == rows["file"][two])
+    same &= (rows["write"][one] == READ) & (rows["write"][two] == WRITE)
+    around = (rows["offset"][one] <= rows["offset"][two]) & (end[two] <= end[one])
+    same &= around | (rows["offset"][one] == rows["offset"][two])
+    same &= kept.first[one] == kept.first[two]
+    same &= (kept.hold[one] < 0) | (kept.hold[one] != kept.hold[two])
+    found[two[same]] = one[same]
+    return found
+
+
+def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
+    rows = traced.accesses
+    a, b = found.a, found.b
+    if not len(a):
+        none = np.empty(0, np.int64)
+        return Races(np.empty(0, np.uint8), none, none, none, none, none)
+    end = rows["offset"] + rows["length"]
+    low = np.maximum(rows["offset"][a], rows["offset"][b])
+    high = np.minimum(end[a], end[b])
+    both = (rows["write"][a] == WRITE) & (rows["write"][b] == WRITE)
+    # The one that reads, or ends last, is `a`; but first the one that read and wrote back around
+    # the other.
+    swap = np.where(both, rows["end"][b] > rows["end"][a], rows["write"][a] == WRITE)
+    a_around, b_around = _around(traced, modified, a, b), _around(traced, modified, b, a)
+    swap = np.where(both & (a_around != b_around), b_around > a_around, swap)
+    a, b = np.where(swap, b, a), np.where(swap, a, b)
+    around = np.where(both, np.maximum(a_around, b_around), 0)
+    modifies = (modified[a] >= 0) | (modified[b] >= 0)
+    kind = np.select(
+        [around == 2, around == 1, both & modifies, both],
+        [COVERED, MAY_COVER, ESCAPED, OVERWROTE],
+        READ_BESIDE,
+    ).astype(np.uint8)
+    read = np.where(around > 0, modified[a], NOT_KNOWN)
+    # The read of a read-modify-write is told with its write.
+    ends = np.zeros(len(rows), bool)
+    ends[modified[modified >= 0]] = True
+    keep = (kind != READ_BESIDE) | ~ends[a]
+    races = Races(kind, a, b, read, low, high).take(keep)
+    return races.take(np.lexsort((rows["start"][races.a], races.kind)))
+
+
+def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> NDArray[np.int64]:
+    """2: a's read-modify-write read before b wrote, and wrote after it; 1: their times meet; 0:
+    neither, or a is none. On two nodes, within what their clocks allow."""
+    rows, read = traced.accesses, modified[a]
+    hosts = np.array([traced.hosts.index(host) for host in traced.hosts])
+    apart = hosts[rows["process"][a]] != hosts[rows["process"][b]]
+    unsure = np.where(apart, np.inf if traced.unsure is None else traced.unsure, 0.0)
+    began, ended = rows["start"][read], rows["end"][a]
+    meets = (began < rows["end"][b] + unsure) & (rows["start"][b] < ended + unsure)
+    # What the read did not give, it found no byte of: the other had not written yet.
+    short = rows["offset"][read] + rows["length"][read] <= np.maximum(
+        rows["offset"][a], rows["offset"][b]
+    )
+    sure = short | (rows["end"][read] + unsure <= rows["start"][b])
+    sure &= rows["end"][b] + unsure <= rows["start"][a]
+    return np.where(read < 0, 0, np.where(sure, 2, np.where(meets, 1, 0)))
+
+
+def of_library(blame: Blame) -> bool | None:
+    """Is every race below MPI-IO, while the program's own calls are in order? None: the trace does
+    not say which bytes the program's own calls moved."""
+    rows = blame.traced.accesses
+    above = blame.races.take(rows["layer"][blame.races.a] == MPIIO)
+    below = blame.races.take(rows["layer"][blame.races.a] == POSIX)
+    files = set(np.unique(rows["file"][below.a]).tolist())
+    known = set(np.unique(rows["file"][rows["layer"] == MPIIO]).tolist())
+    left_out = any("left out" in text for text in blame.traced.said)
+    if not files or not files <= known or left_out:
+        return None
+    return len(above) == 0
+
+
+def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:
+    """Kind, file and layer, and its races; the worst kind first."""
+    rows = blame.traced.accesses
+    key = np.stack([races.kind, rows["file"][races.a], rows["layer"][races.a]])
+    if not len(races):
+        return []
+    by = np.lexsort(key[::-1])
+    new = np.flatnonzero(np.concatenate(([True], (np.diff(key[:, by]) != 0).any(axis=0))))
+    bounds = [*new.tolist(), len(by)]
+    found = []
+    for i, j in pairwise(bounds):
+        kind, file, layer = key[:, by[i]].tolist()
+        found.append((kind, file, layer, races.take(np.sort(by[i:j]))))
+    return found

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which bytes of a file the calls of MPI-IO move: through the view that was set before them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..darshan.raw import EVENT, OPEN, VIEW, RawProcess, RawView
+
+MOST_PIECES = 4_000_000  # of one process and file
+WHOLE = RawView(0, 1, 1, 1, ((0, 1),))
+
+
+def places(
+    rows: NDArray[np.void], at: NDArray[np.int64], process: RawProcess, file: int
+) -> tuple[NDArray[np.void], list[str]]:
+    """`rows`: calls to one file; `at`: their places in elements of the view. A row for each piece
+    of bytes; calls whose place nobody knows are left out, and said."""
+    changes = [(0, WHOLE)]
+    for identity, a, _, _, _, sequence, kind, _ in EVENT.iter_unpack(process.events):
+        if identity == file and kind in (OPEN, VIEW):
+            changes.append((sequence, process.views[a] if kind == VIEW else WHOLE))
+    since = np.array([sequence for sequence, _ in changes])
+    which = np.searchsorted(since, rows["sequence"], side="right") - 1
+    found, left, pieces = [], 0, 0
+    for i in np.unique(which):
+        view, mine = changes[int(i)][1], np.flatnonzero((which == i) & (rows["length"] > 0))
+        if len(view.pieces) == 1 and view.size == view.extent == view.pieces[0][1]:
+            known = mine[at[mine] >= 0]
+            some = rows[known].copy()
+            some["offset"] = view.displacement + view.pieces[0][0] + at[known] * view.element
+            found.append(some)
+            left += len(mine) - len(known)
+            continue
+        for k in mine:
+            many = _pieces(rows[k], int(at[k]), view, MOST_PIECES - pieces)
+            left += many is None
+            if many is not None:
+                found.append(many)
+                pieces += len(many)
+    said = []
+    if left:
+        said.append(
+            f"{left} MPI-IO calls of process {process.rank} are left out, as it is not known "
+            "which bytes they move"
+        )
+    return np.concatenate([*found, np.empty(0, rows.dtype)]), said
+
+
+def _pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void] | None:
+    """One call's, in order; None where they are not known, or too many."""
+    if at < 0 or not view.pieces or view.size <= 0:
+        return None
+    first, last = at * view.element, at * view.element + int(row["length"])
+    tiles = np.arange(first // view.size, -(-last // view.size))
+    if len(tiles) * len(view.pieces) > most:
+        return None
+    offsets, lengths = np.array(view.pieces, np.int64).T
+    where = np.cumsum(lengths) - lengths  # of each piece in the data of a tile
+    start = (tiles[:, None] * view.size + where).ravel()
+    offset = (view.displacement + tiles[:, None] * view.extent + offsets).ravel()
+    length = np.broadcast_to(lengths, (len(tiles), len(lengths))).ravel()
+    low, high = np.maximum(start, first), np.minimum(start + length, last)
+    keep = low < high
+    made = np.repeat(np.array([row], row.dtype), int(keep.sum()))
+    made["offset"] = (offset + low - start)[keep]
+    made["length"] = (high - low)[keep]
+    return made

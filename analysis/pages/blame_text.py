@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who raced, as people read it on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from ..blame.accesses import LAYERS, MPIIO, WRITE
+from ..blame.races import (
+    COVERED,
+    ESCAPED,
+    KINDS,
+    MAY_COVER,
+    READ_BESIDE,
+    Blame,
+    Races,
+    groups,
+    of_library,
+)  # fmt: skip
+from ..blame.wrong import WrongByte
+from . import screen
+from .screen import shown
+
+MOST_LINES = 24  # accesses to a wrong byte
+
+
+def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
+    """What touched the wrong byte, then all races by kind."""
+    console = screen.console()
+    traced = blame.traced
+    nodes = len(set(traced.hosts))
+    size = f"{len(traced.accesses)} accesses of {traced.processes} processes on {nodes} host"
+    console.print(shown(f"{size}{'s' * (nodes > 1)}: {traced.path}", "bold"))
+    if wrong:
+        _show_wrong(blame, wrong)
+    more = "" if blame.whole else "at least "
+    console.print(shown(f"{more}{len(blame.races)} races", "bold"))
+    for kind, file, layer, some in groups(blame, blame.races):
+        title = f"{len(some)} of {LAYERS[layer]}: {KINDS[kind]}: {traced.files[file]}"
+        _line(console, title, 2)
+        for i in range(min(examples, len(some))):
+            _line(console, sentence(blame, some, i), 4)
+    console.print(shown(verdict(blame)))
+    for text in traced.said:
+        console.print(shown(text, "yellow"))
+
+
+def _line(console: Console, text: str, indent: int) -> None:
+    """Never folded in a pipe: a line is a race, or an access."""
+    console.print(shown(" " * indent + text), soft_wrap=True)
+
+
+def verdict(blame: Blame) -> str:
+    """Whose fault the races are."""
+    if not len(blame.races):
+        return "no two processes touched the same bytes without order between them"
+    library = of_library(blame)
+    if library is None:
+        return (
+            "whether the program or its library is to blame is not known: the trace does not say "
+            "which bytes the program's own calls moved"
+        )
+    if library:
+        return (
+            "the program is in order: by MPI's rules no two of its own MPI-IO calls race; the "
+            "library below them does"
+        )
+    return "the program's own MPI-IO calls race: MPI says of no such byte what it will be"
+
+
+def sentence(blame: Blame, races: Races, i: int) -> str:
+    """One race."""
+    kind, a, b, low, high = (
+        int(column[i]) for column in (races.kind, races.a, races.b, races.low, races.high)
+    )
+    where = f"bytes {low} to {high - 1}"
+    if kind in (COVERED, MAY_COVER):
+        verb = "covered" if kind == COVERED else "may have covered"
+        read = int(races.read[i])
+        rows = blame.traced.accesses
+        return (
+            f"{who(blame, a)}'s read-modify-write ({call(blame, read)} at "
+            f"{rows['start'][read]:.6f} s gave {rows['length'][read]} bytes, {call(blame, a)} at "
+            f"{when(blame, a)}) {verb} what {who(blame, b)}'s {call(blame, b)} wrote at "
+            f"{when(blame, b)}: {where}"
+        )
+    if kind == READ_BESIDE:
+        return (
+            f"{who(blame, a)}'s {call(blame, a)} at {when(blame, a)} read what {who(blame, b)}'s "
+            f"{call(blame, b)} wrote at {when(blame, b)}: {where}"
+        )
+    after = "" if kind == ESCAPED else f", {_apart(blame, a, b)}"
+    return (
+        f"{who(blame, a)}'s {call(blame, a)} at {when(blame, a)} wrote over {who(blame, b)}'s "
+        f"{call(blame, b)} at {when(blame, b)}{after}: {where}"
+    )
+
+
+def _apart(blame: Blame, a: int, b: int) -> str:
+    rows = blame.traced.accesses
+    gap = float(rows["start"][a] - rows["end"][b])
+    return "both at once" if gap < 0 else f"{gap:.6f} s later, by chance"
+
+
+def who(blame: Blame, i: int) -> str:
+    process = int(blame.traced.accesses["process"][i])
+    return f"process {process} on {blame.traced.hosts[process]}"
+
+
+def call(blame: Blame, i: int) -> str:
+    number = int(blame.traced.accesses["call"][i])
+    return blame.traced.calls[number] if number >= 0 else "a call"
+
+
+def when(blame: Blame, i: int) -> str:
+    rows = blame.traced.accesses
+    return f"{rows['start'][i]:.6f} s to {rows['end'][i]:.6f} s"
+
+
+def _show_wrong(blame: Blame, wrong: WrongByte) -> None:
+    console = screen.console()
+    console.print(shown(wrong.says, "red"))
+    if wrong.file is None:
+        return
+    rows = blame.traced.accesses
+    console.print(shown("what touched it, by time:"))
+    left = len(wrong.touched) - MOST_LINES
+    for i in wrong.touched[:MOST_LINES]:
+        own = "  the program's own" if rows["layer"][i] == MPIIO else ""
+        way = "wrote" if rows["write"][i] == WRITE else "read"
+        low = int(rows["offset"][i])
+        line = (
+            f"{rows['start'][i]:.6f} .. {rows['end'][i]:.6f} s  {who(blame, i)}  "
+            f"{call(blame, i)} #{rows['sequence'][i]} {way} {low} to "
+            f"{low + int(rows['length'][i]) - 1}{own}"
+        )
+        _line(console, line, 2)
+    if left > 0:
+        _line(console, f"and {left} more", 2)
+    console.print(shown("which of them raced:" if len(wrong.races) else "none of them raced"))
+    for i in range(min(MOST_LINES, len(wrong.races))):
+        text = sentence(blame, wrong.races, i)
+        _line(console, text, 2)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "events.h"
+
+#include <stdlib.h>
+
+#include "state.h"
+
+/* A list with room for one more; NULL where there is none. */
+static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
+    if (used < *room) return list;
+    size_t more = *room ? 2 * *room : 64;
+    void *larger = realloc(list, more * each);
+    if (larger) *room = more;
+    return larger;
+}
+
+void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
+    recorder *the = recorder_state();
+    if (!the->most_segments || (!r && kind != EVENT_MEET)) return;
+    event_list *all = &the->events;
+    event *larger = all->used < the->most_segments
+                        ? room_for_one(all->entry, all->used, &all->room, sizeof *larger)
+                        : NULL;
+    if (!larger) {
+        recorder_partial();
+        return;
+    }
+    all->entry = larger;
+    larger[all->used++] = (event){r ? record_id(r->path) : 0,
+                                  a,
+                                  b,
+                                  start,
+                                  end,
+                                  the->sequence++,
+                                  (uint16_t)kind,
+                                  (uint16_t)(r ? r->module : MODULE_MPIIO)};
+}
+
+void event_view(const record *r, view *v, double start, double end) {
+    view_list *all = &recorder_state()->views;
+    view *larger = r ? room_for_one(all->entry, all->used, &all->room, sizeof *larger) : NULL;
+    if (!larger) {
+        if (r) recorder_partial();
+        free(v->piece);
+        return;
+    }
+    all->entry = larger;
+    larger[all->used] = *v;
+    event_add(r, EVENT_VIEW, (int64_t)all->used++, 0, start, end);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls that nobody leaves before all processes of the group have come: after one, each knows that what the
+ * others did before it is done. Blocking ones of one group come in the same order in each of its processes,
+ * so the group and a count name them. (A broadcast, a message order less; they are not kept.) */
+#include "events.h"
+#include "mpi_handles.h"
+#include "state.h"
+
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
+}
+
+/* Named by its processes, in whatever order they are; 0: all. */
+static int64_t name_of(MPI_Comm comm, int *processes) {
+    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    int (*compare)(MPI_Comm, MPI_Comm, int *) =
+        (int (*)(MPI_Comm, MPI_Comm, int *))recorder_next("PMPI_Comm_compare");
+    int (*group_of)(MPI_Comm, MPI_Group *) = (int (*)(MPI_Comm, MPI_Group *))recorder_next("PMPI_Comm_group");
+    int (*translate)(MPI_Group, int, const int *, MPI_Group, int *) =
+        (int (*)(MPI_Group, int, const int *, MPI_Group, int *))recorder_next("PMPI_Group_translate_ranks");
+    int (*release)(MPI_Group *) = (int (*)(MPI_Group *))recorder_next("PMPI_Group_free");
+    int like = MPI_UNEQUAL;
+    get_size(comm, processes);
+    if (compare(comm, MPI_COMM_WORLD, &like) == MPI_SUCCESS && like != MPI_UNEQUAL) return 0;
+    MPI_Group mine, all;
+    uint64_t sum = 0;
+    group_of(comm, &mine);
+    group_of(MPI_COMM_WORLD, &all);
+    for (int i = 0, rank; i < *processes; i++)
+        if (translate(mine, 1, &i, all, &rank) == MPI_SUCCESS) sum += mixed((uint64_t)rank + 1);
+    release(&mine);
+    release(&all);
+    return (int64_t)(sum >> 1 | 1);
+}
+
+/* Of no element, they need not wait. */
+static void met(MPI_Comm comm, int elements, int result, double start) {
+    if (result != MPI_SUCCESS || !elements || !recorder_on() || !recorder_wants_segments()) return;
+    double end = recorder_now();
+    int (*is_inter)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_test_inter");
+    int inter = 1, processes = 0;
+    if (is_inter(comm, &inter) != MPI_SUCCESS || inter) return;
+    int64_t group = name_of(comm, &processes);
+    if (processes < 2) return;
+    recorder_lock();
+    if (recorder_on()) event_add(NULL, EVENT_MEET, group, processes, start, end);
+    recorder_unlock();
+}
+
+#define WRAP_MEETING(NAME, ELEMENTS, PARAMETERS, ARGUMENTS)                                                  \
+    EXPORT int P##NAME PARAMETERS {                                                                          \
+        NEXT_MPI(NAME, PARAMETERS);                                                                          \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        met(comm, ELEMENTS, result, start);                                                                  \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, PARAMETERS)
+
+WRAP_MEETING(MPI_Barrier, 1, (MPI_Comm comm), (comm));
+WRAP_MEETING(MPI_Allreduce, n,
+             (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+             (in, out, n, type, op, comm));
+WRAP_MEETING(MPI_Allgather, m,
+             (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm),
+             (in, n, type, out, m, to, comm));
+WRAP_MEETING(MPI_Alltoall, m,
+             (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm),
+             (in, n, type, out, m, to, comm));

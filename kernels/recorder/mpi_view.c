@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes a data type apart into the pieces of bytes that it has. */
+#include "mpi_view.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define MOST_PIECES ((uint64_t)1 << 20)
+#define MOST_DIMENSIONS 32
+
+#define ASK(RESULT, NAME, PARAMETERS)                                                                        \
+    static RESULT(*ask) PARAMETERS;                                                                          \
+    if (!ask) ask = (RESULT(*) PARAMETERS)recorder_next("P" #NAME)
+
+typedef struct {
+    view *v;
+    size_t room;
+    bool failed;
+} pieces;
+
+typedef struct {
+    int64_t size, lower, extent, true_lower, true_extent;
+} measures;
+
+static int64_t size_of(MPI_Datatype type) {
+    ASK(int, MPI_Type_size_x, (MPI_Datatype, MPI_Count *));
+    MPI_Count size = 0;
+    return ask(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size : 0;
+}
+
+static void extent_of(MPI_Datatype type, measures *m) {
+    ASK(int, MPI_Type_get_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
+    MPI_Count lower = 0, extent = 0;
+    ask(type, &lower, &extent);
+    m->lower = lower;
+    m->extent = extent;
+}
+
+static measures measure(MPI_Datatype type) {
+    ASK(int, MPI_Type_get_true_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
+    MPI_Count lower = 0, extent = 0;
+    ask(type, &lower, &extent);
+    measures m = {.size = size_of(type), .true_lower = lower, .true_extent = extent};
+    extent_of(type, &m);
+    return m;
+}
+
+static void add(pieces *to, int64_t at, int64_t length) {
+    view *v = to->v;
+    if (!length || to->failed) return;
+    if (v->pieces && v->piece[v->pieces - 1][0] + v->piece[v->pieces - 1][1] == at) {
+        v->piece[v->pieces - 1][1] += length;
+        return;
+    }
+    if (v->pieces == to->room) {
+        size_t room = to->room ? 2 * to->room : 16;
+        void *larger = room <= MOST_PIECES ? realloc(v->piece, room * sizeof *v->piece) : NULL;
+        to->failed = !larger;
+        if (!larger) return;
+        v->piece = larger;
+        to->room = room;
+    }
+    v->piece[v->pieces][0] = at;
+    v->piece[v->pieces++][1] = length;
+}
+
+static void walk(pieces *to, MPI_Datatype type, int64_t at);
+
+/* `n` of a type, one after the other. */
+static void repeat(pieces *to, MPI_Datatype type, int64_t at, int64_t n) {
+    measures m = measure(type);
+    if (m.size == m.extent && m.size == m.true_extent) {
+        add(to, at + m.true_lower, n * m.size);
+        return;
+    }
+    for (int64_t i = 0; i < n && !to->failed; i++) walk(to, type, at + i * m.extent);
+}
+
+/* Row by row; in Fortran's order the first dimension is the fastest. */
+static void subarray(pieces *to, const int *number, MPI_Datatype type, int64_t at) {
+    int n = number[0], fastest = number[3 * n + 1] == MPI_ORDER_C ? n - 1 : 0, step = fastest ? -1 : 1;
+    const int *size = number + 1, *part = size + n, *start = part + n;
+    int64_t index[MOST_DIMENSIONS] = {0}, stride[MOST_DIMENSIONS], extent = measure(type).extent;
+    if (n < 1 || n > MOST_DIMENSIONS) {
+        to->failed = true;
+        return;
+    }
+    for (int i = 0, d = fastest; i < n; i++, d += step) {
+        stride[d] = extent;
+        extent *= size[d];
+        at += start[d] * stride[d];
+    }
+    for (int i = 1; i && !to->failed;) {
+        int64_t here = at;
+        for (int d = 0; d < n; d++) here += index[d] * stride[d];
+        repeat(to, type, here, part[fastest]);
+        int d = fastest + step;
+        for (i = 1; i < n && ++index[d] == part[d]; i++, d += step) index[d] = 0;
+        i = i < n;
+    }
+}
+
+typedef struct {
+    int *number;
+    MPI_Aint *place;
+    MPI_Datatype *type;
+    int combiner;
+} contents;
+
+static void take_apart(pieces *to, const contents *c, int64_t at) {
+    const int *number = c->number;
+    MPI_Datatype type = c->type[0];
+    int n = number ? number[0] : 0;
+    int64_t extent = measure(type).extent;
+    switch (c->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED: walk(to, type, at); break;
+    case MPI_COMBINER_CONTIGUOUS: repeat(to, type, at, n); break;
+    case MPI_COMBINER_VECTOR:
+        for (int i = 0; i < n; i++) repeat(to, type, at + (int64_t)i * number[2] * extent, number[1]);
+        break;
+    case MPI_COMBINER_HVECTOR:
+        for (int i = 0; i < n; i++) repeat(to, type, at + i * c->place[0], number[1]);
+        break;
+    case MPI_COMBINER_INDEXED:
+        for (int i = 1; i <= n; i++) repeat(to, type, at + number[n + i] * extent, number[i]);
+        break;
+    case MPI_COMBINER_HINDEXED:
+        for (int i = 1; i <= n; i++) repeat(to, type, at + c->place[i - 1], number[i]);
+        break;
+    case MPI_COMBINER_INDEXED_BLOCK:
+        for (int i = 0; i < n; i++) repeat(to, type, at + number[2 + i] * extent, number[1]);
+        break;
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        for (int i = 0; i < n; i++) repeat(to, type, at + c->place[i], number[1]);
+        break;
+    case MPI_COMBINER_STRUCT:
+        for (int i = 0; i < n; i++) repeat(to, c->type[i], at + c->place[i], number[1 + i]);
+        break;
+    case MPI_COMBINER_SUBARRAY: subarray(to, number, type, at); break;
+    default: to->failed = true;
+    }
+}
+
+static int envelope(MPI_Datatype type, int *numbers, int *places, int *types) {
+    ASK(int, MPI_Type_get_envelope, (MPI_Datatype, int *, int *, int *, int *));
+    int combiner = MPI_COMBINER_NAMED;
+    ask(type, numbers, places, types, &combiner);
+    return combiner;
+}
+
+static void release(MPI_Datatype *type) {
+    ASK(int, MPI_Type_free, (MPI_Datatype *));
+    int a, b, c;
+    if (envelope(*type, &a, &b, &c) != MPI_COMBINER_NAMED) ask(type);
+}
+
+static void walk(pieces *to, MPI_Datatype type, int64_t at) {
+    ASK(int, MPI_Type_get_contents, (MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]));
+    int numbers = 0, places = 0, types = 0;
+    measures m = measure(type);
+    int combiner = envelope(type, &numbers, &places, &types);
+    if (to->failed) return;
+    if (m.size == m.true_extent) {
+        add(to, at + m.true_lower, m.size);
+        return;
+    }
+    contents c = {calloc((size_t)numbers + 1, sizeof(int)), calloc((size_t)places + 1, sizeof(MPI_Aint)),
+                  calloc((size_t)types + 1, sizeof(MPI_Datatype)), combiner};
+    to->failed = combiner == MPI_COMBINER_NAMED || !c.number || !c.place || !c.type ||
+                 ask(type, numbers, places, types, c.number, c.place, c.type) != MPI_SUCCESS;
+    if (!to->failed) {
+        take_apart(to, &c, at);
+        for (int i = 0; i < types; i++) release(&c.type[i]);
+    }
+    free(c.number);
+    free(c.place);
+    free(c.type);
+}
+
+view view_of(MPI_Offset displacement, MPI_Datatype element, MPI_Datatype type) {
+    measures m = measure(type);
+    view v = {
+        .word = {displacement, m.extent, m.size, size_of(element)}
+    };
+    pieces to = {.v = &v};
+    walk(&to, type, 0);
+    if (to.failed) v.pieces = 0;
+    return v;
+}
