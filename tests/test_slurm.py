@@ -129,6 +129,22 @@ def test_scaling_goes_over_two_nodes(cluster: Cluster, tmp_path: Path) -> None:
             assert "#SBATCH --nodes=2\n" in script_of(case)
 
 
+def test_a_log_is_replayed_on_two_nodes(cluster: Cluster, tmp_path: Path) -> None:
+    log = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
+    session = reframe(
+        tmp_path,
+        *("-r", "--system=slurm", "-n", "Replay", "-S", f"Replay.log={log}", "-SReplay.nodes=2"),
+        config=SITE,
+        tests="replay.py",
+        environment=cluster.environment,
+    )
+    assert session.status == 0, session.text
+    assert sorted(case["environ"] for case in session.cases) == list(STACKS)
+    for case in session.cases:
+        assert "#SBATCH --nodes=2\n#SBATCH --ntasks=2\n" in script_of(case)
+        assert accounted(cluster, case["jobid"], "state,nodelist", BOTH) == BOTH
+
+
 def script_of(case: dict[str, str]) -> str:
     return (Path(case["outputdir"]) / "rfm_job.sh").read_text()
 
