@@ -48,6 +48,29 @@ def test_a_run_that_does_not_end_is_ended_and_says_where_it_was(tmp_path: Path) 
     assert not Path(f"/proc/{number}").exists()
 
 
+@pytest.mark.parametrize("crashes", [1, 2])
+def test_ctest_runs_a_case_again_that_crashed_in_mpi_finalize(
+    crashes: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once; and any other mistake counts at once."""
+    ends: list[Exception | None] = [soak.run_case.CrashedAtTheEnd("MPI crashed")] * crashes
+    ends += [None, soak.run_case.Wrong("verification.bytes is 7; right is 8")]
+
+    def one(*_: Any) -> None:
+        end = ends.pop(0)
+        if end:
+            raise end
+
+    monkeypatch.setattr(soak.run_case, "one", one)
+    nothing: Any = None
+    if crashes == 1:
+        soak.run_case.one_or_again(nothing, nothing, nothing, 1)
+        assert "once more" in capsys.readouterr().out
+    with pytest.raises(soak.run_case.Wrong):
+        soak.run_case.one_or_again(nothing, nothing, nothing, 1)
+    assert len(ends) == (0 if crashes == 1 else 2)
+
+
 def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one that is not right: it is counted and kept."""
     listing: dict[str, Any] = {

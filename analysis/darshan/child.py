@@ -38,7 +38,7 @@ MOST_BINS = 10**5
 MOST_SECONDS = 1e11
 MOST = 1e60
 # What reading may take: CPU seconds, and bytes of memory for each byte of the log or its traces.
-SECONDS, BYTES_PER_SECOND = 20, 2**20
+SECONDS, BYTES_PER_SECOND = 60, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
 
 

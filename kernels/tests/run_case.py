@@ -171,6 +171,14 @@ class Wrong(Exception):
     pass
 
 
+class CrashedAtTheEnd(Wrong):
+    """In MPI_Finalize, when all was verified: Open MPI 4.1 does so about once in a thousand runs
+    (docs/selftest.md, the soak)."""
+
+
+CRASH = "MPI crashed in MPI_Finalize"
+
+
 def expect(what: str, found: object, right: object) -> None:
     if found != right:
         raise Wrong(f"{what} is {found!r}; right is {right!r}")
@@ -195,6 +203,8 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired as expired:
         raise Wrong(f"no end after {SECONDS} s; stderr: {expired.stderr!r}") from None
+    if CRASH in done.stderr:
+        raise CrashedAtTheEnd(done.stderr)
     if done.returncode or "iokernel: error" in done.stderr or "Sanitizer" in done.stderr:
         raise Wrong(f"exit status {done.returncode}; right is 0; stderr:\n{done.stderr}")
     if not document.exists():
@@ -263,7 +273,17 @@ def one(
             check_amounts(case, way, processes - way.servers, found)
             expect("what is left in --dir", sorted(p.name for p in place.iterdir()), [])
         except Wrong as wrong:
-            raise Wrong(f"{' '.join(command)}\n  {wrong}") from None
+            raise type(wrong)(f"{' '.join(command)}\n  {wrong}") from None
+
+
+def one_or_again(
+    options: argparse.Namespace, case: Case, way: Through, processes: int, run: Run = run
+) -> None:
+    try:
+        one(options, case, way, processes, run)
+    except CrashedAtTheEnd as crash:
+        print(f"once more, for it is not the kernel's: {crash}", flush=True)
+        one(options, case, way, processes, run)
 
 
 def check_refusal(options: argparse.Namespace) -> None:
@@ -302,7 +322,7 @@ def main() -> None:
             for case in cases(options.pattern, way.own_files, processes - way.servers):
                 words = " ".join((*case.options, *way.options))
                 try:
-                    one(options, case, way, processes)
+                    one_or_again(options, case, way, processes)
                     print(f"verified: {processes} processes, {words}", flush=True)
                 except Wrong as wrong:
                     failed += 1
