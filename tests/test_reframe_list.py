@@ -65,7 +65,13 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
 def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
     listed = reframe(tmp_path, "-l", "-t", "modes", "-t", "ram", tests="s3d.py").listed
     calls = {re.search(r"%call=(\S+)", name)[1] for name in listed}  # type: ignore[index]
-    others = ("twophase", "mpiio:nonblocking", "mpiio:ordered", "pnetcdf:independent")
+    others = (
+        "twophase",
+        "mpiio:nonblocking",
+        "mpiio:ordered",
+        "pnetcdf:independent",
+        "hdf5:chunked",
+    )
     served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
     assert calls == {*QUICK_CALLS, *others, *served}
 

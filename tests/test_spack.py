@@ -98,7 +98,11 @@ def test_a_library_that_is_too_old(
 @pytest.mark.parametrize(
     ("mpi", "others", "features"),
     [
-        ("mpich", {"hdf5": "1.14.5", "cgns": "4.5.0"}, ["romio", "hdf5", "cgns", "cgns-multi"]),
+        (
+            "mpich",
+            {"hdf5": "1.14.5", "cgns": "4.5.0"},
+            ["romio", "hdf5", "cgns", "cgns-multi", "hdf5-multi"],
+        ),
         ("openmpi", {"hdf5": "1.10.11", "cgns": "4.5.0"}, ["hdf5", "cgns"]),
         ("openmpi", {"parallel-netcdf": "1.12.3"}, ["pnetcdf"]),
     ],
@@ -117,7 +121,8 @@ def test_features_are_what_the_stack_has(
 def test_of_a_stack_that_is_not_known_all_is_asked(fake: FakeSpack, text: str | None) -> None:
     lock = fake.environment("one", NONE, {}) / "spack.lock"
     lock.unlink() if text is None else lock.write_text(text)
-    assert spack.features("one") == ["romio", "hdf5", "pnetcdf", "cgns", "cgns-multi"]
+    right = ["romio", "hdf5", "pnetcdf", "cgns", "cgns-multi", "hdf5-multi"]
+    assert spack.features("one") == right
 
 
 def test_what_jobs_source_adds_to_their_own_path(fake: FakeSpack, tmp_path: Path) -> None:
