@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,8 +13,8 @@ import pytest
 from reframe_tests.machine.calls import BY_NAME
 from reframe_tests.machine.duration import Move, expected_bandwidth, time_limit
 from reframe_tests.machine.placement import Shape, most_per_node
-from tests.reframe_session import ROOT
 from tests.test_sites import dry_run
+from tools.kernels import build_for_tests, missing
 
 
 def seconds(script: str) -> int:
@@ -145,10 +144,7 @@ def test_independent_calls_are_copied_unless_it_is_romio() -> None:
     assert BY_NAME["pnetcdf:nonblocking"].is_copied(["romio"])
 
 
-KERNEL = ROOT / ".local" / "build" / "local-host-mpich" / "iokernel"
-
-
-@pytest.mark.skipif(not KERNEL.exists() or not shutil.which("mpiexec.mpich"), reason="no iokernel")
+@pytest.mark.skipif(bool(missing("mpich")), reason=str(missing("mpich")))
 @pytest.mark.parametrize("pattern", ["ramses-hydro --size 64", "cgns"])
 def test_a_reused_buffer_is_as_large_as_it_is_reckoned(pattern: str, tmp_path: Path) -> None:
     """iokernel says in its document what its buffer really is: a page more for alignment."""
@@ -158,7 +154,8 @@ def test_a_reused_buffer_is_as_large_as_it_is_reckoned(pattern: str, tmp_path: P
         "ramses-hydro --size 64": (pattern, 8 * finest),
         "cgns": ("cgns-unstructured --elements 20000", 10000 * 6 * 3 * 8),
     }[pattern]
-    command = ["mpiexec.mpich", "-n", "2", str(KERNEL), *words.split(), "--buffer", "reused"]
+    kernel = str(build_for_tests("mpich") / "iokernel")
+    command = ["mpiexec.mpich", "-n", "2", kernel, *words.split(), "--buffer", "reused"]
     command += ["--method", "mpiio", "--mode", "collective", "--dir", str(tmp_path)]
     subprocess.run([*command, "--json", str(tmp_path / "x.json")], check=True, capture_output=True)
     memory = json.loads((tmp_path / "x.json").read_text())["memory"]
