@@ -56,7 +56,7 @@ claims: setup ## run what the claims of publications need and this machine can, 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
 TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-fs-local
 
-test: setup-test ## everything that CI runs, and a summary of its parts (about an hour on 2 cores)
+test: setup-test ## everything that CI runs, and a summary of its parts (about 50 minutes on 2 cores)
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
 
 documents-smoke: setup ## every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")

@@ -26,7 +26,7 @@ from iogauge.files import write_whole
 from tools.session import REPORT_OPTION, Child, Measured, measure, say
 
 ROUNDS = PAIRS + 1
-SECONDS = 180.0  # for a whole session; the later rounds may take half of the first in any case
+SECONDS = 180.0  # for a whole session; the later rounds may take as long as the first in any case
 START = 4.0  # seconds until ReFrame measures
 VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
 
@@ -144,7 +144,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     first = float(data["session_info"]["time_elapsed"])
     cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
-    left = max(seconds - first, sum(took) / 2)
+    left = max(seconds - first, sum(took))
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
     needed = in_order(candidates(load_session(done.report).runs))
     jobs = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
