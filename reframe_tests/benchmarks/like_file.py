@@ -11,18 +11,17 @@ from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, variable
 
-from analysis.errors import AnalysisError
 from analysis.like import document, files, maps
-from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import calls, scales
 
 DOCUMENT = "file.like"
 
 
 @rfm.simple_test
-class LikeFile(IoBenchmark):
+class LikeFile(Planned):
     """Listed only where a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
     `grid`: processes along the last dimensions of the largest variable (`4x4x2`); `lists`: a
     decomposition map for a dimension (`ncol:FILE`); `compressibility`: from 0 to 1."""
@@ -39,44 +38,33 @@ class LikeFile(IoBenchmark):
     scales = {"file": scales.Scale()}
     scale = parameter(["file"], type=str, loggable=True)
 
+    kept = DOCUMENT
     made: document.Like | None = None
-    cannot = ""
 
-    @run_after("init")
-    def leave_out_without_a_file(self) -> None:
-        if not self.file:
-            self.valid_systems = []
-        if self.is_quick():
-            self.tags |= {"quick"}  # `make run` runs what a user has asked for
+    @property
+    def given(self) -> str:
+        return str(self.file)
 
-    @run_after("setup")
-    def keep_the_document(self) -> None:
-        self.keep_files = [*self.keep_files, DOCUMENT]
+    def in_quick(self) -> bool:
+        return bool(self.is_quick())
 
     def scale_processes(self) -> int | None:
-        """Those of the grid or the lists; asked first, when the folder of the test is there."""
-        if not self.made and not self.cannot:
-            try:
-                self.made = self.read()
-            except AnalysisError as problem:
-                self.cannot = str(problem)
+        """Those of the grid or the lists."""
+        self.plan_once()
         if self.grid:
             return prod(int(n) for n in self.grid.split("x") if n.isdecimal())
         if self.made and self.made.lists:
             return prod(len(runs) for runs in self.made.lists.values())
         return None
 
-    def read(self) -> document.Like:
+    def plan(self, to: Path) -> document.Like:
         like = files.load(Path(self.file))
         document.narrow(like, [], list(self.leave_out))
         document.resize(like, dict(self.length))
         like.lists = {name: maps.read(Path(path)) for name, path in self.lists.items()}
         document.check(like)
-        document.write(like, Path(self.stagedir) / DOCUMENT)
+        document.write(like, to)
         return like
-
-    def shortage(self) -> str | None:
-        return self.cannot or super().shortage()
 
     def pattern_options(self) -> list[str]:
         return [

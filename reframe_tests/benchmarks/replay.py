@@ -12,14 +12,14 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, run_after, sanity_function, variable
+from reframe.core.builtins import parameter, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from analysis.checks.verdict import Wrong, exit_status, load
 from analysis.errors import AnalysisError
 from analysis.replay import check, plan, schedule, trace
 from iogauge.run_folder import DOCUMENT, TRACE
-from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import scales
 from reframe_tests.machine.calls import Call
 
@@ -36,7 +36,7 @@ class AsLogged(Call):
 
 
 @rfm.simple_test
-class Replay(IoBenchmark):
+class Replay(Planned):
     """Listed only where a log is given. `only`: a folder whose files count; `think`: of the pauses
     between phases; `fold`: with num_tasks, fewer processes than the log has."""
 
@@ -53,37 +53,25 @@ class Replay(IoBenchmark):
     fsync = False  # as the log has it
     ceilings = False  # a log may have one direction alone
 
+    kept = SCHEDULE
     made: plan.Plan | None = None
-    cannot = ""
+
+    @property
+    def given(self) -> str:
+        return str(self.log)
 
     @property
     def the_call(self) -> Call:
         return AsLogged("as-logged", None)
 
-    @run_after("init")
-    def leave_out_without_a_log(self) -> None:
-        if not self.log:
-            self.valid_systems = []
-        self.tags |= {"quick"}  # `make run` runs what a user has asked for
-
-    @run_after("setup")
-    def keep_the_schedule(self) -> None:
-        self.keep_files = [*self.keep_files, SCHEDULE]
+    def plan(self, to: Path) -> plan.Plan:
+        choice = trace.Choice(only=[self.only] if self.only else [])
+        return plan.make(trace.load(Path(self.log), choice), to)
 
     def scale_processes(self) -> int | None:
-        """Those of the log; asked first, when the folder of the test is there."""
-        if not self.made and not self.cannot:
-            try:
-                choice = trace.Choice(only=[self.only] if self.only else [])
-                self.made = plan.make(
-                    trace.load(Path(self.log), choice), Path(self.stagedir) / SCHEDULE
-                )
-            except AnalysisError as problem:
-                self.cannot = str(problem)
+        """Those of the log."""
+        self.plan_once()
         return self.made.trace.processes if self.made else 1
-
-    def shortage(self) -> str | None:
-        return self.cannot or super().shortage()
 
     def pattern_options(self) -> list[str]:
         return [

@@ -10,18 +10,17 @@ import tempfile
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, variable
 
-from analysis.errors import AnalysisError
 from analysis.replay import plan, trace, what_if
-from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import calls, scales
 
 EXTENTS = "app.extents"
 
 
 @rfm.simple_test
-class WhatIf(IoBenchmark):
+class WhatIf(Planned):
     """Listed only where a log is given. `only`: a folder whose files count."""
 
     descr = "what a traced program wrote, through other methods"
@@ -32,38 +31,26 @@ class WhatIf(IoBenchmark):
     scales = {"log": scales.Scale()}
     scale = parameter(["log"], type=str, loggable=True)
 
+    kept = EXTENTS
     made: what_if.WhatIf | None = None
-    cannot = ""
 
-    @run_after("init")
-    def leave_out_without_a_log(self) -> None:
-        if not self.log:
-            self.valid_systems = []
-        self.tags |= {"quick"}  # `make run` runs what a user has asked for
+    @property
+    def given(self) -> str:
+        return str(self.log)
 
-    @run_after("setup")
-    def keep_the_arrays(self) -> None:
-        self.keep_files = [*self.keep_files, EXTENTS]
+    def plan(self, to: Path) -> what_if.WhatIf:
+        choice = trace.Choice(only=[self.only] if self.only else [])
+        with tempfile.TemporaryDirectory() as folder:
+            planned = plan.make(trace.load(Path(self.log), choice), Path(folder) / "schedule")
+        return what_if.make(planned.trace, to)
 
     def scale_processes(self) -> int | None:
-        """Those of the log; asked first, when the folder of the test is there."""
-        if not self.made and not self.cannot:
-            try:
-                choice = trace.Choice(only=[self.only] if self.only else [])
-                with tempfile.TemporaryDirectory() as folder:
-                    planned = plan.make(
-                        trace.load(Path(self.log), choice), Path(folder) / "schedule"
-                    )
-                self.made = what_if.make(planned.trace, Path(self.stagedir) / EXTENTS)
-            except AnalysisError as problem:
-                self.cannot = str(problem)
+        """Those of the log."""
+        self.plan_once()
         return self.made.processes if self.made else 1
 
     def scale_steps(self) -> int:
         return self.made.steps if self.made else 1
-
-    def shortage(self) -> str | None:
-        return self.cannot or super().shortage()
 
     def pattern_options(self) -> list[str]:
         return [f'--extents "$PWD/{EXTENTS}"']
