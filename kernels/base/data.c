@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/data.h"
 
+#include <string.h>
+
 static const struct {
     const char *name;
     uint64_t size;
@@ -23,4 +25,10 @@ const char *io_type_name(io_type type) { return types[type].name; }
 uint64_t io_type_size(io_type type) { return types[type].size; }
 bool io_is_scalar(const io_schema *schema, const io_dataset *dataset) {
     return dataset->ndims == 1 && !*schema->dims[dataset->dim[0]].name;
+}
+
+const char *io_name_in_group(const io_schema *schema) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (strchr(schema->datasets[i].name, '/')) return schema->datasets[i].name;
+    return NULL;
 }

@@ -104,5 +104,7 @@ const char *io_type_name(io_type type);
 uint64_t io_type_size(io_type type);
 /* A data set without dimensions, which stands in a dimension of length 1 without a name. */
 bool io_is_scalar(const io_schema *schema, const io_dataset *dataset);
+/* The name of the first data set that is in a group; NULL where none is. */
+const char *io_name_in_group(const io_schema *schema);
 
 #endif

@@ -8,7 +8,6 @@
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "method.h"
 #include "methods/modes_of.h"
@@ -295,14 +294,12 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
 }
 
 static int check_schema(const io_schema *schema, io_error *error) {
-    for (int i = 0; i < schema->ndatasets; i++)
-        if (strchr(schema->datasets[i].name, '/'))
-            return io_fail_usage(
-                error,
-                "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "
-                "or plan-like --only",
-                schema->datasets[i].name);
-    return 0;
+    const char *name = io_name_in_group(schema);
+    if (!name) return 0;
+    return io_fail_usage(error,
+                         "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "
+                         "or plan-like --only",
+                         name);
 }
 
 static void version(char *text, size_t size) {

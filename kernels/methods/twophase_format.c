@@ -11,13 +11,12 @@
 #define BIG_ENDIAN_IS_OTHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 static int check_cdf5(const io_schema *schema, io_error *error) {
-    for (int i = 0; i < schema->ndatasets; i++)
-        if (strchr(schema->datasets[i].name, '/'))
-            return io_fail_usage(
-                error,
-                "method twophase with --format cdf5 has no groups, and data set %s is in one; "
-                "right is --format raw or hdf5, or plan-like --only",
-                schema->datasets[i].name);
+    const char *name = io_name_in_group(schema);
+    if (name)
+        return io_fail_usage(error,
+                             "method twophase with --format cdf5 has no groups, and data set %s is in one; "
+                             "right is --format raw or hdf5, or plan-like --only",
+                             name);
     if (!schema->grows) return 0;
     return io_fail_usage(error, "method twophase with --format cdf5 writes no variables that grow: their "
                                 "records are mixed in the file; right is --format raw, or method pnetcdf");
