@@ -122,9 +122,27 @@ static void catch_crashes(const io_world *world) {
     crashing = world;
 }
 
-static void end_now(int number) {
+static void end_at_once(int number) {
     (void)number;
     _exit(EXIT_FAILURE);
+}
+
+/* MPI_Finalize waits for a process that will not come. Launchers take the number of MPI_Abort; of a process
+ * that only leaves, MPICH's kills the others, and says 9 if it was quicker than they were. */
+static void abort_job(int number) {
+    (void)number;
+    signal(SIGALRM, end_at_once);
+    alarm(1);
+    crashing = NULL;
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    _exit(EXIT_FAILURE);
+}
+
+/* After a failure: one process aborts first, because launchers have hung over two at once. */
+static void end_soon(const io_world *world) {
+    struct sigaction action = {.sa_handler = abort_job, .sa_flags = SA_NODEFER};
+    sigaction(SIGALRM, &action, NULL);
+    alarm(world->rank ? SECONDS_TO_END + 1 : SECONDS_TO_END);
 }
 
 /* Under mpiexec every process has the same words to say: let one say them, without starting MPI. */
@@ -178,10 +196,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
         status = io_run_with_servers(run, &world, run_all) ? EXIT_FAILURE : EXIT_SUCCESS;
     }
     io_now_at(&world, IO_AT_END);
-    if (status == EXIT_FAILURE) {
-        signal(SIGALRM, end_now);
-        alarm(SECONDS_TO_END);
-    }
+    if (status == EXIT_FAILURE) end_soon(&world);
     io_world_ending(&world);
     MPI_Finalize();
     io_guard_stop(guard);
