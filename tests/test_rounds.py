@@ -14,10 +14,11 @@ from analysis.commands.recover import lost
 from analysis.judge.interval import of_pairs
 from analysis.session.loader import load_session
 from analysis.session.rows import make_table
+from reframe_tests.machine.stacks import ONLY, chosen, only
 from tests.analysis_recorded import Recorded, s3d
 from tests.test_simulate import slack
 from tools import rounds, session
-from tools.rounds import Candidate
+from tools.rounds import Candidate, Job
 from tools.simulate.noise import INDEPENDENT
 from tools.simulate.rates import seeded
 
@@ -37,19 +38,22 @@ CALLS = [
 
 
 def test_what_a_decision_needs_comes_first() -> None:
-    """The fastest writer and the default, whose gain is the answer; then the fastest where there
-    is no default, on the other stack, and the fastest reader."""
+    """The fastest writer and the default on its stack, whose gain is the answer; then that writer
+    on the other stack; then the fastest where there is no default, on the other stack, and the
+    fastest reader."""
     disk = candidate("posix", {"openmpi": 10}, fs="disk")
-    assert [one.case for one in rounds.in_order([*CALLS, disk])] == [
-        "posix ram", "mpiio:collective ram", "posix disk", "posix-shared ram",
-        "hdf5:collective ram",
+    assert rounds.in_order([*CALLS, disk]) == [
+        Job("posix ram", "openmpi"), Job("mpiio:collective ram", "openmpi"),
+        Job("posix ram", "mpich"),
+        Job("posix disk", "openmpi"),
+        Job("posix-shared ram", "mpich"), Job("posix-shared ram", "openmpi"),
+        Job("hdf5:collective ram", "mpich"), Job("hdf5:collective ram", "openmpi"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("jobs", "cases"), [(0, 2), (4, 2), (5.9, 2), (6, 3), (99, 5)])
-def test_as_many_as_there_is_time_for(jobs: float, cases: int) -> None:
-    """Each runs on two stacks; one alone could decide nothing."""
-    assert len(rounds.fitting(CALLS, jobs)) == cases
+def test_a_default_that_is_fastest_is_held_against_the_other_stack() -> None:
+    alone = candidate("mpiio:collective", {"openmpi": 9, "mpich": 8})
+    assert set(rounds.in_order([alone])) == {Job(alone.case, "openmpi"), Job(alone.case, "mpich")}
 
 
 def test_names_are_given_anew() -> None:
@@ -110,19 +114,41 @@ class Stub:
         self.report = recorded.folder / "part.json"
         self.first = recorded.read()
 
-    def __call__(self, _: Any, words: list[str], __: Path, *, part: bool) -> session.Measured:
+    def __call__(
+        self, _: Any, words: list[str], __: Path, *, part: bool, variables: dict[str, str]
+    ) -> session.Measured:
         assert part
         self.words.append(words)
+        self.only = variables[ONLY]
         (reruns,) = (int(w.split("=")[1]) for w in words if w.startswith("--reruns="))
         runs = self.first["runs"] * (1 + reruns)
         self.report.write_text(json.dumps({**self.first, "runs": runs}))
         return session.Measured("20261121T020000", self.status, self.report, "u", 1)
 
 
-def run(stub: Stub, words: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+def run(stub: Stub, words: list[str], monkeypatch: pytest.MonkeyPatch, seconds: float = 1e6) -> int:
     monkeypatch.setattr(rounds, "measure", stub)
     done = session.Measured("run", 0, stub.recorded.report, "u", 1)
-    return rounds.run(None, words, stub.recorded.output, done, 1e6)  # type: ignore[arg-type]
+    return rounds.run(None, words, stub.recorded.output, done, seconds)  # type: ignore[arg-type]
+
+
+def test_as_many_jobs_as_there_is_time_for(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a round of 10 s, with jobs of 1 s: six rounds of three jobs, and ReFrame's start."""
+    stub = Stub(recorded)
+    run(stub, [], monkeypatch, seconds=10 + rounds.START + 6 * 3.5)
+    assert sum(len(of.split(",")) for of in stub.only.split()) == 3
+    assert {of.split("=")[0] for of in stub.only.split()} == {
+        word[1:] for word in stub.words[0] if word.startswith("/")
+    }
+
+
+def test_a_test_runs_on_the_stacks_that_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ONLY, only({"1f2e3d4c": ["openmpi", "mpich"], "5b6a7988": ["mpich"]}))
+    assert chosen("1f2e3d4c") == ["openmpi", "mpich"]
+    assert chosen("5b6a7988") == ["mpich"]
+    assert chosen("00000000") == []
 
 
 def test_seven_rounds_become_one_session(
@@ -172,8 +198,11 @@ def test_the_choice_of_the_first_round_finds_no_gain_where_there_is_none(noise: 
         speeds = INDEPENDENT[noise](generator, (8, 2, rounds.ROUNDS))
         first = [candidate(name, {"a": of[0, 0], "b": of[1, 0]}, fs="")
                  for name, of in zip(names, speeds, strict=True)]  # fmt: skip
-        again = [names.index(one.call) for one in rounds.in_order(first)]
-        ways = [(way, stack) for way in again for stack in (0, 1)]
+        again = {(job.case, job.stack) for job in rounds.in_order(first)}
+        held = {stack for case, stack in again if case.startswith(names[0])}
+        ways = [
+            (names.index(case.strip()), "ab".index(stack)) for case, stack in again if stack in held
+        ]
         way, stack = max(ways, key=lambda at: float(np.median(speeds[at])))
         pairs = list(zip(speeds[0, stack].tolist(), speeds[way, stack].tolist(), strict=True))
         wrong += way > 0 and of_pairs(pairs).verdict == "faster"

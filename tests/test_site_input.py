@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from reframe_tests.machine.filesystems import published_peak, published_shares
+from reframe_tests.machine.stacks import ONLY, only
 from site_configs import check, common
 from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe
 
@@ -24,6 +25,19 @@ def listed(output: Path, config: Path = LOCAL, **settings: str) -> Session:
         output, "--system", "local", "-l", *ONE, config=config, tests="s3d.py",
         environment=environment,
     )  # fmt: skip
+
+
+def test_a_test_can_be_told_its_stacks(tmp_path: Path) -> None:
+    """As the later rounds of `make run` do. The hash is the one that ReFrame lists."""
+    (line, *_) = [line for line in listed(tmp_path).text.splitlines() if line.startswith("- S3d")]
+    own = line.rsplit(" /", 1)[1].split()[0]
+    text = reframe(
+        tmp_path, "--system", "local", "-lC", *ONE, tests="s3d.py",
+        environment={**os.environ, ONLY: only({own: ["mpich"]})},
+    ).text  # fmt: skip
+    told = [word for word in text.splitlines() if f"/{own} @" in word]
+    assert told and all(word.endswith("+mpich") for word in told)
+    assert "+openmpi" in text, "the others run where they did"
 
 
 @pytest.mark.parametrize("site", ["local", "docker"])

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.judge.advice import DEFAULT
 from analysis.judge.interval import PAIRS
@@ -23,10 +23,12 @@ from analysis.session.loader import ROUNDS_KEY, load_session
 from analysis.session.model import Direction, Run
 from iogauge import json_file
 from iogauge.files import write_whole
+from reframe_tests.machine.stacks import ONLY, only
 from tools.session import REPORT_OPTION, Child, Measured, measure, say
 
 ROUNDS = PAIRS + 1
-SECONDS = 180.0  # for a whole session; the later rounds may take as long as the first in any case
+SECONDS = 180.0  # for a whole session
+LEAST = 0.5  # of the first round's time: the later ones may take that in any case
 START = 4.0  # seconds until ReFrame measures
 VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
 
@@ -47,6 +49,13 @@ class Candidate:
         return of.get(stack, 0.0) if stack else max(of.values(), default=0.0)
 
 
+class Job(NamedTuple):
+    """A case on one stack."""
+
+    case: str
+    stack: str
+
+
 def candidates(runs: Sequence[Run]) -> list[Candidate]:
     """What ran well and moved bytes."""
     found: dict[tuple[Any, ...], Candidate] = {}
@@ -65,41 +74,48 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
     return list(found.values())
 
 
-def in_order(found: Sequence[Candidate]) -> list[Candidate]:
-    """The most needed first: of each group with a default the fastest way to write and the default,
-    whose gain is the answer; then of all groups the fastest, the fastest on each other stack, and
-    the fastest way to read."""
+def in_order(found: Sequence[Candidate]) -> list[Job]:
+    """The most needed first: of each group with a default the fastest way to write and the default
+    on the same stack, whose gain is the answer; then the fastest way on the other stacks, which
+    says whose stack wins; then of all groups the fastest, the fastest on each other stack, and the
+    fastest way to read."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
-    tiers = [list(_of_group(of)) for of in groups.values()]
-    gains = [one for tier in tiers if len(tier) > 1 and _is_gain(tier) for one in tier[:2]]
-    deepest = max(map(len, tiers), default=0)
-    others = [tier[depth] for depth in range(deepest) for tier in tiers if depth < len(tier)]
-    return list({one.case: one for one in [*gains, *others]}.values())
+    tiers = [_of_group(of) for of in groups.values()]
+    return list(
+        dict.fromkeys(job for tier in zip(*tiers, strict=True) for jobs in tier for job in jobs)
+    )
 
 
-def _is_gain(tier: Sequence[Candidate]) -> bool:
-    return tier[1].call == DEFAULT and tier[0].case != tier[1].case
+def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
+    """What each question about a group needs, the first question first."""
+    best = max(of, key=lambda one: one.best("write"))
+    stacks = sorted({stack for one in of for stack in one.speeds["write"]})
+    fastest = max(stacks, key=lambda stack: best.best("write", stack), default="")
+    gain = [Job(best.case, fastest)]
+    gain += [Job(one.case, fastest) for one in of if one.call == DEFAULT and one is not best]
+    on_each = [max(of, key=lambda one: one.best("write", stack)) for stack in stacks]
+    reader = max(of, key=lambda one: one.best("read"))
+    return [
+        gain if len(gain) > 1 else [],
+        _on(best, stacks) if len(gain) > 1 else [],
+        _on(best, stacks),
+        [job for one in on_each for job in _on(one, stacks)],
+        _on(reader, stacks),
+    ]
 
 
-def _of_group(of: Sequence[Candidate]) -> Iterator[Candidate]:
-    yield max(of, key=lambda one: one.best("write"))
-    yield from (one for one in of if one.call == DEFAULT)
-    for stack in sorted({stack for one in of for stack in one.speeds["write"]}):
-        yield max(of, key=lambda one: one.best("write", stack))
-    yield max(of, key=lambda one: one.best("read"))
+def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
+    return [Job(one.case, stack) for stack in stacks if stack in one.speeds["write"]]
 
 
-def fitting(needed: Sequence[Candidate], jobs: float) -> list[Candidate]:
-    """As many of the first as make no more than so many jobs; two at least, if there are two."""
-    chosen: list[Candidate] = []
-    for one in needed:
-        jobs -= max(len(one.speeds["write"]), len(one.speeds["read"]))
-        if jobs < 0 and len(chosen) > 1:
-            break
-        chosen.append(one)
-    return chosen
+def by_case(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """The stacks of each case."""
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        found.setdefault(job.case, []).append(job.stack)
+    return found
 
 
 def without(words: Sequence[str]) -> list[str]:
@@ -144,17 +160,21 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     first = float(data["session_info"]["time_elapsed"])
     cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
-    left = max(seconds - first, sum(took))
+    left = max(seconds - first, LEAST * sum(took))
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
-    needed = in_order(candidates(load_session(done.report).runs))
-    jobs = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
-    chosen = [one for one in fitting(needed, jobs) if hashes.get(one.case)]
-    if len(chosen) == 0 or (len(chosen) == 1 and len(chosen[0].speeds["write"]) < 2):
+    needed = [
+        job for job in in_order(candidates(load_session(done.report).runs)) if hashes.get(job.case)
+    ]
+    room = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
+    chosen = needed[: max(int(room), 2)]
+    if len(chosen) < 2:
         return 0  # nothing to decide between
-    say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} cases that could decide")
-    names = [word for one in chosen for word in ("-n", f"/{hashes[one.case]}")]
+    say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} jobs that could decide")
+    stacks = {hashes[case]: on for case, on in by_case(chosen).items()}
+    names = [word for number in stacks for word in ("-n", f"/{number}")]
     again = f"--reruns={ROUNDS - 2}"  # of one session, which starts and asks the machine once
-    more = measure(child, [*without(words), *names, again], output, part=True)
+    variables = {ONLY: only(stacks)}
+    more = measure(child, [*without(words), *names, again], output, part=True, variables=variables)
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
         _replace(done.report, data)

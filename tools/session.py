@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,16 +151,24 @@ def tidy(output: Path, name: str) -> None:
             say(line)
 
 
-def measure(child: Child, words: Sequence[str], output: Path, *, part: bool = False) -> Measured:
+def measure(
+    child: Child,
+    words: Sequence[str],
+    output: Path,
+    *,
+    part: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> Measured:
     """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
     right; else the reason was said. `part`: of a session that has a report, where no other looks
-    for sessions."""
+    for sessions. `variables`: of the environment, more of them."""
     name = new_name()
     place = output / "reports" / ("rounds" if part else "")
     given, own = given_report(words), place / f"run-report-{name}.json"
     report = given or own
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
+    environment |= variables or {}
     options = [] if given else [f"{REPORT_OPTION}={report}"]
     status = child.run([REFRAME, *words, *options, "-r"], environment)
     tidy(output, name)

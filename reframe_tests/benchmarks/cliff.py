@@ -58,9 +58,8 @@ class CacheCliff(IoBenchmark):
     drop_caches = False
     keep_files = [*IoBenchmark.keep_files, "result-*.json"]
 
-    @run_after("init")
-    def use_one_stack(self) -> None:
-        self.valid_prog_environs = ["+mpi +peak"]
+    def environs(self) -> list[str]:
+        return ["+mpi +peak"]
 
     @run_after("init")
     def set_tags(self) -> None:

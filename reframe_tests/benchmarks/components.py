@@ -24,10 +24,8 @@ class Components(S3d):
     scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
     has_label = True
 
-    @run_after("init")
-    def set_where_it_runs(self) -> None:
-        super().set_where_it_runs()
-        self.valid_prog_environs = [f"{environ} +components" for environ in self.the_call.environs]
+    def environs(self) -> list[str]:
+        return [f"{environ} +components" for environ in super().environs()]
 
     @run_after("init")
     def set_tags(self) -> None:

@@ -51,10 +51,9 @@ class Peak(IoBenchmark):
     def set_flush(self) -> None:
         self.fsync = self.flush == "fsync"
 
-    @run_after("init")
-    def use_one_stack(self) -> None:
+    def environs(self) -> list[str]:
         """POSIX calls are no library's: the stack that offers `peak` starts the processes."""
-        self.valid_prog_environs = ["+mpi +peak"]
+        return ["+mpi +peak"]
 
     @run_after("init")
     def set_tags(self) -> None:

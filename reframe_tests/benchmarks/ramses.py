@@ -249,10 +249,8 @@ class RamsesHints(RamsesBenchmark):
     call = parameter(["hdf5:collective"], type=str, loggable=True)
     hint_set = parameter(HINT_SETS, type=str, loggable=True)
 
-    @run_after("init")
-    def set_where_it_runs(self) -> None:
-        super().set_where_it_runs()
-        self.valid_prog_environs = [f"{environ} +romio" for environ in self.the_call.environs]
+    def environs(self) -> list[str]:
+        return [f"{environ} +romio" for environ in super().environs()]
 
     has_label = True
 

@@ -194,10 +194,14 @@ class IoBenchmark(
         """Files per repeat."""
         return self.steps or self.scale_steps()
 
+    def environs(self) -> list[str]:
+        """The stacks that are able, as ReFrame's `valid_prog_environs` takes them."""
+        return self.the_call.environs
+
     @run_after("init")
     def set_where_it_runs(self) -> None:
         self.valid_systems = filesystems.partitions_with(self.fs)
-        self.valid_prog_environs = self.the_call.environs
+        self.valid_prog_environs = stacks.chosen(self.hashcode) or self.environs()
         self.method = self.the_call.method
         self.mode = self.the_call.mode or ""
 

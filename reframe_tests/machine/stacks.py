@@ -5,12 +5,26 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reframe_tests.machine import spack
 from reframe_tests.machine.calls import CALLS
+
+# Tests, by their hash, and the only stacks that each is to run on: "1f2e3d4c=openmpi,mpich".
+ONLY = "IOGAUGE_ONLY_STACKS"
+
+
+def chosen(hashcode: str) -> list[str]:
+    """The stacks that the variable ONLY names for a test; none where it says nothing of it."""
+    words = (word.partition("=") for word in os.environ.get(ONLY, "").split())
+    return [name for test, _, names in words if test == hashcode for name in names.split(",")]
+
+
+def only(stacks: Mapping[str, Sequence[str]]) -> str:
+    """That variable's value for these tests."""
+    return " ".join(f"{test}={','.join(names)}" for test, names in stacks.items())
 
 
 def extras(environ: Any) -> dict[str, Any]:
