@@ -89,6 +89,7 @@ def test_a_setting_is_hints_of_the_library_that_takes_them(
 
 def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
     cases = list(islice(plan.cases(STACK, ("ram", "disk"), 7), 120))
+    assert all(one.why == "plan" for one in cases)
     assert [one.key for one in cases] == [
         one.key for one in islice(plan.cases(STACK, ("ram", "disk"), 7), 120)
     ]
@@ -109,6 +110,20 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
         assert not one.call.served or one.processes > 1
         assert not one.call.one_process or one.processes == 1
         assert one.call.through_mpi_io or one.setting_name == certificate.NONE
+
+
+def test_what_upstream_was_told_comes_first() -> None:
+    """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
+    amr = Call("ramses-amr", "mpiio", "collective")
+    stack = replace(STACK, calls=[*CALLS, amr])
+    told = [one for one in islice(plan.cases(stack, ("ram", "disk"), 7), 30) if one.why == "told"]
+    assert {(one.call, one.setting_name, one.processes, one.fs) for one in told} == {
+        (amr, "aggregators=2", 4, "disk")
+    }
+    assert len({one.key for one in told}) == plan.TOLD[0].runs
+    mpich = replace(stack, settings=settings.romio(), is_ompio=False)
+    for other, places in ((mpich, ("ram", "disk")), (stack, ("ram",))):
+        assert all(one.why == "plan" for one in islice(plan.cases(other, places, 7), 30))
 
 
 def test_a_size_is_one_that_the_method_takes() -> None:

@@ -15,7 +15,7 @@ from iogauge.digits import three
 from ..errors import NothingFoundError
 from ..store import database as store
 from . import compare_with, interval
-from .advice import DEFAULT, candidates
+from .advice import DEFAULT, candidates, fastest
 from .comparison import Question
 
 Row = dict[str, Any]
@@ -56,7 +56,7 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
 
 
 def _place(pattern: str, fs: str, group: Sequence[Row], default: str) -> Place:
-    best = _best(group, default)
+    best = fastest(group, default)
     base = _default_of(best, group, default)
     gain = interval.of_jobs(base["found"], best["found"]) if base else None
     same = ("call", "variant", "hints")
@@ -68,29 +68,11 @@ def _place(pattern: str, fs: str, group: Sequence[Row], default: str) -> Place:
     return Place(pattern, fs, best, gain, stacks)
 
 
-def _best(group: Sequence[Row], default: str) -> Row:
-    """Only ways with the most jobs can be the fastest: one lucky job does not outrun seven. Nor
-    does one that may be no faster outrank a way whose gain is known: on its stack the default ran
-    as often."""
-    most = max(len(row["found"]) for row in group)
-    often = [row for row in group if len(row["found"]) == most]
-    stacks = {row["stack"] for row in often if row["call"] == default and row["hints"] == ""}
-    known = [row for row in often if row["stack"] in stacks]
-    best, sure = max(often, key=_speed), max(known, key=_speed, default=None)
-    if sure is None or interval.of_jobs(sure["found"], best["found"]).verdict == "faster":
-        return best
-    return sure
-
-
 def _default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
     """What a way is held against: the default on the same stack, without hints."""
     alike = (other for other in group if other is not row and other["hints"] == "")
     same = (other for other in alike if (other["call"], other["stack"]) == (default, row["stack"]))
     return next(same, None)
-
-
-def _speed(row: Row) -> float:
-    return float(median(row["found"].values()))
 
 
 def in_words(connection: Any, where: store.Where, default: str = DEFAULT) -> list[str]:

@@ -8,6 +8,7 @@ whenever it is asked for: a plan that was cut short goes on where it stood.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,8 +55,28 @@ NEIGHBOURS = 3  # of each neighbouring setting
 
 
 @dataclass(frozen=True)
+class Told:
+    """A case that showed what upstream was told of (analysis/judge/upstream.py). What is dealt out
+    would meet one that special by luck alone."""
+
+    pattern: str
+    method: str
+    mode: str
+    options: tuple[str, ...]
+    setting: Setting = field(hash=False)
+    processes: int
+    fs: str
+    runs: int = 10
+
+
+TOLD = (
+    Told("ramses-amr", "mpiio", "collective", ("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+)
+
+
+@dataclass(frozen=True)
 class Case:
-    """One run. `why`: `plan`, or what it looks after: `again`, `smaller`, `instead`."""
+    """One run. `why`: `plan`, `told`, or what it looks after: `again`, `smaller`, `instead`."""
 
     stack: str
     call: Call
@@ -108,8 +129,22 @@ def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
             yield next(rest)
 
 
+def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+    """What upstream was told of, on a stack that can be so."""
+    for one in TOLD:
+        of = (one.pattern, one.method, one.mode)
+        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == of and not c.served]
+        if one.setting in stack.settings and one.processes in stack.counts and one.fs in fs:
+            for call, number in itertools.product(calls, range(one.runs)):
+                yield Case(
+                    stack.name, call, one.options, one.setting, one.processes, one.fs,
+                    1 + (seed * 1000003 - number) % 999983, "told",
+                )  # fmt: skip
+
+
 def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """The runs of a stack, without end."""
+    yield from told(stack, fs, seed)
     base = f"{seed} {stack.name}"
     # What most users have: their share is a sixth, however many settings there are.
     defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
