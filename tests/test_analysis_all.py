@@ -126,6 +126,41 @@ def test_golden_tables(tables: Path, name: str) -> None:
     _as_golden(tables, name)
 
 
+def _run_as(session: Recorded, name: str, other: str, processes: int, file_bytes: int) -> None:
+    """A recorded case under the name of another test and scale."""
+
+    def change(document: dict[str, Any]) -> None:
+        document["system"]["processes"] = processes
+        document["file_bytes"] = file_bytes
+        for sample in document["samples"]:
+            sample["write"]["seconds"] = 2.0
+
+    session.edit_document(name, "openmpi", change)
+    scale = other.split("%scale=")[1].split()[0]
+    entry = {"display_name": other, "scale": scale, "perfvalues": {}}
+    session.edit_case(name, "openmpi", lambda case: case.update(entry))
+
+
+def test_numbers_without_a_method_or_of_a_file_stand_beside_their_runs(tmp_path: Path) -> None:
+    """The cloud model's document does not say with which calls it wrote. A file's size stands
+    beside runs of its own size alone."""
+    session = Recorded(tmp_path / "session", "session-all")
+    shared, paio = f"{SHARED} %layout=level-major %call=mpiio:collective", f"{PAIO} %send=zero-copy"
+    _run_as(session, shared, shared.replace("smoke", "paper"), 2048, 54 * 2**30)
+    cloud = paio.replace("Paio", "CloudModel").replace("smoke", "paper-gsfc")
+    _run_as(session, paio, cloud, 256, 2**30)
+    store = tmp_path / "store"
+    assert run_analysis("ingest", session.report, "--store", store).returncode == 0
+    done = run_analysis("compare", "last", "published", "--json", "--store", store)
+    rows = json.loads(done.stdout)
+    (model,) = [row for row in rows if row["published"] == 1913]
+    assert (model["ours"], model["ratio"], model["method"]) == (2, 1913 / 2, "ioserver")
+    assert "method ioserver (not stated)" in model["unlike"]
+    (size,) = [row for row in rows if row["quantity"] == "file_bytes"]
+    assert (size["ours"], size["published"]) == (54 * 2**30, 54.9 * 2**30)
+    assert size["ratio"] == pytest.approx(54 / 54.9)
+
+
 def test_golden_claims(tables_of_jobs: Path) -> None:
     """Six jobs of each: a claim is decided by jobs."""
     _as_golden(tables_of_jobs, "claims")

@@ -164,7 +164,9 @@ def _path(path: Path | None, folder: Path) -> str:
 
 
 def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
-    """(quantity, unit, repeat, value) of a run, its ledger's too."""
+    """(quantity, unit, repeat, value) of a run, its files' size and its ledger's too."""
+    if one.result and one.result.file_bytes:
+        yield "file_bytes", unit_of("file_bytes"), None, float(one.result.file_bytes)
     for sample in one.samples:
         known: dict[str, float | None] = {
             f"{direction}_bw": sample.bandwidth(direction) for direction in DIRECTIONS

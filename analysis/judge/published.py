@@ -28,38 +28,42 @@ COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "
 UNLIKE = "unlike conditions"
 
 # Parameters of published tables that our tests have too. They choose the runs to compare with.
-_CHOOSING = ("layout", "hint_set", "send", "io_processes")
+_CHOOSING = ("layout", "hint_set", "send", "io_processes", "size")
 # What makes a run of the published size; and what else may be unlike, with its name in words.
 _SIZE = {"scale": "scale", "processes": "processes"}
 _LIKE = {**_SIZE, "fs_type": "file system"}
 
 
 def published(connection: Any, chosen: Where) -> list[Row]:
-    """Each run that `chosen` lets pass beside the numbers of its pattern and method: those of its
-    own size, or the one with the nearest number of processes."""
+    """Each run that `chosen` lets pass beside the numbers of its pattern and method (any, where a
+    document does not say with which): those of its own size, or the one with the nearest number of
+    processes."""
     found: dict[tuple[Any, ...], list[tuple[Published, Row]]] = defaultdict(list)
     for number in references.published():
-        if "pattern" in number.run and "method" in number.run:
+        if "pattern" in number.run:
             for ours in _ours(connection, chosen, number):
+                if ours["unit"] == "bytes" and not _of_size(number, ours):
+                    continue  # of another size: that says nothing
                 case = tuple(ours[name] for name in _CASE)
                 which = tuple(str(number.parameters.get(name)) for name in _CHOOSING)
-                found[number.id, number.quantity, which, number.run["method"], case].append(
-                    (number, ours)
-                )
+                method = number.run.get("method")
+                found[number.id, number.quantity, which, method, case].append((number, ours))
     rows = [_row(number, ours) for of in found.values() for number, ours in _nearest(of)]
     _add_parts(rows)
     return rows
 
 
-_CASE = ("system", "fs", "fs_type", "stack", "mode", "processes", "scale", "variant",
+_CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "scale", "variant",
          "payload_bytes", "caches")  # fmt: skip
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
     """Our runs of the pattern and method of a published number, by place and size."""
-    method, _, mode = number.run["method"].partition(":")
-    where = chosen.key("pattern", [number.run["pattern"]]).key("method", [method])
+    method, _, mode = number.run.get("method", "").partition(":")
+    where = chosen.key("pattern", [number.run["pattern"]])
     where = where.key("quantity", [number.quantity])
+    if method:
+        where = where.key("method", [method])
     if mode:
         where = where.key("mode", [mode])
     if "test" in number.run:
@@ -77,7 +81,9 @@ def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
 
 
 def _of_size(number: Published, ours: Row) -> bool:
-    return all(number.run.get(name) == ours[name] for name in _SIZE)
+    """A file's size hangs on nothing else than what is printed with it."""
+    names = [name for name in _SIZE if ours["unit"] != "bytes" or name in number.run]
+    return all(number.run.get(name) == ours[name] for name in names)
 
 
 def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published, Row]]:
@@ -94,6 +100,8 @@ def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published
 def _unlike(number: Published, ours: Row) -> tuple[str, ...]:
     """What differs, in words: `file system ext4 (gpfs)` is ours, then theirs."""
     parts = ["the machine"]
+    if "method" not in number.run:
+        parts.append(f"method {ours['method']} (not stated)")
     for name, words in _LIKE.items():
         theirs = number.run.get(name)
         if theirs is None and name in _SIZE:
@@ -106,7 +114,7 @@ def _unlike(number: Published, ours: Row) -> tuple[str, ...]:
 def _row(number: Published, ours: Row) -> Row:
     values = ours["found"]
     middle = statistics.median(values)
-    theirs = number.mib_s if ours["unit"] == "MiB/s" and number.mib_s else number.value
+    theirs = number.in_unit(ours["unit"])
     faster = theirs / middle if ours["unit"] == "s" else middle / theirs
     our_text = (
         f"{ours['system']}, {ours['fs']} ({ours['fs_type']}), {ours['stack']}, "
@@ -117,7 +125,8 @@ def _row(number: Published, ours: Row) -> Row:
     their_text = f"{number.system}, {f'{processes} processes, ' if processes else ''}"
     return {
         "pattern": number.run["pattern"],
-        "method": number.run["method"],
+        "method": number.run.get("method")
+        or ":".join(filter(None, (ours["method"], ours["mode"]))),
         "parameters": ", ".join(f"{k}={v}" for k, v in number.parameters.items()),
         "quantity": number.quantity,
         "ours": middle,

@@ -45,14 +45,15 @@ class Published:
     parameters: dict[str, Any]
     line: int
 
-    @property
-    def mib_s(self) -> float | None:
-        """As MiB/s, where it is a bandwidth."""
-        factor = _MIB.get(self.unit)
-        return self.value * factor if factor else None
+    def in_unit(self, unit: str) -> float:
+        """The value in the unit of a run's quantity, where that can be; else as it is printed."""
+        return self.value * _FACTORS.get(unit, {}).get(self.unit, 1.0)
 
 
-_MIB = {"MiB/s": 1.0, "MB/s": 1e6 / 2**20, "GB/s": 1e9 / 2**20, "Gbit/s": 1e9 / 8 / 2**20}
+_FACTORS = {
+    "MiB/s": {"MB/s": 1e6 / 2**20, "GB/s": 1e9 / 2**20, "Gbit/s": 1e9 / 8 / 2**20},
+    "bytes": {"MB": 1e6, "GB": 1e9, "MiB": 2.0**20, "GiB": 2.0**30},
+}
 
 
 @functools.cache

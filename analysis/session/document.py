@@ -106,6 +106,7 @@ def read_document(path: Path) -> Result:
         time=reader.optional("system.time", str) or "",
         inner=str((reader.optional("asked.method_options", dict) or {}).get("inner") or ""),
         buffer=reader.optional("asked.buffer", str) or "whole",
+        file_bytes=reader.optional("file_bytes", int),
         rates={
             operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
             for operation in OPERATIONS

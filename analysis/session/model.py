@@ -71,6 +71,7 @@ class Result:
     rates: dict[str, float] = field(default_factory=dict)
     inner: str = ""  # the method behind I/O processes
     buffer: str = "whole"  # of the data in memory; or reused
+    file_bytes: int | None = None  # of the files of a repeat; None where the program does not say
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.judge import claims, references
+from analysis.judge.references import Published
 from iogauge import experiments
 from iogauge.experiments import Experiment
 from reframe_tests.machine.calls import BY_NAME
@@ -32,9 +33,17 @@ documents-smoke` runs each on this machine, in seconds, and shows no more than t
 last one asks if the job scripts of all are as this table says.
 
 On a site that is no document's the same tags choose the same tests, on as many processes as it has
-cores. Published numbers are in `references/published.yaml` (in brackets: how many); where a
+cores. [Published numbers](#published-numbers) stand below (in brackets: how many); where a
 document has a chart alone, there is none. Machines are named as printed; the site is the file that
 scripts are rendered for, and it says what of it is unverified.
+"""
+
+NUMBERS = """\
+## Published numbers
+
+With the conditions that are printed, from `references/published.yaml`. S: printed in the document;
+V: checked in a public source of the same authors. None is derived, none is read off a chart.
+`iogauge compare last published` shows those that runs have beside the runs.
 """
 
 
@@ -44,6 +53,7 @@ def text() -> str:
     for name, title in experiments.documents().items():
         mine = [one for one in experiments.experiments() if one.document == name]
         parts.append("\n".join(_document(name, title, mine)))
+    parts.append("\n".join([NUMBERS, *_numbers()]))
     parts.append("\n".join(_claims()))
     return "\n".join(parts)
 
@@ -86,6 +96,45 @@ def _needs(one: Experiment) -> str:
     most = max(one.process_counts, default=0)
     count = f"{most:,} processes" if most > 1 else "1 process" if most else ""
     return ", ".join([*([count] if count else []), *libraries]) or "MPI"
+
+
+def _numbers() -> Iterator[str]:
+    """A row for each group that an experiment names, in the file's order."""
+    named = {group for one in experiments.experiments() for group in one.published}
+    groups: dict[str, list[Published]] = {}
+    for number in references.published():
+        if number.id in named:
+            groups.setdefault(number.id, []).append(number)
+    yield _row("group", "tag", "machine", "conditions", "numbers")
+    yield _row(*("---",) * 5)
+    for group, rows in groups.items():
+        first = rows[0]
+        yield _row(f"`{group}`", first.tag, first.system, first.conditions, _values(rows))
+    yield ""
+
+
+def _values(rows: Sequence[Published]) -> str:
+    """What all rows share stands first."""
+    said = [_said(row) for row in rows]
+    same = {key: word for key, word in said[0].items() if all(one.get(key) == word for one in said)}
+    numbers = []
+    for row, words in zip(rows, said, strict=True):
+        own = [word for key, word in words.items() if key not in same]
+        high = f" to {row.high:.10g}" if row.high is not None else ""
+        unit = "" if row.unit == "1" else f" {row.unit}"
+        numbers.append(f"{', '.join(own)} **{row.value:.10g}{high}**{unit}".strip())
+    return f"{', '.join(same.values())}: {'; '.join(numbers)}"
+
+
+def _said(number: Published) -> dict[str, str]:
+    """What a row says besides its value, in words."""
+    words = {"quantity": f"`{number.quantity}`"}
+    if "method" in number.run:
+        words["method"] = f"`{number.run['method']}`"
+    words |= {key: f"{key} {value}" for key, value in number.parameters.items()}
+    if (processes := number.run.get("processes")) is not None:
+        words["processes"] = f"{processes} process" + ("es" if processes > 1 else "")
+    return words
 
 
 def _claims() -> Iterator[str]:
