@@ -15,16 +15,18 @@ import argparse
 import sys
 
 from iogauge import paths
+from site_configs import chosen
 from tools.session import Child, alone, measure
 
 
 def compare(child: Child, stacks: list[str], rounds: int, options: list[str]) -> int:
     """Run the rounds, then compare."""
     sessions, status = [], 0
-    chosen = ["-p", f"^({'|'.join(stacks)})$"]
+    stacks = [chosen.stack(stack)["name"] for stack in stacks]
+    only = ["-p", f"^({'|'.join(stacks)})$"]
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", flush=True)
-        done = measure(child, [*options, *chosen], paths.output())
+        done = measure(child, [*options, *only], paths.output())
         status = status or done.status
         if child.signal or not done.ran:
             return status
