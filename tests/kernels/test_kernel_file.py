@@ -76,9 +76,13 @@ GRID = ("--procs-grid", "2x2")
 CYCLIC = ("--cut", "lat=2:cyclic:3,ncol=2:cyclic")
 
 
-@pytest.mark.parametrize("cut", [GRID, CYCLIC], ids=["grid", "cyclic"])
-def test_netcdf(openmpi: Stack, users_file: Path, like: Path, tmp_path: Path, cut: Any) -> None:
-    document = write(openmpi, like, tmp_path / "d", "--method", "pnetcdf", *cut)
+@pytest.mark.parametrize(
+    ("method", "cut"), [("pnetcdf", GRID), ("pnetcdf", CYCLIC), ("netcdf4", CYCLIC)]
+)
+def test_netcdf(
+    openmpi: Stack, users_file: Path, like: Path, tmp_path: Path, method: str, cut: Any
+) -> None:
+    document = write(openmpi, like, tmp_path / "d", "--method", method, *cut)
     assert document["verification"]["verdict"] == "verified"
     with (
         netCDF4.Dataset(users_file) as user,
@@ -189,6 +193,17 @@ def test_a_wrong_option(openmpi: Stack, words: list[str], holds: str) -> None:
     done = openmpi.alone("file", "--plan", "--procs", "4", "--method", "null", *words)
     assert done.returncode == 2 and done.stderr.count("iokernel: error") == 1
     assert holds in done.stderr
+
+
+def test_groups_of_netcdf4(openmpi: Stack, tmp_path: Path) -> None:
+    variables = [{**ONE, "name": "a/b/v"}, {**ONE, "name": "a/w"}]
+    like = tmp_path / "a.like"
+    like.write_text(json.dumps({**NEW, "variables": variables}))
+    write(openmpi, like, tmp_path / "d", "--method", "netcdf4", processes=2)
+    (file,) = (tmp_path / "d").iterdir()
+    with netCDF4.Dataset(file) as made:
+        for name, values in right({**NEW, "variables": variables}).items():
+            np.testing.assert_array_equal(made[name][...], values)
 
 
 def test_groups_are_not_for_pnetcdf(openmpi: Stack, tmp_path: Path) -> None:
