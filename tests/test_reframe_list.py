@@ -69,6 +69,7 @@ def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
         "twophase",
         "mpiio:nonblocking",
         "mpiio:ordered",
+        "mpiio:external32",
         "pnetcdf:independent",
         "hdf5:chunked",
         "netcdf4:collective",

@@ -118,6 +118,18 @@ def test_hdf5(openmpi: Stack, like: Path, tmp_path: Path, mode: str) -> None:
             np.testing.assert_array_equal(made[name][...], values)
 
 
+def test_external32(stack: Stack, like: Path, tmp_path: Path) -> None:
+    """Each type as the standard has it: big-endian, of the same size."""
+    words = ("--method", "mpiio", "--mode", "external32", "--procs-grid", "1x2")
+    document = write(stack, like, tmp_path / "d", *words, processes=2)
+    assert document["verification"]["verdict"] == "verified"
+    (file,) = (tmp_path / "d").iterdir()
+    values = right(json.loads(like.read_text())).values()
+    assert file.read_bytes() == b"".join(
+        v.astype(v.dtype.newbyteorder(">")).tobytes() for v in values
+    )
+
+
 def test_a_list_of_points(openmpi: Stack, users_file: Path, tmp_path: Path) -> None:
     """Every third point to one process, a block to another, the rest to the third; a second
     file from the first one's document is the same through any method."""

@@ -82,7 +82,8 @@ def test_s3d_raw(stack: Stack, how: How, written: Writer) -> None:
     folder = written(stack, how, "s3d").folder
     assert names(folder) == [model.s3d_name(step, ".bin") for step in range(2)]
     for step in range(2):
-        found = np.fromfile(folder / model.s3d_name(step, ".bin"), np.float64)
+        stored = ">f8" if how.mode == "external32" else "<f8"  # the standard: big-endian
+        found = np.fromfile(folder / model.s3d_name(step, ".bin"), stored)
         right = S3D.canonical(step)
         if how.mode == "ordered":  # a call of each process, rank after rank
             right = np.concatenate([S3D.share(rank, step) for rank in range(S3D.processes)])
