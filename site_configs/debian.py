@@ -154,6 +154,10 @@ def openmpi_components(debian: Debian) -> list[str]:
     return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
 
 
+# Debian builds it for Open MPI only, and keeps it apart from its serial one.
+NETCDF4 = f"/usr/lib/{platform.machine()}-linux-gnu/netcdf/mpi"
+
+
 LIMITS: dict[str, dict[str, Any]] = {
     "openmpi": {
         "count": 8 * CORES,
@@ -181,6 +185,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
             "mpi",
             "mpiio",
             *hdf5_features(debian),
+            "netcdf4",
             "pnetcdf",
             *cgns_features(debian, "openmpi"),
             *peak,
@@ -198,6 +203,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
                 "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
+                "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
             "max_processes": LIMITS["openmpi"],
@@ -207,6 +213,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
                 **hdf5_needs(debian, "openmpi"),
                 "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
+                "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
                 **cgns_needs(debian, "openmpi"),
             },
         },
@@ -233,6 +240,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.mpich"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
                 "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
+                "netcdf4": ["-DIOKERNEL_NETCDF4=OFF"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
             },
             "max_processes": LIMITS["mpich"],
