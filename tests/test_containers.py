@@ -36,7 +36,7 @@ def test_what_apptainer_copies_is_there_and_enough() -> None:
     assert {
         Path(name).parts[0] for name in re.findall(r"^COPY (\S+) ", dockerfile, re.MULTILINE)
     } == copied[0]
-    assert copied[1] >= {"analysis", "iogauge", "references", "reframe_tests", "templates"}
+    assert copied[1] >= {"analysis", "docs", "iogauge", "references", "reframe_tests", "templates"}
 
 
 # ---------------------------------------------------------------- the machine's MPI

@@ -193,6 +193,8 @@ fetch_package() {
     local suite=$1
     shift
     write_apt_configuration "$suite"
+    # apt does not name what is there already.
+    rm -rf -- "$work/download"
     mkdir -p -- "$work/download"
     cd -- "$work/download"
     printf '+ apt-get update, apt-get source %s of %s\n' "$*" "$suite" >>"$log"
