@@ -68,8 +68,6 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
 def load(path: Path) -> dict[str, Any]:
     """The document in `path`; `BadDocument` where it is missing, unreadable, of an unknown schema,
     or not as the schema says."""
-    import jsonschema
-
     try:
         document = read(path)
         if not isinstance(document, dict):
@@ -77,6 +75,14 @@ def load(path: Path) -> dict[str, Any]:
         check_schema(document)
     except (json_file.Unreadable, UnknownSchema) as problem:
         raise BadDocument(f": {one_line(str(problem))}") from problem
+    check_whole(document)
+    return document
+
+
+def check_whole(document: dict[str, Any]) -> None:
+    """`BadDocument` where it is not as the schema says, or holds what no schema can forbid."""
+    import jsonschema
+
     _check_values(document)
     error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
     if error is not None:
@@ -84,7 +90,6 @@ def load(path: Path) -> dict[str, Any]:
         raise BadDocument(
             f" is not as docs/result.schema.json says: {one_line(place)}: {_why(error)}"
         )
-    return document
 
 
 @functools.cache

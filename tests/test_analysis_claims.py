@@ -58,6 +58,8 @@ def judged(folder: Path, sessions: list[made.Values], *tests: dict[str, Any]) ->
 
 def _cores(document: dict[str, Any], cores: int | None) -> None:
     document["system"]["cores_per_node"] = cores
+    if cores is None:  # only another program than iokernel does not say
+        document["program"]["name"] = "ior"
 
 
 def _set_mode(document: dict[str, Any], mode: str) -> None:

@@ -205,11 +205,12 @@ def test_a_mismatch_fails_the_row_even_if_the_harness_did_not_see_it(recorded: R
         "dataset": "pressure", "index": [3, 1, 2], "file": "f.nc", "offset": 5040,
         "expected": 1.5, "found": 1.25, "process": 1, "host": "node1",
     }  # fmt: skip
-    recorded.edit_document(
-        MPIIO,
-        "openmpi",
-        lambda d: d.update(status="failed", verification={"verdict": "mismatch", "first": first}),
-    )
+
+    def change(document: dict[str, Any]) -> None:
+        document["status"] = "failed"
+        document["verification"].update(verdict="mismatch", mismatches=1, first=first)
+
+    recorded.edit_document(MPIIO, "openmpi", change)
     run = the_run(load_session(recorded.report), MPIIO, "openmpi")
     assert (run.status, run.verdict) == ("failed", "mismatch")
     assert (

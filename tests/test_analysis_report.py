@@ -17,6 +17,8 @@ import pytest
 
 from analysis.commands import ingest
 from analysis.judge import claims
+from analysis.pages import report_tables
+from analysis.store import database
 from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
 from tests.test_analysis_page import CHROMIUM, Tags, chromium
 
@@ -125,6 +127,32 @@ def test_scaling_is_over_the_smallest_number_of_processes(made: Path) -> None:
     # 100 n + (0, 1, 2), median of the repeats: 101, 201, 401.
     assert [float(row["mib_s"]) for row in mine] == [101, 201, 401]
     assert [float(row["speed_up"]) for row in mine] == pytest.approx([1, 201 / 101, 401 / 101])
+
+
+def test_speed_up_of_parallel_cgns_is_over_one_process_with_serial_calls(tmp_path: Path) -> None:
+    """As in the paper of 2005. Other tests of the same pattern and scale do not count."""
+    session = Recorded(tmp_path, "session-all")
+
+    def change(document: dict[str, Any], mode: str, processes: int, bandwidth: float) -> None:
+        document["asked"]["mode"] = mode
+        document["system"]["processes"] = processes
+        for sample in document["samples"]:
+            sample["read"]["bandwidth"] = bandwidth
+
+    made_of = {
+        "collective": {"mode": "serial", "processes": 1, "bandwidth": 100.0},
+        "independent": {"mode": "independent", "processes": 4, "bandwidth": 150.0},
+    }
+    for call, values in made_of.items():
+        name = f"CgnsStructured %fs=ram %call=cgns:{call} %scale=smoke"
+        session.edit_document(name, "openmpi", partial(change, **values))
+        session.edit_case(name, "openmpi", lambda case: case.update(perfvalues={}))
+    ingest.ingest(session.report, tmp_path / "store")
+    connection = database.connect(tmp_path / "store")
+    rows = report_tables.scaling(connection, database.latest_session(connection)).rows
+    mine = [row for row in rows if (row["test"], row["quantity"]) == ("CgnsStructured", "read_bw")]
+    found = [(row["mode"], row["processes"], row["speed_up"]) for row in mine]
+    assert found == [("independent", 1, 1.0), ("independent", 4, 1.5)]
 
 
 def test_the_page_of_the_last_session_is_the_latest_and_in_its_own_folder(tmp_path: Path) -> None:

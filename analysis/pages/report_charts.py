@@ -41,11 +41,11 @@ def _dash(stacks: Mapping[str, Sequence[int]]) -> alt.StrokeDash:
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """By pattern, scale, file system and direction."""
+    """By test, scale, file system and direction."""
     panels: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         direction = row["quantity"].removesuffix("_bw")
-        panels.setdefault((row["pattern"], row["scale"], row["fs"], direction), []).append(row)
+        panels.setdefault((row["test"], row["scale"], row["fs"], direction), []).append(row)
     return panels
 
 
@@ -77,7 +77,7 @@ def scaling(section: Section) -> Drawn | None:
     dashes = {name: DASHES[i % len(DASHES)] for i, name in enumerate(plain_all(stacks))}
     colour = _colour(shades)
     panels = []
-    for (pattern, scale, fs, direction), rows in _panels(section.rows).items():
+    for (test, scale, fs, direction), rows in _panels(section.rows).items():
         counts = sorted({row["processes"] for row in rows})
         start = max((r for r in rows if r["processes"] == counts[0]), key=lambda r: r["mib_s"])
         ideal = [{"processes": n, "mib_s": start["mib_s"] * n / counts[0]} for n in counts]
@@ -98,7 +98,7 @@ def scaling(section: Section) -> Drawn | None:
                 y=y, description=alt.Description("says:N")
             ),
         ]
-        heading = panel_title(f"{pattern} {scale}, {fs}, {direction}; dotted: ideal")
+        heading = panel_title(f"{test} {scale}, {fs}, {direction}; dotted: ideal")
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading))
     shown = {name: " ".join(map(str, dash)) for name, dash in dashes.items()}
     return Drawn(panels, shades, shown if len(shown) > 1 else {})

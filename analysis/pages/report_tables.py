@@ -36,7 +36,8 @@ class Section:
     source: Sequence[Any] = ()  # what its chart is drawn from, where that is not the rows
 
 
-CASE = '"system", "fs", "pattern", "scale", "method", "mode", "variant", "hints", "stack"'
+_SHARED = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
+CASE = f'{_SHARED}, "mode"'
 _CALLS = ("pattern", "fs", "stack", "method")
 
 
@@ -55,21 +56,30 @@ def scaling(connection: Any, session: str) -> Section:
                 max(value) AS high, count(*) AS samples, arg_max(document, started) AS document
             FROM records WHERE {store.GOOD} AND verdict = 'verified' AND NOT is_peak
                 AND quantity IN ('write_bw', 'read_bw') AND system IN (SELECT system FROM s)
-            GROUP BY {CASE}, processes, quantity)
+            GROUP BY {CASE}, processes, quantity),
+        without AS (
+            SELECT {CASE}, quantity FROM one GROUP BY {CASE}, quantity
+            HAVING min(processes) > 1),
+        parallel AS (
+            SELECT * FROM one UNION ALL BY NAME
+            SELECT serial.* REPLACE (without.mode AS mode) FROM one AS serial
+            JOIN without USING ({_SHARED}, quantity)
+            WHERE serial.mode = 'serial' AND serial.processes = 1)
         SELECT *, mib_s / first_value(mib_s) OVER w AS speed_up,
             processes / first_value(processes) OVER w AS ideal
-        FROM one WINDOW w AS (PARTITION BY {CASE}, quantity ORDER BY processes)
+        FROM parallel WINDOW w AS (PARTITION BY {CASE}, quantity ORDER BY processes)
         QUALIFY count(*) OVER (PARTITION BY {CASE}, quantity) > 1
         ORDER BY {CASE}, quantity DESC, processes""",
         [session],
     )
     return Section(
         "scaling", "Scaling",
-        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity", "processes",
-         "mib_s", "low", "high", "speed_up", "ideal", "samples"),
+        ("test", "pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity",
+         "processes", "mib_s", "low", "high", "speed_up", "ideal", "samples"),
         rows,
         "Medians over all runs of the store; low and high are its slowest and fastest repeat. "
-        "Speed-up is over the smallest number of processes.",
+        "Speed-up is over the smallest number of processes. Where that is more than one, a test's "
+        "serial calls by one process (CGNS) stand in its place.",
         "needs one case at two or more numbers of processes: -S num_tasks=1, then 2, 4, ...",
         {"mib_s": "document"}, _CALLS,
     )  # fmt: skip

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read one result document. The only place that knows docs/result-format.md.
 
-The full schema (docs/result.schema.json) is for the tests: a reader takes what it needs, and
-refuses a schema version that it does not know.
+What the reader takes is looked at first, since its messages say more than a schema's; then the
+whole document is held against docs/result.schema.json.
 """
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from iogauge.document import MOST, STOPPED, UnknownSchema, check_schema, first_mismatch, read
+from iogauge.document import (
+    MOST,
+    STOPPED,
+    BadDocument,
+    UnknownSchema,
+    check_schema,
+    check_whole,
+    first_mismatch,
+    read,
+)
 from iogauge.json_file import Unreadable
 from iogauge.text import one_line, plain_all
 
@@ -76,11 +85,30 @@ def read_document(path: Path) -> Result:
         check_schema(reader.data if isinstance(reader.data, dict) else {})
     except UnknownSchema as problem:
         raise UnknownSchemaError(f"{path}: {problem}") from None
-    get = reader.get
     error = reader.optional("error", str)
-    if get("status", str) in STOPPED:
+    if reader.get("status", str) in STOPPED:
         # Such a run may have stopped before it knew what the keys below say.
         raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
+    result = _result(reader, error)
+    try:
+        check_whole(reader.data)
+    except BadDocument as problem:
+        raise MalformedDocumentError(f"{path}{problem}") from None
+    return result
+
+
+def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:
+    """Raises MalformedDocumentError unless the document `path` is of what the test ran. `case`:
+    ReFrame's entry of the test."""
+    for name in ("pattern", "method"):
+        ran, found = case.get(name), getattr(result, name)
+        if ran and ran != found:
+            what = f"asked.{name}: expected {ran!r}, which the test ran, found {one_line(found)!r}"
+            raise MalformedDocumentError(f"{path}: {what}")
+
+
+def _result(reader: _Reader, error: str | None) -> Result:
+    get = reader.get
     return Result(
         error=error,
         pattern=get("asked.pattern", str),

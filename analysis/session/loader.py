@@ -30,7 +30,7 @@ from ..errors import (
     UnknownSchemaError,
 )
 from .case_file import ABORTED, as_it_ended
-from .document import read_document
+from .document import check_test, read_document
 from .model import DIRECTIONS, Result, Run, Session, Status
 from .stats import Spread
 
@@ -352,6 +352,7 @@ def _result(
         return None, f"no result document {DOCUMENT}: the run crashed or was killed"
     try:
         result = read_document(folder / DOCUMENT)
+        check_test(folder / DOCUMENT, result, case)
     except UnknownSchemaError:
         raise
     except AnalysisError as error:

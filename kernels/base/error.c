@@ -15,7 +15,7 @@ static const struct {
     int code, class;
     const char *right;
 } advice[] = {
-    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or give another --dir"                              },
+    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or name another one"                                },
     {EACCES, MPI_ERR_ACCESS,       "give a --dir that this user may write"                                        },
     {EROFS,  MPI_ERR_READ_ONLY,    "give a --dir on a file system that is not read-only"                          },
     {ENOSPC, MPI_ERR_NO_SPACE,     "free space there, ask for less data, or give another --dir"                   },
