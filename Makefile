@@ -15,7 +15,8 @@ REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --ex
 STACKS := openmpi mpich
 # Debian releases: what `make stacks` makes, and those that STACKS names besides the machine's own.
 RELEASES := trixie
-WHEELS = $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))))
+ABIS = $(filter abi:%,$(STACKS))
+WHEELS = $(sort $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))) $(patsubst abi:%,%,$(ABIS))))
 NEWER = $(sort $(foreach stack,$(STACKS),$(filter-out $(stack),$(stack:%-openmpi=%) $(stack:%-mpich=%))))
 ROUNDS := 8
 MINUTES := 60
@@ -45,6 +46,7 @@ stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB
 
 newer:
 	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
+	@$(if $(ABIS),environments/debian/mpich_abi.sh && $(PYTHON) -m tools.kernels mpich .local/build/abi -DBUILD_TESTING=OFF)
 	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
 
 tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d --grid 100x100x100' --fs disk --budget 10m")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a container runs: the quick suite, then table and report in /results.
 #
-#   run.sh SITE [REFRAME OPTIONS ...]      SITE: docker, or spack in the image made with Spack
+#   run.sh SITE [REFRAME OPTIONS ...]      SITE: docker (also Podman's, Apptainer's), or spack
+#                                          in the image made with Spack
 #
 # Options of ReFrame in place of the quick suite's: docker run iogauge -n S3d -t quick
 set -euo pipefail
@@ -14,8 +15,10 @@ shift
 
 results=${IOGAUGE_OUTPUT:?}
 if ! [[ -w $results ]]; then
-    printf '%s\n' "error: $results is not writable for user $(id -u);" \
-        "  docker run --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." >&2
+    printf '%s\n' "error: $results is not writable for user $(id -u); right is one of" \
+        "  docker run --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." \
+        "  podman run --userns keep-id --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." \
+        "  apptainer run --bind \"\$PWD/results:$results\" ..." >&2
     exit 1
 fi
 

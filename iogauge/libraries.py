@@ -12,7 +12,7 @@ from iogauge import tables
 class Library:
     """One row. `name`: also that of the stack's feature, and the build's option IOKERNEL_<NAME>;
     `title`: in messages; `variable`: of CMake, for the library's prefix; `needs`: another row's
-    name, or `none`; `package` and `spec`: Spack's."""
+    name, or `none`; `package` and `spec`: Spack's; `default`: `on` or `off`, in Spack's recipe."""
 
     name: str
     title: str
@@ -22,6 +22,7 @@ class Library:
     needs: str
     package: str
     spec: str
+    default: str
 
     @property
     def option(self) -> str:

@@ -11,15 +11,29 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "kernels"
 TEMPLATES = ROOT / "templates"
 BUILDS = ROOT / ".local" / "build"
+# A library without functions, which lets a program for Debian's MPICH load another's
+# (environments/debian/mpich_abi.sh).
+MPICH_ABI = ROOT / ".local" / "stacks" / "abi"
+TOPOLOGY = ROOT / ".local" / "topology"
 # IOGAUGE_ENVIRONMENTS: Spack environments that a site keeps elsewhere.
 ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environments").absolute()
 SPACK_STATE = ROOT / ".local" / "spack"
 
 
 def builds() -> Path:
-    """Where kernels are built: in the checkout, or with one's own results in somebody else's."""
-    place = next(path for path in (BUILDS, *BUILDS.parents) if path.exists())
-    return BUILDS if os.access(place, os.W_OK | os.X_OK) else output() / "build"
+    """Where kernels are built."""
+    return _kept(BUILDS)
+
+
+def topology() -> Path:
+    """Where ReFrame keeps what it finds of the processor."""
+    return _kept(TOPOLOGY)
+
+
+def _kept(folder: Path) -> Path:
+    """In the checkout, or with one's own results in somebody else's."""
+    place = next(path for path in (folder, *folder.parents) if path.exists())
+    return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
 
 
 def is_checkout() -> bool:

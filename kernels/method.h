@@ -63,6 +63,7 @@ struct io_method {
     unsigned modes;        /* of its line in methods.def (methods/modes_of.h), less what this build lacks */
     io_mode default_mode;
     const char *lacks[IO_MODES]; /* of modes that another build of its library has: what this one lacks */
+    const char *moves_as;        /* the method whose library moves the data below this one's; NULL for none */
     unsigned traits;
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);

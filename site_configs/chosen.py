@@ -2,21 +2,24 @@
 """The stacks of a session on this machine, by their names.
 
 IOGAUGE_STACKS has them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
-wheel:mpich==5.0.2; and prefix:/opt/openmpi. `make run STACKS="openmpi trixie-openmpi"` sets it.
+wheel:mpich==5.0.2; abi:mpich==5.0.2; and prefix:/opt/openmpi.
+`make run STACKS="openmpi trixie-openmpi"` sets it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from site_configs import common, debian, prefixes, wheels
+from site_configs import abi, common, debian, prefixes, wheels
+
+# By how their names begin; all others are Debian's.
+KINDS = {prefixes.BEGIN: prefixes.stack, wheels.BEGIN: wheels.stack, abi.BEGIN: abi.stack}
 
 
 def stack(name: str) -> dict[str, Any]:
     """`ConfigError` says which names are right."""
-    if name.startswith(prefixes.BEGIN):
-        return prefixes.stack(name)
-    return wheels.stack(name) if name.startswith(wheels.BEGIN) else debian.stack(name)
+    kinds = (kind for begin, kind in KINDS.items() if name.startswith(begin))
+    return next(kinds, debian.stack)(name)
 
 
 def stacks() -> list[dict[str, Any]]:

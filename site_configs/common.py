@@ -28,7 +28,6 @@ import reframe_tests.jobs.launchers
 import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
 from iogauge import paths, user
 from iogauge.mounts import mount_of
-from iogauge.paths import ROOT
 from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
 from site_configs import check, push
@@ -67,7 +66,7 @@ def general(**more: Any) -> list[dict[str, Any]]:
     """The `general` section; `more` overrides single keys."""
     section = {
         "report_file": str(OUTPUT / "reports" / "run-report-{sessionid}.json"),
-        "topology_prefix": str(ROOT / ".local" / "topology"),
+        "topology_prefix": str(paths.topology()),
         # How soon a finished job is noticed. 50 looks a second cost a busy core less than a
         # thousandth and a test 10 ms; ReFrame's own setting slows down to one look in ten seconds.
         "poll_rate_max": 50,

@@ -6,6 +6,7 @@ folder (environments/debian/release.sh), in one ReFrame session.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 from dataclasses import dataclass
@@ -25,6 +26,21 @@ OWN_JANSSON = PREFIXES / "any" / "include" / "jansson.h"
 RELEASE = re.compile(r"[a-z]+")
 
 
+def own_version() -> float:
+    """The machine's own release of Debian: 12, 13, and infinity where it has no number, as sid; 12
+    where this is not Debian."""
+    try:
+        system = platform.freedesktop_os_release()
+    except OSError:
+        return 12
+    if system.get("ID") != "debian":
+        return 12
+    return float(system.get("VERSION_ID", "inf"))
+
+
+OWN = own_version()
+
+
 def need(what: Path | str, package: str) -> dict[str, str]:
     """A command (a bare name) or a file (a path) that a stack needs, and what brings it."""
     return {"what": str(what), "from": package}
@@ -35,6 +51,11 @@ class Debian:
     """A release whose packages a stack has: the machine's own, or one in a root folder."""
 
     release: str = ""
+
+    @property
+    def is_newer(self) -> bool:
+        """Than Debian 12, which has libraries of 2022."""
+        return bool(self.release) or OWN > 12
 
     @property
     def folder(self) -> Path:
@@ -94,7 +115,7 @@ def built(file: str, debian: Debian, mpi: str) -> dict[str, str]:
 
 def hdf5_features(debian: Debian) -> list[str]:
     """Newer releases have what moves several data sets at once: HDF5 1.14."""
-    return ["hdf5", *(["hdf5-multi"] if debian.release else [])]
+    return ["hdf5", *(["hdf5-multi"] if debian.is_newer else [])]
 
 
 def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
@@ -102,14 +123,23 @@ def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
     return dict.fromkeys(hdf5_features(debian), needs)
 
 
-def cgns_features(debian: Debian) -> list[str]:
-    """Newer releases have what writes several arrays at once: CGNS 4.4, HDF5 1.14."""
-    return ["cgns", *(["cgns-multi"] if debian.release else [])]
+def cgns_features(debian: Debian, mpi: str) -> list[str]:
+    """With what writes several arrays at once, where the CGNS that was built has it."""
+    return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
+
+
+def has_cgns_multi(prefix: Path) -> bool:
+    """CGNS 4.4 and newer. 4.5.0 calls itself 4500."""
+    header = prefix / "include" / "cgnslib.h"
+    if not header.is_file():
+        return False
+    version = re.search(r"^#define CGNS_VERSION +(\d+)", header.read_text(), re.MULTILINE)
+    return version is not None and int(version[1]) >= 4400
 
 
 def cgns_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
     needs = [built("include/pcgnslib.h", debian, mpi)]
-    return dict.fromkeys(cgns_features(debian), needs)
+    return dict.fromkeys(cgns_features(debian, mpi), needs)
 
 
 def openmpi_options() -> list[str]:
@@ -119,9 +149,13 @@ def openmpi_options() -> list[str]:
 
 
 def openmpi_components(debian: Debian) -> list[str]:
-    """Of its MPI-IO. Version 4, the machine's own, has one that 5 has no more."""
-    older = [] if debian.release else ["two_phase"]
+    """Of its MPI-IO. Version 4, of Debian 12, has one that 5 has no more."""
+    older = [] if debian.is_newer else ["two_phase"]
     return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
+
+
+# Debian builds it for Open MPI only, and keeps it apart from its serial one.
+NETCDF4 = f"/usr/lib/{platform.machine()}-linux-gnu/netcdf/mpi"
 
 
 LIMITS: dict[str, dict[str, Any]] = {
@@ -151,8 +185,9 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
             "mpi",
             "mpiio",
             *hdf5_features(debian),
+            "netcdf4",
             "pnetcdf",
-            *cgns_features(debian),
+            *cgns_features(debian, "openmpi"),
             *peak,
             "components",
         ],
@@ -168,6 +203,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
                 "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
+                "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
             "max_processes": LIMITS["openmpi"],
@@ -177,6 +213,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
                 **hdf5_needs(debian, "openmpi"),
                 "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
+                "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
                 **cgns_needs(debian, "openmpi"),
             },
         },
@@ -193,7 +230,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
         "ftn": "",
         "features": [
             *("mpi", "mpiio", "romio", "pnetcdf"),
-            *(*hdf5_features(debian), *cgns_features(debian)),
+            *(*hdf5_features(debian), *cgns_features(debian, "mpich")),
         ],
         "extras": {
             **debian.extras(),
@@ -203,6 +240,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
                 "mpi": ["-DCMAKE_C_COMPILER=mpicc.mpich"],
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
                 "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
+                "netcdf4": ["-DIOKERNEL_NETCDF4=OFF"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
             },
             "max_processes": LIMITS["mpich"],

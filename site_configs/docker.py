@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A container: the two stacks of Debian, on the container's own layers, a volume and memory.
 
-IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: containers/Dockerfile.
+IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: docs/containers.md.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,20 @@ OPEN_MPI["env_vars"] = [
     ["OMPI_MCA_btl_vader_single_copy_mechanism", "none"],
 ]
 
+FILE_SYSTEMS = {
+    "layers": common.file_system(
+        "/tmp/iogauge",
+        create=True,
+        note="the container's writable layer: each first write copies a file up",
+    ),
+    "volume": common.file_system(common.setting("VOLUME", "/data")),
+    # At most 64 MiB, unless the container was started with --shm-size.
+    "ram": ram(),
+}
+# Apptainer's layers are read only, and its /tmp is the machine's.
+if os.environ.get("APPTAINER_CONTAINER"):
+    del FILE_SYSTEMS["layers"]
+
 container = {
     "name": "container",
     "scheduler": "local.j2",
@@ -48,16 +63,7 @@ container = {
     "extras": {
         "nodes": 1,
         "memory": memory(),
-        "filesystems": {
-            "layers": common.file_system(
-                "/tmp/iogauge",
-                create=True,
-                note="the container's writable layer: each first write copies a file up",
-            ),
-            "volume": common.file_system(common.setting("VOLUME", "/data")),
-            # At most 64 MiB, unless the container was started with --shm-size.
-            "ram": ram(),
-        },
+        "filesystems": FILE_SYSTEMS,
     },
 }
 

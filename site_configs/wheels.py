@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks of an MPI from its wheel (environments/wheels/wheel.sh): no HDF5, PnetCDF or CGNS."""
+"""Stacks of an MPI from its wheel (environments/wheels/wheel.sh), and of HDF5 and PnetCDF that were
+built with it; without CGNS."""
 
 from __future__ import annotations
 
@@ -26,7 +27,33 @@ def stack(name: str) -> dict[str, Any]:
     wheel = f"{mpi}-{version}"
     programs = debian.LOCAL / "wheels" / wheel / "bin"
     maker = f"environments/wheels/wheel.sh {wheel}"
-    return entry(f"{BEGIN}-{wheel.replace('.', '-')}", mpi, programs, maker)
+    environ = entry(f"{BEGIN}-{wheel.replace('.', '-')}", mpi, programs, maker)
+    return with_libraries(environ, debian.PREFIXES / f"{BEGIN}-{wheel}", wheel)
+
+
+def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[str, Any]:
+    """The environ with what is built with this wheel below `prefix`."""
+    maker = f"environments/wheels/wheel.sh --libraries {wheel}"
+    hdf5 = [debian.need(prefix / "include" / "hdf5.h", maker)]
+    extras = environ["extras"]
+    cmake = {
+        "hdf5": [f"-DIOKERNEL_HDF5_PKGCONFIG={prefix / 'lib' / 'pkgconfig' / 'hdf5.pc'}"],
+        "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
+    }
+    needs = {
+        "hdf5": hdf5,
+        "hdf5-multi": hdf5,
+        "pnetcdf": [debian.need(prefix / "include" / "pnetcdf.h", maker)],
+    }
+    return {
+        **environ,
+        "features": [*environ["features"], *needs],
+        "extras": {
+            **extras,
+            "cmake": {**extras["cmake"], **cmake},
+            "needs": {**extras["needs"], **needs},
+        },
+    }
 
 
 def entry(name: str, mpi: str, programs: Path, maker: str) -> dict[str, Any]:

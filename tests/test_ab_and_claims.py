@@ -58,6 +58,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+BOTH = ("openmpi", "mpich")
+
+
 def run(place: Path, play: str, program: str, *words: str) -> subprocess.CompletedProcess[str]:
     start = (
         "import runpy, sys, tools.session as s; s.REFRAME = sys.argv.pop(1); "
@@ -83,7 +86,7 @@ def rounds(place: Path) -> list[str]:
 
 def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
     before = stored(place)
-    done = run(place, "whole", "tools.ab", "openmpi", "mpich", "--rounds", "2", "--", "-n", "S3d")
+    done = run(place, "whole", "tools.ab", *BOTH, "--rounds", "2", "--", "-n", "S3d")
     assert stored(place) - before == {"mine-0", "mine-1"}
     assert len(set(rounds(place))) == 2
     assert done.returncode == 0, done.stderr
@@ -96,14 +99,20 @@ def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
 )
 def test_ab_fails_where_nothing_was_measured(place: Path, play: str, status: int) -> None:
     before = stored(place)
-    done = run(place, play, "tools.ab", "openmpi", "mpich", "--rounds", "3", "--", "-n", "x")
+    done = run(place, play, "tools.ab", *BOTH, "--rounds", "3", "--", "-n", "x")
     assert done.returncode == status
     assert "nothing was" in done.stderr and "MiB/s" not in done.stdout
     assert len(rounds(place)) == 1 and stored(place) == before
 
 
+def test_ab_refuses_a_stack_that_is_unknown(place: Path) -> None:
+    done = run(place, "whole", "tools.ab", "wheel:mpich==5.0.2", "abi:lam==1", "--", "-n", "x")
+    assert done.returncode == 2
+    assert "right is such as abi:mpich==5.0.2" in done.stderr
+
+
 def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None:
-    done = run(place, "whole,nothing", "tools.ab", "openmpi", "mpich", "--", "-n", "x")
+    done = run(place, "whole,nothing", "tools.ab", *BOTH, "--", "-n", "x")
     assert done.returncode == NOTHING_SELECTED
     assert len(rounds(place)) == 2 and "MiB/s" not in done.stdout
 
@@ -126,7 +135,7 @@ def test_claims_are_judged_by_their_own_sessions(place: Path) -> None:
     assert any(name.startswith("mine-") for name in stored(place))
 
 
-@pytest.mark.parametrize("words", [["tools.ab", "a", "b"], ["tools.claims"], ["tools.run_session"]])
+@pytest.mark.parametrize("words", [["tools.ab", *BOTH], ["tools.claims"], ["tools.run_session"]])
 def test_one_after_the_other(place: Path, words: list[str]) -> None:
     """All three hold the lock of the output folder: a second one says who measures."""
     with lock.measuring("a test", [place / "output" / lock.NAME]):

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import time
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from analysis.darshan import header
-from analysis.darshan import log as darshan_log
+from analysis.darshan import reader as log_reader
 from analysis.darshan.convert import write_log
 from analysis.darshan.log import Log, UnreadableLogError, read_log
 from analysis.darshan.raw import (
@@ -210,7 +214,7 @@ def test_a_reader_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
-    monkeypatch.setattr(darshan_log.sys, "executable", str(slow))
+    monkeypatch.setattr(log_reader.sys, "executable", str(slow))
     with pytest.raises(UnreadableLogError, match=r"not read within 0.2 s"):
         read_log(tmp_path / "whole", seconds=0.2)
 
@@ -238,9 +242,79 @@ def test_a_reader_that_crashes_is_said_to_have(
     crash = tmp_path / "python"
     crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crash.chmod(0o755)
-    monkeypatch.setattr(darshan_log.sys, "executable", str(crash))
+    monkeypatch.setattr(log_reader.sys, "executable", str(crash))
     with pytest.raises(UnreadableLogError, match=r"crashed \(signal 11\)"):
         read_log(tmp_path / "whole")
+
+
+def test_one_process_reads_all_logs(tmp_path: Path) -> None:
+    """Also after words that it does not know, and after a log that is none."""
+    whole_log(tmp_path)
+    one = log_reader.Reader(sys.executable, os.getpid())
+    good = [str(tmp_path / "whole")]
+    found = [one.read(words, 60) for words in (good, ["--nosuch"], [str(tmp_path / "none")], good)]
+    assert [done.returncode for done in found] == [0, 2, 3, 0]
+    assert found[0].stdout == found[3].stdout != ""
+    assert "usage: " in found[1].stderr
+    process = one.process
+    assert process is not None and process.poll() is None
+    one.end()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_what_hangs_is_ended_with_its_process_and_the_next_log_is_read(tmp_path: Path) -> None:
+    """Nobody writes into this pipe, so that opening it waits."""
+    whole_log(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    one = log_reader.Reader(sys.executable, os.getpid())
+    assert one.read([str(tmp_path / "whole")], 60).returncode == 0
+    process = one.process
+    with pytest.raises(subprocess.TimeoutExpired):
+        one.read([str(tmp_path / "pipe")], 0.5)
+    assert process is not None
+    _wait(lambda: not _group_is_there(process.pid))
+    assert one.read([str(tmp_path / "whole")], 60).returncode == 0
+    one.end()
+
+
+def test_it_ends_with_the_process_that_asked(tmp_path: Path) -> None:
+    """However that ended."""
+    whole_log(tmp_path)
+    code = "import os, sys; from analysis.darshan.reader import reader; one = reader()"
+    code += "; one.read([sys.argv[1]], 60); print(one.process.pid, flush=True); os.abort()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "whole")], cwd=ROOT, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGABRT
+    _wait(lambda: not Path("/proc", done.stdout.strip()).exists())
+
+
+def _wait(until: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not until() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert until()
+
+
+def _group_is_there(number: int) -> bool:
+    """Or what nobody has waited for yet."""
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_fork_has_a_reader_of_its_own() -> None:
+    one = log_reader.reader()
+    assert one is log_reader.reader()
+    other = log_reader.Reader(sys.executable, os.getpid() + 1)
+    other.process = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    other.end()
+    assert other.process.poll() is None, "it is another process's"
+    other.process.kill()
+    other.process.wait()
 
 
 def test_what_is_no_log_is_said_to_be_none(tmp_path: Path) -> None:

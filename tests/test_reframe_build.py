@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import KERNELS
+from iogauge.paths import KERNELS, MPICH_ABI
 from reframe_tests.framework.build import (
     GENERATOR,
     missing_methods,
@@ -52,6 +52,14 @@ def test_no_mpi_is_a_problem() -> None:
     problem = mpi_problem("\tnot a dynamic executable\n", "libmpi.so.40")
     assert problem is not None
     assert "no MPI library" in problem
+
+
+def test_a_library_that_only_names_another_is_no_second_mpi() -> None:
+    forwarder = MPICH_LINE.replace("/lib/x86_64-linux-gnu", str(MPICH_ABI))
+    other = OPENMPI.replace("mpi.so.40", "mpi.so.12")
+    assert mpi_problem(forwarder + other, "libmpi.so.12") is None
+    assert mpi_problem(MPICH_LINE + other, "libmpi.so.12") is not None
+    assert mpi_problem(forwarder, "libmpi.so.12") is not None
 
 
 def test_another_major_version_is_another_library() -> None:

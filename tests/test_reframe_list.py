@@ -69,8 +69,11 @@ def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
         "twophase",
         "mpiio:nonblocking",
         "mpiio:ordered",
+        "mpiio:external32",
         "pnetcdf:independent",
         "hdf5:chunked",
+        "netcdf4:collective",
+        "netcdf4:independent",
     )
     served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
     assert calls == {*QUICK_CALLS, *others, *served}

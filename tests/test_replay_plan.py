@@ -155,6 +155,7 @@ def test_what_is_inferred_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "its MPI-IO calls went through file views" in said and "inferred: " in said
     header = schedule.read_header(file)
     assert header["said"] and all(line in said for line in header["said"])
+    assert all(one["by_library"] for one in header["files"])
     assert sum(each[1] + each[3] for each in header["each"]) == 48 + 32  # the log's counters
 
 

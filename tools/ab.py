@@ -14,17 +14,20 @@ from __future__ import annotations
 import argparse
 import sys
 
+from reframe.core.exceptions import ConfigError
+
 from iogauge import paths
+from site_configs import chosen
 from tools.session import Child, alone, measure
 
 
 def compare(child: Child, stacks: list[str], rounds: int, options: list[str]) -> int:
     """Run the rounds, then compare."""
     sessions, status = [], 0
-    chosen = ["-p", f"^({'|'.join(stacks)})$"]
+    only = ["-p", f"^({'|'.join(stacks)})$"]
     for number in range(rounds):
         print(f"round {number + 1} of {rounds}", flush=True)
-        done = measure(child, [*options, *chosen], paths.output())
+        done = measure(child, [*options, *only], paths.output())
         status = status or done.status
         if child.signal or not done.ran:
             return status
@@ -48,8 +51,12 @@ def main() -> int:
     args, options = parser.parse_args(words[:cut]), words[cut + 1 :]
     if args.rounds < 1:
         parser.error("--rounds: at least 1")
+    try:  # a wheel is called otherwise in results
+        stacks = [str(chosen.stack(stack)["name"]) for stack in args.stacks]
+    except ConfigError as error:
+        parser.error(str(error))
     with alone("make ab", args.parent) as child:
-        return compare(child, args.stacks, args.rounds, options)
+        return compare(child, stacks, args.rounds, options)
 
 
 if __name__ == "__main__":

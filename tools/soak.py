@@ -94,7 +94,7 @@ def drawn(
     """One run; None: this many processes cannot do it."""
     pattern, method, mode = draw.choice(stack.combinations)
     counts = discover.process_counts(
-        stack.listing, mode, ",".join(map(str, PROCESSES[stack.name]))
+        stack.listing, method, mode, ",".join(map(str, PROCESSES[stack.name]))
     ).split(",")
     served = method in {m["name"] for m in stack.listing["methods"] if "inner" in m["options"]}
     options = Namespace(

@@ -185,13 +185,15 @@ def of_library(blame: Blame) -> bool | None:
     not say which bytes the program's own calls moved."""
     rows = blame.traced.accesses
     above = blame.races.take(rows["layer"][blame.races.a] == MPIIO)
+    if len(above):
+        return False
     below = blame.races.take(rows["layer"][blame.races.a] == POSIX)
     files = set(np.unique(rows["file"][below.a]).tolist())
     known = set(np.unique(rows["file"][rows["layer"] == MPIIO]).tolist())
     left_out = any("left out" in text for text in blame.traced.said)
     if not files or not files <= known or left_out:
         return None
-    return len(above) == 0
+    return True
 
 
 def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:

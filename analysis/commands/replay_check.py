@@ -5,36 +5,43 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
+from ..pages import beside_page
 from ..replay import check, schedule, trace
 from ..replay.check import Comparison
-from . import formats
+from . import formats, options
 
 EXAMPLES = """\
 examples:
   python -m analysis replay-check app.schedule app.darshan replay/trace.darshan
+  python -m analysis replay-check app.schedule trace/ replay-trace/ --page replay.html
   python -m analysis replay-check app.schedule trace/ replay-trace/ --json | jq .wrong
 
 Bytes, calls, sizes and the order of each process must be the same. Exit code 1: they are not.
 Times are shown, and judged by nobody: they are those of two runs.
 """
-SHOWN = 20  # phases; of more, those that took longest in the log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("schedule", type=Path, help="what plan-replay made of the log")
     parser.add_argument("log", type=Path, help="the log, or the folder of raw traces")
     parser.add_argument("replay", type=Path, help="the replay's own, each access recorded")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE",
+        help="also write a page: the comparison, and pictures of log and replay beside each other",
+    )  # fmt: skip
     formats.add_format(parser, "the comparison (CSV: of the phases)")
 
 
 def run(args: argparse.Namespace) -> int:
     gap = float(schedule.read_header(args.schedule)["gap"])
-    found = check.compare(*check.load(args.schedule, args.log, args.replay), gap)
+    log, replay = check.load(args.schedule, args.log, args.replay)
+    found = check.compare(log, replay, gap)
     if args.json:
         json.dump(asdict(found), sys.stdout, indent=1)
         print()
@@ -42,6 +49,10 @@ def run(args: argparse.Namespace) -> int:
         formats.write_csv([asdict(phase) for phase in found.phases], ())
     else:
         _show(found)
+    if args.page:
+        words = ("replay-check", args.schedule, args.log, args.replay, "--page", args.page)
+        beside_page.write(args.page, found, log, replay, shlex.join(map(str, words)))
+        options.say_written(args.page)
     return EXIT_NOT_VERIFIED if found.wrong else EXIT_OK
 
 
@@ -58,8 +69,7 @@ def _show(found: Comparison) -> None:
     if not found.phases:
         return
     print(f"{'phase':>8} {'calls':>12} {'bytes':>16} {'log s':>12} {'replay s':>12} {'ratio':>8}")
-    longest = sorted(found.phases, key=lambda phase: -phase.log)[:SHOWN]
-    for phase in sorted(longest, key=lambda phase: phase.number):
+    for phase in found.shown:
         _row(str(phase.number), phase.calls, phase.bytes, phase.log, phase.replay)
     moved = [sum(sums.bytes for sums in found.log.values())]
     calls = sum(sums.calls for sums in found.log.values())

@@ -286,6 +286,7 @@ def main(words: Sequence[str] | None = None) -> int:
         found = read(args.log, heat=args.heat, segments=args.segments, ids=args.ids)
         # json.dumps is written in C, json.dump is not.
         sys.stdout.write(json.dumps(found, allow_nan=False))
+        sys.stdout.flush()  # a fork of reader.py does not end as a program does
     except AnalysisError as error:
         print(error, file=sys.stderr)
         return error.exit_code

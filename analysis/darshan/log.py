@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,7 @@ from typing import Any
 from iogauge import json_file
 
 from ..errors import AnalysisError
-
-# The program that reads a log: `child` of this package, which is `analysis.darshan` in a checkout
-# and `iogauge.analysis.darshan` where iogauge is installed.
-READER = f"{__package__}.child"
-# The folder in which Python finds it: the one that holds the outermost package.
-ROOT = Path(__file__).resolve().parents[READER.count(".")]
+from .reader import reader
 
 # A reader that takes longer is taken to hang: SECONDS, and more for a large log. (The traces of
 # 10^5 files are 150 MiB and take 45 s.) It limits its processor's time itself, so that this is for
@@ -127,14 +121,11 @@ def read_log(
     sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]
     size = sum(path.stat().st_size for path in sources if path.is_file())
     seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
-    command = [sys.executable, "-m", READER, str(log.absolute())]
-    command += ["--convert", str(convert.absolute())] if convert else []
-    command += ["--heat"] * heat + ["--segments"] * segments + ["--ids"] * ids
+    words = [str(log.absolute())]
+    words += ["--convert", str(convert.absolute())] if convert else []
+    words += ["--heat"] * heat + ["--segments"] * segments + ["--ids"] * ids
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT,
-            errors="replace",
-        )  # fmt: skip
+        done = reader().read(words, seconds)
     except subprocess.TimeoutExpired:
         raise UnreadableLogError(f"{log}: not read within {seconds:.4g} s: damaged?") from None
     if done.returncode:

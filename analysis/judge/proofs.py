@@ -14,7 +14,7 @@ from ..session import case_file
 from .bottleneck import Cause, Kind
 
 ROUNDS = 8  # runs of each kind: enough for an interval
-COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "mpiio")
+COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
 
 
 @dataclass(frozen=True)

@@ -76,14 +76,14 @@ def _counted(processes: int) -> str:
 
 
 def _gain(place: Place) -> tuple[str, str]:
-    """Over the default: in a few words, and why it is not decided."""
+    """Over the default, which the column's head names; and why it is not decided."""
     gain = place.gain
     if gain is None:
         is_default = place.best["call"] == DEFAULT
-        return ("is the default" if is_default else f"no run of {DEFAULT}"), ""
+        return ("is the default" if is_default else "has no run of it"), ""
     if gain.low is None or gain.high is None:
-        return f"{three(gain.value)} times {DEFAULT}, not decided", gain.lacks
-    text = f"{three(gain.value)} times {DEFAULT} ({three(gain.low)} to {three(gain.high)})"
+        return f"{three(gain.value)} times, not decided", gain.lacks
+    text = f"{three(gain.value)} times ({three(gain.low)} to {three(gain.high)})"
     return text, "" if gain.verdict == "faster" else gain.verdict
 
 

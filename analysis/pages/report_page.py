@@ -12,6 +12,7 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
+from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
 from ..judge.shares import why_above
 from ..session.model import CEILINGS, DIRECTIONS
@@ -98,7 +99,7 @@ def write(
             table, folder, TEMPLATE, overview=_overview(table, histories, folder),
             more_sections=shown, lacking=[section for section in ordered if not section.rows],
             regressed=history_table.bad_lines(histories), troubles=first.troubles,
-            answers=first_screen.shown(first.answers, why, folder), heat=heat,
+            answers=first_screen.shown(first.answers, why, folder), default=DEFAULT, heat=heat,
         )  # fmt: skip
         page.save(path, text.encode())
     return written

@@ -13,7 +13,8 @@ from . import schedule, trace
 from .phases import Phases, find
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
 
-SHOWN = 3
+SHOWN = 3  # differences
+SHOWN_PHASES = 20
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class Comparison:
     @property
     def replay_seconds(self) -> float:
         return sum(phase.replay for phase in self.phases)
+
+    @property
+    def shown(self) -> list[PhaseTime]:
+        """Of many phases those that took longest in the log, in their order."""
+        found = sorted(self.phases, key=lambda phase: -phase.log)[:SHOWN_PHASES]
+        return sorted(found, key=lambda phase: phase.number)
 
 
 def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:

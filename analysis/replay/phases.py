@@ -62,11 +62,11 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
     start, end = none, none
     held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for rank, rows in enumerate(trace.accesses):
-        held.append(_stretches(rows["start"], rows["end"], short))
+        held.append(stretches(rows["start"], rows["end"], short))
         if sum(len(some) for some, _ in held) > MOST_HELD or rank == trace.processes - 1:
             held.append((start, end))
             starts, ends = (np.concatenate(column) for column in zip(*held, strict=True))
-            start, end = _stretches(starts, ends, short)
+            start, end = stretches(starts, ends, short)
             held.clear()
     pause = start[1:] - end[:-1]
     ways = np.zeros(len(start), np.uint8)
@@ -95,7 +95,7 @@ def _with_turns(
     )
 
 
-def _stretches(
+def stretches(
     start: NDArray[np.float64], end: NDArray[np.float64], pause: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where something goes on, without a pause as long as that."""

@@ -153,14 +153,16 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: str) -> str:
     )
 
 
+def _usable(store: Path, paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if not problem(store, path)]
+
+
 def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
     """The rows of a session that a month's file holds. `month`: the folder of the sessions' own
     files."""
     import duckdb
 
-    old = [
-        path for path in months.place(store, month).glob("*.parquet") if not problem(store, path)
-    ]
+    old = _usable(store, months.place(store, month).glob("*.parquet"))
     if not old:
         return []
     with duckdb.connect(config=CONFIG) as connection:
@@ -174,9 +176,7 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}
-    old = [
-        path for path in (store / files.MONTHS).glob("*/*/*.parquet") if not problem(store, path)
-    ]
+    old = _usable(store, (store / files.MONTHS).glob("*/*/*.parquet"))
     if lacking and old:
         sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
         with duckdb.connect(config=CONFIG) as connection:

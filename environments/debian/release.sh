@@ -44,10 +44,13 @@ build_libraries() {
     for line in "${built_here[@]}"; do
         read -r name mpi title <<<"$line"
         [[ -x $release/root/usr/bin/mpicc.$mpi ]] || continue
-        said=$("$here/enter.sh" "$suite" "$here/source_package.sh" "$name" "$suite-$mpi" 2>&1) ||
+        if said=$("$here/enter.sh" "$suite" "$here/source_package.sh" "$name" "$suite-$mpi" 2>&1); then
+            say "release $suite: $title: $(<"$local_dir/stacks/$suite-$mpi/.installed/$name.source")"
+        else
             say "release $suite: $title: not built: ${said%%$'\n'*}; see $log_dir/$name-$suite-$mpi.log;" \
                 "to try again: environments/debian/enter.sh $suite" \
                 "environments/debian/source_package.sh $name $suite-$mpi"
+        fi
     done
     : >"$release/libraries"
 }
@@ -94,14 +97,17 @@ fill() {
 }
 
 make_root() {
-    local work="$release.new" log
+    local work="$release.new" log expired
     log=$(new_log "release-$suite")
+    # Does apt take a list of the archive that is past its date? In the root as on this machine.
+    expired=$(apt-config dump --format '%v' Acquire::Check-Valid-Until)
     rm -rf -- "$work"
     mkdir -p -- "$work/bin"
     # Manuals and translations are half of the files.
     run_logged "$log" mmdebstrap --variant=minbase --skip=cleanup/reproducible \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --aptopt="Acquire::Check-Valid-Until \"${expired:-true}\"" \
         --customize-hook="'$here/release.sh' --fill $suite \"\$1\"" \
         "$suite" "$work/root" "$(archive)"
     finish "$work"

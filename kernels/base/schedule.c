@@ -92,15 +92,18 @@ static bool is_plain(const char *name) {
 static int take_file(io_schedule *s, json_t *from, io_schedule_file *file, io_error *error) {
     const char *name, *level;
     json_int_t extent;
-    int reads, writes;
-    if (json_unpack(from, "{s:s,s:s,s:I,s:b,s:b}", "name", &name, "level", &level, "extent", &extent, "read",
-                    &reads, "written", &writes))
+    int reads, writes, by_library = false; /* older schedules do not say */
+    if (json_unpack(from, "{s:s,s:s,s:I,s:b,s:b,s?b}", "name", &name, "level", &level, "extent", &extent,
+                    "read", &reads, "written", &writes, "by_library", &by_library))
         return damaged(s, "the entry of a file lacks something", error);
     if (!is_plain(name)) return damaged(s, "a file has a name that is not plain", error);
     if (extent < 0 || (uint64_t)extent > MOST_PLACE)
         return damaged(s, "a file has an impossible size", error);
-    *file =
-        (io_schedule_file){.extent = (uint64_t)extent, .read = reads, .written = writes, .level = IO_LEVELS};
+    *file = (io_schedule_file){.extent = (uint64_t)extent,
+                               .read = reads,
+                               .written = writes,
+                               .by_library = by_library,
+                               .level = IO_LEVELS};
     for (int i = 0; i < IO_LEVELS; i++)
         if (!strcmp(level, levels[i])) file->level = (io_level)i;
     if (file->level == IO_LEVELS) return damaged(s, "a file has a level that is unknown", error);

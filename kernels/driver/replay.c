@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "driver/evidence.h"
 #include "driver/pulse.h"
@@ -30,11 +32,12 @@ const io_method io_method_as_logged = {
 };
 
 #define NANO 1e-9
+/* Bytes of calls whose data is made before the first of them: more than a cache. */
+#define TOGETHER ((uint64_t)64 << 20)
 #define MOST_SLEEP 1.0 /* seconds at a time: who sleeps shows that it lives */
 
-/* As long as the program did something else. */
-static void rest(const io_replaying *r, uint64_t nanoseconds) {
-    double end = MPI_Wtime() + (double)nanoseconds * NANO * r->think;
+/* Until the program went on. */
+static void rest(const io_replaying *r, double end) {
     for (double left; (left = end - MPI_Wtime()) > 0;) {
         io_now_at(r->session->world, IO_AT_COMPUTE);
         double some = left < MOST_SLEEP ? left : MOST_SLEEP;
@@ -43,58 +46,111 @@ static void rest(const io_replaying *r, uint64_t nanoseconds) {
     }
 }
 
-static int move_run(io_replaying *r, io_logged *l, const io_act *act) {
-    bool writing = act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL;
-    uint64_t offset = act->offset;
-    if (io_replay_path(r, act->file)) return -1;
-    for (uint64_t k = 0; k < act->count; k++, offset += (uint64_t)act->stride) {
-        double began = MPI_Wtime();
-        if (writing)
-            io_replay_fill(r, act->file, offset, act->length, IO_MADE_BY_LOG, r->buffer);
-        else
-            memset(r->buffer, 0xA5, act->length); /* a read that moves nothing is seen */
-        r->seconds.fill += writing ? MPI_Wtime() - began : 0;
-        if (io_replay_move(r, l, act, offset)) return -1;
-        if (!writing) io_replay_check_read(r, act->file, offset, act->length);
-    }
+/* Its buffer is where the call's bytes are. */
+typedef int visit(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
+
+static bool moves(const io_act *act) {
+    return act->kind != IO_ACT_OPEN && act->kind != IO_ACT_CLOSE && act->kind != IO_ACT_SYNC;
+}
+
+static bool writes(const io_act *act) { return act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL; }
+
+/* A library reads into memory that it has just been given: that its pages must first be found is most of the
+ * time of such a read. */
+static void make_unread(const io_replaying *r, const io_act *act) {
+    memset(r->buffer, 0xA5, act->length); /* a read that moves nothing is seen */
+#ifdef MADV_DONTNEED
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t ahead = (page - (uintptr_t)r->buffer % page) % page;
+    if (r->plan->files[act->file].by_library && act->length >= ahead + page)
+        madvise(r->buffer + ahead, (act->length - ahead) / page * page, MADV_DONTNEED);
+#endif
+}
+
+static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
+    (void)l;
+    double began = MPI_Wtime();
+    if (writes(act))
+        io_replay_fill(r, act->file, offset, act->length, IO_MADE_BY_LOG, r->buffer);
+    else
+        make_unread(r, act);
+    r->seconds.fill += writes(act) ? MPI_Wtime() - began : 0;
     return 0;
 }
 
-static int act_out(io_replaying *r, io_logged *l, const io_act *act) {
+static int check(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
+    (void)l;
+    if (!writes(act)) io_replay_check_read(r, act->file, offset, act->length);
+    return 0;
+}
+
+static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     switch (act->kind) {
     case IO_ACT_OPEN: return io_replay_open(r, l, act);
     case IO_ACT_CLOSE: return io_replay_close(r, l, act);
-    case IO_ACT_SYNC: return io_replay_sync(r, l, act);
-    default: return move_run(r, l, act);
+    default: return io_replay_sync(r, l, act);
     }
 }
 
-/* Up to the next phase: false where there is none. */
-static bool act_phase(io_replaying *r, io_logged *l, int *status) {
-    for (; !*status && l->at < l->n; l->at++) {
-        const io_act *act = &l->acts[l->at];
-        if (act->kind == IO_ACT_PHASE) {
-            l->at++;
-            return true;
+/* The calls of a phase from a place on whose data is in memory together. `each` may be one that acts: then
+ * opens, closes and flushes are done as they come. The place moves on. */
+static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visit *each) {
+    int status = 0;
+    uint64_t used = 0;
+    for (; !status && at->act < l->n && l->acts[at->act].kind != IO_ACT_PHASE; at->act++, at->call = 0) {
+        const io_act *act = &l->acts[at->act];
+        if (!moves(act)) {
+            status = acting ? open_or_close(r, l, act) : 0;
+            continue;
         }
-        *status = act_out(r, l, act);
+        for (; !status && at->call < act->count; at->call++) {
+            if (used && (act->length > r->together || used > r->together - act->length)) return 0;
+            if (io_replay_path(r, act->file)) return -1;
+            r->buffer = r->memory + used;
+            status = each(r, l, act, act->offset + at->call * (uint64_t)act->stride);
+            used += act->length;
+        }
     }
-    return false;
+    return status;
+}
+
+/* A phase of one process, data of many calls at a time; its first are made already if `made`. */
+static int act_phase(io_replaying *r, io_logged *l, bool made) {
+    int status = 0;
+    while (!status && l->at.act < l->n && l->acts[l->at.act].kind != IO_ACT_PHASE) {
+        io_replay_place making = l->at, checking = l->at;
+        if (!made) status = stretch(r, l, &making, false, make);
+        if (!status) status = stretch(r, l, &l->at, true, io_replay_move);
+        if (!status) status = stretch(r, l, &checking, false, check);
+        made = false;
+    }
+    return status;
+}
+
+/* What the first calls of a phase write, before the processes meet. */
+static int make_ahead(io_replaying *r) {
+    io_replay_place from = r->logged[0].at;
+    return stretch(r, &r->logged[0], &from, false, make);
 }
 
 static int act_all(io_replaying *r) {
     bool more = true;
+    uint64_t pause = 0;
     while (more) {
-        uint64_t pause = 0;
-        int status = 0;
+        double resume = MPI_Wtime() + (double)pause * NANO * r->think;
+        int status = make_ahead(r);
+        io_now_at(r->session->world, IO_AT_OTHERS);
+        if (io_agree(r->session->world)) return -1;
+        rest(r, resume);
         more = false;
         for (uint64_t i = 0; i < r->nlogged && !status; i++) {
-            more = act_phase(r, &r->logged[i], &status);
-            if (more) pause = r->logged[i].acts[r->logged[i].at - 1].length;
+            io_logged *l = &r->logged[i];
+            status = act_phase(r, l, i == 0);
+            more = !status && l->at.act < l->n;
+            if (more) pause = l->acts[l->at.act++].length;
         }
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
-        rest(r, more ? pause : 0);
     }
     return 0;
 }
@@ -132,10 +188,12 @@ static int start(io_replaying *r, io_session *s) {
         for (uint64_t k = 0; k < l->n; k++)
             if (l->acts[k].kind != IO_ACT_PHASE && l->acts[k].length > r->room) r->room = l->acts[k].length;
     }
-    r->buffer = malloc(r->room);
+    r->together = c->reuse ? 0 : TOGETHER;
+    uint64_t memory = r->room > r->together ? r->room : r->together;
+    r->buffer = r->memory = malloc(memory);
     r->right = malloc(r->room);
-    if (!r->logged || !r->buffer || !r->right)
-        io_fail(r->ctx.error, "out of memory for an access of %llu bytes", (unsigned long long)r->room);
+    if (!r->logged || !r->memory || !r->right)
+        io_fail(r->ctx.error, "out of memory for accesses of %llu bytes", (unsigned long long)memory);
     return io_agree(s->world) || check_phases(r) || io_replay_communicators(r) ? -1 : 0;
 }
 
@@ -147,7 +205,7 @@ static void stop(io_replaying *r, bool failed) {
     free(r->logged);
     free(r->prepared);
     free(r->undefined);
-    free(r->buffer);
+    free(r->memory);
     free(r->right);
 }
 
@@ -200,6 +258,7 @@ static int play(io_replaying *r, io_sample *sample) {
     io_world_done(s->world);
     if (status) return -1;
     note_times(r, sample, began, ended);
+    r->buffer = r->memory;
     return look_at_files(r) || (plan->all.writes && io_replay_read_back(r)) ? -1 : 0;
 }
 

@@ -16,10 +16,16 @@ typedef struct {
     MPI_File handle;
 } io_opened;
 
+/* Where a process is: an act, and which of its calls. */
+typedef struct {
+    uint64_t act, call;
+} io_replay_place;
+
 /* A process of the log. */
 typedef struct {
     io_act *acts;
-    uint64_t n, at;
+    uint64_t n;
+    io_replay_place at;
     io_opened *opened;
     uint64_t nopened, room;
 } io_logged;
@@ -34,8 +40,9 @@ typedef struct {
     io_logged *logged;
     uint64_t first, nlogged; /* which processes of the log this one is */
     io_extent *prepared, *undefined;
-    char *buffer, *right; /* `room` bytes each: what moves, and what it is held against */
-    uint64_t room;
+    char *memory, *buffer; /* of the calls that are made together; of the present one, in it */
+    char *right;           /* what a read is held against: `room` bytes, the most that a call moves */
+    uint64_t room, together;
     io_file file; /* of the last access, for messages */
     io_seconds seconds;
     uint64_t calls[IO_DIRECTIONS];

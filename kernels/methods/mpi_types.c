@@ -12,29 +12,55 @@
         if (code_) return io_fail_mpi(error, name, "building a data type", code_);                           \
     } while (0)
 
+/* A function, because MPI's handles need not be constants. */
+static MPI_Datatype type_of(io_type type) {
+    switch (type) {
+    case IO_INT8: return MPI_INT8_T;
+    case IO_UINT8: return MPI_UINT8_T;
+    case IO_CHAR: return MPI_CHAR;
+    case IO_INT16: return MPI_INT16_T;
+    case IO_UINT16: return MPI_UINT16_T;
+    case IO_INT32: return MPI_INT32_T;
+    case IO_UINT32: return MPI_UINT32_T;
+    case IO_INT64: return MPI_INT64_T;
+    case IO_UINT64: return MPI_UINT64_T;
+    case IO_FLOAT32: return MPI_FLOAT;
+    case IO_FLOAT64: return MPI_DOUBLE;
+    default: return MPI_BYTE;
+    }
+}
+
 /* Uncommitted, so that it can be built upon. */
-static int contiguous(uint64_t bytes, MPI_Datatype *type, io_error *error) {
-    if (bytes <= INT32_MAX) {
-        CHECK(MPI_Type_contiguous((int)bytes, MPI_BYTE, type), "MPI_Type_contiguous");
+static int several(io_type of, uint64_t n, MPI_Datatype *type, io_error *error) {
+    if (n <= INT32_MAX) {
+        CHECK(MPI_Type_contiguous((int)n, type_of(of), type), "MPI_Type_contiguous");
         return 0;
     }
-    /* 1 GiB pieces and the rest, side by side. */
+    /* Pieces of 2^30 and the rest, side by side. */
     MPI_Datatype piece, pieces;
-    CHECK(MPI_Type_contiguous(PIECE, MPI_BYTE, &piece), "MPI_Type_contiguous");
-    CHECK(MPI_Type_contiguous((int)(bytes / PIECE), piece, &pieces), "MPI_Type_contiguous");
-    int counts[2] = {1, (int)(bytes % PIECE)};
-    MPI_Aint at[2] = {0, (MPI_Aint)(bytes - bytes % PIECE)};
-    MPI_Datatype kinds[2] = {pieces, MPI_BYTE};
+    CHECK(MPI_Type_contiguous(PIECE, type_of(of), &piece), "MPI_Type_contiguous");
+    CHECK(MPI_Type_contiguous((int)(n / PIECE), piece, &pieces), "MPI_Type_contiguous");
+    int counts[2] = {1, (int)(n % PIECE)};
+    MPI_Aint at[2] = {0, (MPI_Aint)((n - n % PIECE) * io_type_size(of))};
+    MPI_Datatype kinds[2] = {pieces, type_of(of)};
     CHECK(MPI_Type_create_struct(2, counts, at, kinds, type), "MPI_Type_create_struct");
     CHECK(MPI_Type_free(&piece), "MPI_Type_free");
     CHECK(MPI_Type_free(&pieces), "MPI_Type_free");
     return 0;
 }
 
-int io_mpi_bytes(uint64_t bytes, MPI_Datatype *type, io_error *error) {
-    if (contiguous(bytes, type, error)) return -1;
+static int contiguous(uint64_t bytes, MPI_Datatype *type, io_error *error) {
+    return several(IO_BYTE, bytes, type, error);
+}
+
+int io_mpi_values(io_type of, uint64_t n, MPI_Datatype *type, io_error *error) {
+    if (several(of, n, type, error)) return -1;
     CHECK(MPI_Type_commit(type), "MPI_Type_commit");
     return 0;
+}
+
+int io_mpi_bytes(uint64_t bytes, MPI_Datatype *type, io_error *error) {
+    return io_mpi_values(IO_BYTE, bytes, type, error);
 }
 
 /* Nested vectors rather than a subarray: its sizes are ints, a stride in bytes is not. */

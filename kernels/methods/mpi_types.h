@@ -10,6 +10,8 @@
 
 /* A committed type of `bytes` contiguous bytes. */
 int io_mpi_bytes(uint64_t bytes, MPI_Datatype *type, io_error *error);
+/* A committed type of `n` contiguous values, which MPI may then change to another representation. */
+int io_mpi_values(io_type of, uint64_t n, MPI_Datatype *type, io_error *error);
 /* A committed file type: where the parts stand in a canonical raw file, in file order. */
 int io_mpi_file_type(const io_schema *schema, const io_part *parts, int n, MPI_Datatype *type,
                      io_error *error);

@@ -5,7 +5,8 @@
  * independent: the same with MPI_File_write_at, and so small data sets in every mode but ordered;
  * nonblocking: one MPI_File_iwrite_at_all for each
  * part, then one wait; ordered: the shared file pointer, so the file holds the processes' data in
- * the order of ranks, call after call. */
+ * the order of ranks, call after call; external32: collective, in MPI's portable representation, a call
+ * for each type of data. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, i
         free(f);
         return io_fail_mpi(ctx->error, "MPI_File_open", name, code);
     }
+    f->viewed = ctx->mode == IO_EXTERNAL32; /* a file opens in native, and must be told otherwise */
     *file = &f->base;
     return 0;
 }
@@ -108,7 +110,8 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
 
 /* A contiguous piece of a data set needs no view; every process decides alike, because it looks at
  * the data set's largest block, not at its own part. */
-static bool needs_view(const io_schema *schema, const io_part *parts, int n) {
+static bool needs_view(const mpiio_file *f, const io_part *parts, int n) {
+    const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[parts[0].dataset];
     int last = d->ndims - 1;
     while (last > 0 && d->block[last] == schema->dims[d->dim[last]].length) last--;
@@ -119,7 +122,8 @@ static bool needs_view(const io_schema *schema, const io_part *parts, int n) {
 
 static int change_view(mpiio_file *f, MPI_Datatype type) {
     f->base.calls++;
-    int code = MPI_File_set_view(f->handle, 0, MPI_BYTE, type, "native", MPI_INFO_NULL);
+    const char *how = f->base.ctx->mode == IO_EXTERNAL32 ? "external32" : "native";
+    int code = MPI_File_set_view(f->handle, 0, MPI_BYTE, type, how, MPI_INFO_NULL);
     if (code) return io_fail_mpi(f->base.ctx->error, "MPI_File_set_view", f->base.path, code);
     f->viewed = type != MPI_BYTE;
     return 0;
@@ -131,7 +135,7 @@ static uint64_t first_byte(const io_schema *schema, const io_part *part) {
 }
 
 static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offset) {
-    if (!needs_view(f->base.schema, parts, n)) {
+    if (!needs_view(f, parts, n)) {
         *offset = (MPI_Offset)first_byte(f->base.schema, parts);
         return f->viewed ? change_view(f, MPI_BYTE) : 0;
     }
@@ -158,16 +162,28 @@ static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n)
     return bytes;
 }
 
+/* What a call moves in memory: bytes, or values that MPI gives another form. MPICH 4.0 crashes in
+ * MPI_Pack_external_size of an empty type, also where none of it is moved: there it is of one value. */
+static int memory_type(const mpiio_file *f, io_type of, uint64_t bytes, MPI_Datatype *type) {
+    io_error *error = f->base.ctx->error;
+    if (f->base.ctx->mode != IO_EXTERNAL32) return io_mpi_bytes(bytes, type, error);
+    return io_mpi_values(of, bytes ? bytes / io_type_size(of) : 1, type, error);
+}
+
+static io_type type_of(const mpiio_file *f, const io_part *part) {
+    return f->base.schema->datasets[part->dataset].type;
+}
+
 /* Parts of one call lie one after the other in memory (pattern.h), so one type covers them all. */
 static int move_once(mpiio_file *f, const io_part *parts, int n, const direction *way) {
     io_error *error = f->base.ctx->error;
-    bool all = f->base.ctx->mode == IO_COLLECTIVE;
+    bool all = io_mode_has(f->base.ctx->mode, IO_TOGETHER);
     const char *name = all ? way->all_name : way->one_name;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
     MPI_Offset offset;
     MPI_Datatype type;
     MPI_Status status;
-    if (set_view(f, parts, n, &offset) || io_mpi_bytes(bytes, &type, error)) return -1;
+    if (set_view(f, parts, n, &offset) || memory_type(f, type_of(f, parts), bytes, &type)) return -1;
     f->base.calls++;
     int code = (all ? way->all : way->one)(f->handle, offset, parts->data, bytes ? 1 : 0, type, &status);
     MPI_Type_free(&type);
@@ -185,7 +201,7 @@ static int move_small(mpiio_file *f, const io_part *parts, int n, const directio
         for (io_runs r = io_runs_of(schema, &parts[i]); io_runs_next(&r);) {
             MPI_Datatype type;
             MPI_Status status;
-            if (io_mpi_bytes(r.length * size, &type, f->base.ctx->error)) return -1;
+            if (memory_type(f, type_of(f, &parts[i]), r.length * size, &type)) return -1;
             f->base.calls++;
             int code = way->one(f->handle, (MPI_Offset)(base + r.global * size),
                                 (char *)parts[i].data + r.local * size, 1, type, &status);
@@ -280,12 +296,21 @@ static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direct
     return bytes ? check_count(f, &status, bytes, way, way->ordered_name) : 0;
 }
 
+/* MPICH 4.0 crashes there of a type of several types, too: a call for each. */
+static int move_by_type(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+    for (int i = 0, same; i < n; i += same) {
+        for (same = 1; i + same < n && type_of(f, &parts[i + same]) == type_of(f, &parts[i]);) same++;
+        if (move_once(f, parts + i, same, way)) return -1;
+    }
+    return 0;
+}
+
 static int move(io_file *file, const io_part *parts, int n, const direction *way) {
     mpiio_file *f = (mpiio_file *)file;
     if (file->ctx->mode == IO_ORDERED) return move_ordered(f, parts, n, way);
     if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, way);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, way);
-    return move_once(f, parts, n, way);
+    return file->ctx->mode == IO_EXTERNAL32 ? move_by_type(f, parts, n, way) : move_once(f, parts, n, way);
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, &writing); }

@@ -31,22 +31,32 @@ static ramses_box whole_box(const ramses_levels *l) {
     };
 }
 
+/* The way down to one process's box: processes `first` to `first + n - 1` share what is left. */
+typedef struct {
+    ramses_box box;
+    uint64_t first, n, wall; /* `wall`: where the box is cut next */
+    int axis;
+} descent;
+
+static descent whole(const ramses_levels *l) {
+    descent d = {.box = whole_box(l), .n = l->processes};
+    if (d.n > 1) d.wall = ramses_wall(&d.box, d.axis, d.n);
+    return d;
+}
+
+static void take_half(descent *d, bool high) {
+    uint64_t low = d->n / 2;
+    (high ? d->box.from : d->box.to)[d->axis] = d->wall;
+    if (high) d->first += low;
+    d->n = high ? d->n - low : low;
+    d->axis = (d->axis + 1) % 3;
+    if (d->n > 1) d->wall = ramses_wall(&d->box, d->axis, d->n);
+}
+
 ramses_box ramses_domain(const ramses_levels *l, uint64_t owner) {
-    ramses_box box = whole_box(l);
-    uint64_t first = 0, n = l->processes;
-    for (int axis = 0; n > 1; axis = (axis + 1) % 3) {
-        uint64_t wall = ramses_wall(&box, axis, n), low = n / 2;
-        bool high = owner >= first + low;
-        if (high) {
-            box.from[axis] = wall;
-            first += low;
-            n -= low;
-        } else {
-            box.to[axis] = wall;
-            n = low;
-        }
-    }
-    return box;
+    descent d = whole(l);
+    while (d.n > 1) take_half(&d, owner >= d.first + d.n / 2);
+    return d.box;
 }
 
 /* The first grid of a full level whose centre is not before `place`. */
@@ -91,21 +101,10 @@ ramses_box ramses_part_of(const ramses_levels *l, int level, uint64_t owner) {
 }
 
 uint64_t ramses_cpu_at(const ramses_levels *l, int level, const uint64_t at[3], ramses_box *part) {
-    ramses_box box = whole_box(l);
-    uint64_t first = 0, n = l->processes;
-    for (int axis = 0; n > 1; axis = (axis + 1) % 3) {
-        uint64_t wall = ramses_wall(&box, axis, n), low = n / 2;
-        if (at[axis] >= first_from(l, level, wall)) {
-            box.from[axis] = wall;
-            first += low;
-            n -= low;
-        } else {
-            box.to[axis] = wall;
-            n = low;
-        }
-    }
-    *part = part_of(l, level, first, box);
-    return first;
+    descent d = whole(l);
+    while (d.n > 1) take_half(&d, at[d.axis] >= first_from(l, level, d.wall));
+    *part = part_of(l, level, d.first, d.box);
+    return d.first;
 }
 
 /* ---------------------------------------------------------------- spans and windows */

@@ -41,13 +41,14 @@ def inner_methods(listing: dict[str, Any], pattern: str) -> list[str]:
     ]
 
 
-def process_counts(listing: dict[str, Any], mode: str | None, every: str) -> str:
-    """The fewest and the most are enough for a mode whose data moves as in another."""
+def process_counts(listing: dict[str, Any], method: str, mode: str | None, every: str) -> str:
+    """The fewest and the most are enough for a method or a mode whose data moves as in another."""
     facts = next((m for m in listing["modes"] if m["name"] == mode), None)
     counts = every.split(",")
     if facts and facts["one_process"]:
         return "1"
-    if facts and facts["moves_as"]:
+    own = next(m for m in listing["methods"] if m["name"] == method)
+    if own["moves_as"] or (facts and facts["moves_as"]):
         return ",".join(dict.fromkeys((counts[0], counts[-1])))
     return every
 
@@ -73,7 +74,7 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         command += ["--method", method, *more]
         if method in queued and last != "refused":
             command += ["--inner", ",".join(inner_methods(listing, pattern))]
-        command += ["--processes", process_counts(listing, last, options.processes)]
+        command += ["--processes", process_counts(listing, method, last, options.processes)]
         command += ["--moves-nothing", named(listing, "moves_nothing")]
         command += ["--own-files", named(listing, "file_per_process")]
         command += ["--dir", options.dir, "--", *options.launch]

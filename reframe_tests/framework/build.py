@@ -17,7 +17,7 @@ from reframe.core.exceptions import SanityError
 
 from iogauge import json_file
 from iogauge.libraries import libraries
-from iogauge.paths import KERNELS, builds
+from iogauge.paths import KERNELS, MPICH_ABI, builds
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
@@ -36,8 +36,10 @@ GENERATOR = (
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
     """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output;
     `right`: the library of the stack (`libmpi.so.40`), and `file`, where one name may stand for
-    several (each Spack environment has its own `libmpi.so.12`)."""
-    loaded = dict(MPI_LIBRARY.findall(ldd))
+    several (each Spack environment has its own `libmpi.so.12`). A library in the folder
+    MPICH_ABI is no MPI, but asks for one by another name."""
+    found = MPI_LIBRARY.findall(ldd)
+    loaded = {name: place for name, place in found if Path(place).parent != MPICH_ABI}
     if list(loaded) == [right]:
         where = Path(loaded[right])
         if file is None or where.resolve() == file.resolve():

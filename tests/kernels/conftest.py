@@ -10,7 +10,7 @@ from typing import Any
 
 import iokernel_model as model
 import pytest
-from iokernel_stacks import ROOT, How, Stack, build, missing, prepared, stacks
+from iokernel_stacks import ROOT, How, Stack, build, lacking, missing, prepared, stacks
 
 from tools.selftest.injector import build as build_injector
 
@@ -37,6 +37,19 @@ def mpich() -> Stack:
 def stack(request: pytest.FixtureRequest) -> Stack:
     found: Stack = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(autouse=True)
+def has_the_method(request: pytest.FixtureRequest) -> None:
+    """A method that a stack has no library for is skipped there, by name."""
+    named = {"how", "inner"} & set(request.fixturenames)
+    if "stack" not in request.fixturenames or not named:
+        return
+    stack = request.getfixturevalue("stack")
+    asked = request.getfixturevalue(named.pop())
+    method = asked.method if isinstance(asked, How) else asked
+    if reason := lacking(stack.iokernel).get(method):
+        pytest.skip(f"stack {stack.name}: {method}: {reason}")
 
 
 @pytest.fixture(scope="session")

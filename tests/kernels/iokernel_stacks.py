@@ -185,6 +185,15 @@ def listing() -> dict[str, Any]:
     return found
 
 
+@cache
+def lacking(program: Path) -> dict[str, str]:
+    """The methods that a built program has no library for, each with the reason."""
+    words = [str(program), "--list", "--json", "-"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=SECONDS)
+    listed = json.loads(done.stdout)
+    return {m["name"]: m["reason"] for m in listed["methods"] if not m["available"]}
+
+
 def _with(pattern: str, can: bool) -> dict[str, tuple[str | None, ...]]:
     """The methods that can, or cannot, hold a pattern, and their modes."""
     pairs = {

@@ -244,7 +244,7 @@ def test_foreign_file(stack: Stack, how: How, written: Writer, tmp_path: Path) -
     path.write_bytes(foreign)
     run = made.read(folder)
     assert str(path) in run.error(1)
-    raw = how.method not in ("hdf5", "pnetcdf")
+    raw = how.method not in ("hdf5", "pnetcdf", "netcdf4")
     assert run.result()["status"] == ("failed" if raw else "error")
     assert path.read_bytes() == foreign
 

@@ -23,6 +23,8 @@ ATTRIBUTES = [
     {"time": 0.0, "tstep": 0.0, "time_save": 1.0e5},
     dict.fromkeys(("time", "tstep"), model.S3D_INTERVAL) | {"time_save": 1.0e5},
 ]
+DATA_MODEL = {"pnetcdf": "NETCDF3_64BIT_DATA", "netcdf4": "NETCDF4"}
+BYTES = {"pnetcdf": np.int8, "netcdf4": np.uint8}
 RAW_SHARED = ("posix-shared", "master", "twophase", "mpiio")
 
 
@@ -34,7 +36,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-@pytest.mark.parametrize("how", of("pnetcdf"), ids=str)
+@pytest.mark.parametrize("how", of("pnetcdf", "netcdf4"), ids=str)
 def test_s3d_netcdf(stack: Stack, how: How, written: Writer) -> None:
     folder = written(stack, how, "s3d").folder
     assert names(folder) == [
@@ -43,7 +45,7 @@ def test_s3d_netcdf(stack: Stack, how: How, written: Writer) -> None:
     ]
     for step in range(2):
         with netCDF4.Dataset(folder / model.s3d_name(step, ".nc")) as file:
-            assert file.data_model == "NETCDF3_64BIT_DATA"
+            assert file.data_model == DATA_MODEL[how.method]
             dims = {name: len(dim) for name, dim in file.dimensions.items()}
             assert list(dims.items()) == [
                 ("x", 13), ("y", 11), ("z", 7), ("nsc", 11), ("three", 3),
@@ -80,7 +82,8 @@ def test_s3d_raw(stack: Stack, how: How, written: Writer) -> None:
     folder = written(stack, how, "s3d").folder
     assert names(folder) == [model.s3d_name(step, ".bin") for step in range(2)]
     for step in range(2):
-        found = np.fromfile(folder / model.s3d_name(step, ".bin"), np.float64)
+        stored = ">f8" if how.mode == "external32" else "<f8"  # the standard: big-endian
+        found = np.fromfile(folder / model.s3d_name(step, ".bin"), stored)
         right = S3D.canonical(step)
         if how.mode == "ordered":  # a call of each process, rank after rank
             right = np.concatenate([S3D.share(rank, step) for rank in range(S3D.processes)])
@@ -100,9 +103,9 @@ def ior_bytes(how: How, path: Path) -> model.Bytes:
     if how.method == "hdf5":
         with h5py.File(path) as file:
             return np.asarray(file["data"][...])
-    if how.method == "pnetcdf":
+    if how.method in DATA_MODEL:
         with netCDF4.Dataset(path) as dataset:
-            assert dataset.variables["data"].dtype == np.int8
+            assert dataset.variables["data"].dtype == BYTES[how.method]
             return np.asarray(dataset.variables["data"][:].data).view(np.uint8)
     return np.fromfile(path, np.uint8)
 
@@ -139,7 +142,7 @@ def test_document_of_files(stack: Stack, how: How, written: Writer) -> None:
     first = sorted(made.folder.iterdir())[0]
     if how.method == "pnetcdf":
         assert offsets == model.cdf5_begins(first)
-    elif how.method == "hdf5":
+    elif how.method in ("hdf5", "netcdf4"):
         with h5py.File(first) as file:
             assert offsets == {name: file[name].id.get_offset() for name in S3D.NAMES}
     elif how.method == "posix" or how.mode == "ordered":
@@ -185,8 +188,11 @@ variables:
 """
 
 
-def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, written: Writer) -> None:
-    path = written(stack, How("pnetcdf", "nonblocking"), "s3d").folder / model.s3d_name(0, ".nc")
+@pytest.mark.parametrize(
+    "how", [How("pnetcdf", "nonblocking"), How("netcdf4", "collective")], ids=str
+)
+def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, how: How, written: Writer) -> None:
+    path = written(stack, how, "s3d").folder / model.s3d_name(0, ".nc")
     dump = subprocess.run(["ncdump", "-h", str(path)], capture_output=True, text=True, check=True)
     right = HEADER
     for axis, length in zip("xyz", S3D.grid, strict=True):

@@ -20,6 +20,7 @@ from tools.selftest.injector import Plan, preload
 
 STEP = 1  # the second dump's file
 NAME, INDEX = "u", (2, 5, 9, 11)
+HDF5 = {"hdf5": ".h5", "netcdf4": ".nc"}  # methods whose files are HDF5's, and their extensions
 BYTE = 4321  # of IOR's data; in the second segment of a file of two processes
 
 
@@ -33,8 +34,8 @@ class Target:
 def s3d_target(how: How, folder: Path) -> Target:
     """Where u[2,5,9,11] stands, by the format's own readers or by the layout's definition."""
     owner = S3D.owner(INDEX)
-    if how.method == "hdf5":
-        path = folder / model.s3d_name(STEP, ".h5")
+    if how.method in HDF5:
+        path = folder / model.s3d_name(STEP, HDF5[how.method])
         with h5py.File(path) as file:
             begin = file[NAME].id.get_offset()
         return Target(path, begin + 8 * int(np.ravel_multi_index(INDEX, S3D.shape(NAME))), owner)
@@ -62,7 +63,7 @@ def flip(target: Target, byte: int, bit: int) -> None:
 
 def values(how: How, target: Target) -> tuple[Any, Any]:
     """What a public reader finds at the element now, and how many elements of u are wrong."""
-    if how.method == "hdf5":
+    if how.method in HDF5:
         with h5py.File(target.path) as file:
             array = file[NAME][...]
     elif how.method == "pnetcdf":
@@ -114,7 +115,7 @@ def ior_target(how: How, folder: Path) -> Target:
     if how.method == "posix":
         # With a file for each process the element is counted within it.
         return Target(path.with_name("testFile.00000001"), BYTE % IOR.own, 1)
-    if how.method == "hdf5":
+    if how.method in HDF5:
         with h5py.File(path) as file:
             return Target(path, file["data"].id.get_offset() + BYTE, owner)
     if how.method == "pnetcdf":

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel
+from recorder_runs import kernel, preload, traced
 
+from analysis.__main__ import main
 from analysis.blame import races
 from analysis.blame.accesses import MPIIO, POSIX, WRITE
 from analysis.blame.races import find
@@ -38,6 +39,37 @@ def test_each_access_has_its_call_place_and_number(stack: Stack, tmp_path: Path)
         by_number = below[np.argsort(below["sequence"])]
         assert len(set(below["sequence"])) == len(below)
         assert (np.diff(by_number["end"]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("order", "racing"), [("none", {POSIX, MPIIO}), ("barrier", {MPIIO}), ("sync", set())]
+)
+def test_a_program_that_races(
+    stack: Stack, tmp_path: Path, order: str, racing: set[int],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Two processes write bytes 900 to 999, through either library. A barrier alone is an order for
+    POSIX, and none for MPI-IO."""
+    program, traces, data = (tmp_path / name for name in ("race", "traces", "data"))
+    data.mkdir()
+    source = Path(__file__).with_name("mpi_race.c")
+    subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
+    variables = preload(stack, traces, data, dxt=True)
+    words = [f"{key}={value}" for key, value in variables.items()]
+    start = ["env", *words, str(program), str(data / "dump.bin"), order]
+    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
+    done = traced([*stack.launch, "-n", "2", *start], own)
+    assert done.returncode == 0, done.stderr
+    found = find(traces)
+    rows = found.traced.accesses
+    assert {int(rows["layer"][a]) for a in found.races.a} == racing
+    assert set(zip(found.races.low.tolist(), found.races.high.tolist(), strict=True)) == (
+        {(900, 1000)} if racing else set()
+    )
+    assert main(["blame", str(traces)]) == (1 if racing else 0)
+    last = capsys.readouterr().out.splitlines()[-1]
+    said = "the program's own MPI-IO calls race" if racing else "no two processes touched"
+    assert last.startswith(said)
 
 
 @pytest.mark.parametrize("aggregators", [1, 2])

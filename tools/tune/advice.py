@@ -243,6 +243,6 @@ def _gain(gain: Interval) -> str:
 
 def _for_method(method: str) -> Mapping[str, list[str]]:
     """The features by which a rule finds the calls of a method, as far as there are any."""
-    if method in ("hdf5", "pnetcdf", "cgns"):
+    if method in ("hdf5", "pnetcdf", "netcdf4", "cgns"):
         return {"with": [method]}
     return {"without": ["hdf5", "pnetcdf"]}

@@ -25,7 +25,7 @@ SCOPES: dict[Scope, str] = {
 }
 
 # Methods whose bytes go through MPI-IO, so that its settings say something.
-OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "cgns")
+OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "netcdf4", "cgns")
 OTHER_ORDER = "mode:ordered"  # the feature of a call whose file has another order of data
 ALONE = ("independent", "ordered")  # modes in which MPI-IO is called by each process alone
 K, M = 1024, 1024**2

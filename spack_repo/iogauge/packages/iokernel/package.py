@@ -20,7 +20,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[4]
 
 def _libraries():
     """The rows of kernels/libraries.def: name, title, header, library, CMake variable, what it
-    needs, Spack's package, Spack's spec."""
+    needs, Spack's package, Spack's spec, and whether the recipe takes it by default."""
     table = (CHECKOUT / "kernels" / "libraries.def").read_text()
     rows = re.findall(r"^IO_LIBRARY\((.*)\)$", table, re.MULTILINE)
     return [[cell.strip(' "') for cell in row.split(",")] for row in rows]
@@ -46,8 +46,8 @@ class Iokernel(CMakePackage):
     version("main", branch="main", preferred=True)
     version("0.2.0", commit="71b5568a5ab2a51d4fbf31fb223eef414255b571")
 
-    for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
-        variant(_name, default=True, description=f"Methods that need {_title}")
+    for _name, _title, *_, _default in LIBRARIES:
+        variant(_name, default=_default == "on", description=f"Methods that need {_title}")
     variant("tests", default=False, description="Build the CTest matrix")
 
     if C_IS_A_DEPENDENCY:
@@ -56,7 +56,7 @@ class Iokernel(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("mpi@3:")
     depends_on("jansson")
-    for _name, _title, _, _, _, _needs, _, _spec in LIBRARIES:
+    for _name, _title, _, _, _, _needs, _, _spec, _ in LIBRARIES:
         depends_on(_spec, when=f"+{_name}")
         if _needs != "none":
             conflicts(f"+{_name}", when=f"~{_needs}", msg=f"{_title} needs +{_needs} here")
@@ -73,7 +73,7 @@ class Iokernel(CMakePackage):
             self.define("CMAKE_C_COMPILER", spec["mpi"].mpicc),
             self.define_from_variant("BUILD_TESTING", "tests"),
         ]
-        for name, _, _, _, root, _, package, _ in LIBRARIES:
+        for name, _, _, _, root, _, package, _, _ in LIBRARIES:
             args.append(self.define_from_variant(f"IOKERNEL_{name.upper()}", name))
             if spec.satisfies(f"+{name}"):
                 args.append(self.define(root, spec[package].prefix))
@@ -113,6 +113,12 @@ class Iokernel(CMakePackage):
         if not self.spec.satisfies("+pnetcdf"):
             raise SkipTest("built with ~pnetcdf")
         self._run_verified("pnetcdf", "nonblocking")
+
+    def test_netcdf4(self):
+        """a verified pattern by NetCDF-4"""
+        if not self.spec.satisfies("+netcdf4"):
+            raise SkipTest("built with ~netcdf4")
+        self._run_verified("netcdf4", "collective")
 
     def test_cgns(self):
         """a verified structured mesh by CGNS"""

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A process that reads log after log, each in a fork of its own: Python and its modules load once
+for a whole session, and a log that crashes or hangs Darshan's library takes its fork alone.
+
+    python -m analysis.darshan.reader SOCKET      its number, which it was started with
+
+Each packet is the words of `child`, as JSON, with two files for what that prints and complains; the
+answer is the exit status.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from iogauge import json_file
+
+# This program: in a checkout, and where iogauge is installed, another package holds this one.
+PROGRAM = f"{__package__}.reader"
+# The folder in which Python finds it: the one that holds the outermost package.
+ROOT = Path(__file__).resolve().parents[PROGRAM.count(".")]
+FAILED = 70  # of a fork that could not even say why
+MOST = 2**16  # bytes of a request
+
+
+class Reader:
+    """Such a process, started when it is first asked, and anew after it was ended. `owner`: the
+    process whose it is; a fork of that one must have its own."""
+
+    def __init__(self, python: str, owner: int) -> None:
+        self.python, self.owner = python, owner
+        self.process: subprocess.Popen[bytes] | None = None
+        self.socket: socket.socket | None = None
+        self.lock = threading.Lock()
+        atexit.register(self.end)
+
+    def read(self, words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
+        """What `child` does with these words, as a process of its own would have ended. Raises
+        subprocess.TimeoutExpired."""
+        with (
+            self.lock,
+            os.fdopen(os.memfd_create("out"), errors="replace") as out,
+            os.fdopen(os.memfd_create("err"), errors="replace") as err,
+        ):
+            request = json.dumps(list(words)).encode()
+            status = self._ask(request, [out.fileno(), err.fileno()], seconds)
+            for file in (out, err):  # it has written through the same handle
+                file.seek(0)
+            return subprocess.CompletedProcess(list(words), status, out.read(), err.read())
+
+    def _ask(self, request: bytes, files: Sequence[int], seconds: float) -> int:
+        process, own = self._running()
+        answer = b""
+        with suppress(BrokenPipeError, ConnectionResetError):  # it has ended: its status says how
+            socket.send_fds(own, [request], files)
+            if not select.select([own], [], [], seconds)[0]:
+                self.end()
+                raise subprocess.TimeoutExpired(PROGRAM, seconds)
+            answer = own.recv(64)
+        if answer:
+            return int(answer)
+        status = process.wait()
+        self.end()
+        return status
+
+    def _running(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        if self.process is None or self.socket is None or self.process.poll() is not None:
+            self.end()
+            self.socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with its:
+                self.process = subprocess.Popen(
+                    [self.python, "-m", PROGRAM, str(its.fileno())], pass_fds=[its.fileno()],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    cwd=ROOT, start_new_session=True,
+                )  # fmt: skip
+        return self.process, self.socket
+
+    def end(self) -> None:
+        """With what it has forked."""
+        if self.owner != os.getpid():
+            return
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        if self.socket is not None:
+            self.socket.close()
+        self.process = self.socket = None
+
+
+@cache
+def _reader(python: str, owner: int) -> Reader:
+    return Reader(python, owner)
+
+
+def reader() -> Reader:
+    """This process's own."""
+    return _reader(sys.executable, os.getpid())
+
+
+def _fork(words: Sequence[str], files: Sequence[int]) -> int:
+    """The exit status of one reading; minus the signal's number where one ended it."""
+    from . import child
+
+    pid = os.fork()
+    if pid == 0:
+        status = FAILED
+        try:
+            for number, file in enumerate(files, 1):
+                os.dup2(file, number)
+            status = child.main(words)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else FAILED
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def main() -> None:
+    """Ends when the one who asks is gone."""
+    with socket.socket(fileno=int(sys.argv[1])) as asked:
+        while True:
+            request, files, _, _ = socket.recv_fds(asked, MOST, 2)
+            if not request:
+                return
+            status = _fork(json_file.parse(request.decode()), files)
+            for file in files:
+                os.close(file)
+            asked.send(str(status).encode())
+
+
+if __name__ == "__main__":
+    main()

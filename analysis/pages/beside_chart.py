@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two traces beside each other, on the same axes: who accessed files when, and which bytes.
+
+The accesses are laid on a grid and those that meet are one mark, so that a page of 10^7 accesses is
+no larger than one of some thousands. Numbers of a picture are parts of its axes, GRID of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..replay.phases import stretches
+from ..replay.trace import READ, WRITE, Trace
+from ..session.model import DIRECTIONS
+from . import colours
+
+GRID = 1000
+MOST_MARKS = 6000  # of a picture; more make the grid coarser
+MOST_PROCESSES = 64  # more lines would be thinner than a letter
+ROW, LEAST_HEIGHT, MOST_HEIGHT = 22, 70, 420  # pixels
+PLACES_HEIGHT = 260
+COLOURS = colours.of_names(DIRECTIONS)
+WAYS = {"write": WRITE, "read": READ}
+TICKS = 5
+
+Marks = NDArray[np.int64]
+Tick = tuple[float, str]  # percent of the axis, label
+
+
+@dataclass(frozen=True)
+class Path:
+    """Marks of one direction: `d` as SVG says it, with `title` for who points at it."""
+
+    colour: str
+    d: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`sides`: of the log and of the replay."""
+
+    name: str
+    text: str
+    unit: str
+    height: int
+    x: list[Tick]
+    y: list[Tick]
+    sides: list[list[Path]]
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Which processes and directions have a line of their own, `row` of the grid high."""
+
+    shown: NDArray[np.int64]
+    ways: Sequence[int]
+    row: float
+
+
+def seconds(traces: Sequence[Trace]) -> float:
+    """How long the axis of time is: that of the trace that took longer."""
+    return max(_last(trace) - _first(trace) for trace in traces) or 1e-6
+
+
+def timeline(traces: Sequence[Trace]) -> Picture:
+    """Each access as a bar in its process's line; writes above, reads below."""
+    whole = seconds(traces)
+    processes = max(trace.processes for trace in traces)
+    shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
+    ways = [way for way in WAYS.values() if any(_has(trace, way) for trace in traces)]
+    text = "Each access is a bar in the line of its process; those that touch are one bar"
+    if len(shown) < processes:
+        text += f"; {len(shown)} of {processes} processes are drawn"
+    labels = [((i + 0.5) * 100 / len(shown), f"{rank}") for i, rank in enumerate(shown)]
+    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(shown)))
+    step = math.ceil(len(labels) * 12 / height)  # a label takes that many pixels
+    lanes = Lanes(shown, ways, GRID / len(shown))
+    sides = [_paths(trace, ways, partial(_bars, lanes=lanes, whole=whole)) for trace in traces]
+    return Picture(
+        "Time line of the processes", text, "process", height, ticks(whole, "s"), labels[::step],
+        sides,
+    )  # fmt: skip
+
+
+def places(traces: Sequence[Trace]) -> Picture | None:
+    """Which bytes when, of the file that moved most; None where a trace does not say."""
+    log = traces[0]
+    moved = np.zeros(len(log.files))
+    for rows in log.accesses:
+        np.add.at(moved, rows["file"], rows["length"])
+    file = int(moved.argmax())
+    own = [[rows[rows["file"] == file] for rows in trace.accesses] for trace in traces]
+    if any((rows["offset"] < 0).any() for side in own for rows in side):
+        return None
+    whole = seconds(traces)
+    size = max(int((r["offset"] + r["length"]).max()) for side in own for r in side if len(r))
+    unit = _unit(size)
+    draw = partial(_boxes, file=file, size=size, whole=whole)
+    sides = [_paths(trace, tuple(WAYS.values()), draw) for trace in traces]
+    text = f"Each access is a box: when, and which bytes of {log.files[file].path}"
+    if len(log.files) > 1:
+        text += f", the file of {len(log.files)} that moved most"
+    y = [(100 - at, label) for at, label in ticks(size / unit[1], unit[0])]
+    return Picture("Places in the file", text, "", PLACES_HEIGHT, ticks(whole, "s"), y, sides)
+
+
+def ticks(whole: float, unit: str) -> list[Tick]:
+    """Round numbers from 0 to `whole`, at most TICKS and 0."""
+    rough = whole / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= rough * 0.999999)
+    n = int(whole / step * 1.000001)
+    return [(100 * i * step / whole, f"{i * step:.6g} {unit}" if i else "0") for i in range(n + 1)]
+
+
+def _unit(size: int) -> tuple[str, int]:
+    powers = ("bytes", "KiB", "MiB", "GiB", "TiB")
+    n = max(n for n in range(len(powers)) if n == 0 or 1024**n <= size)
+    return powers[n], 1024**n
+
+
+def _first(trace: Trace) -> float:
+    return min((float(rows["start"].min()) for rows in trace.accesses if len(rows)), default=0.0)
+
+
+def _last(trace: Trace) -> float:
+    return max((float(rows["end"].max()) for rows in trace.accesses if len(rows)), default=0.0)
+
+
+def _has(trace: Trace, way: int) -> bool:
+    return any((rows["write"] == way).any() for rows in trace.accesses)
+
+
+def _paths(trace: Trace, ways: Sequence[int], marks: Callable[..., Marks]) -> list[Path]:
+    """The marks of each direction, on the finest grid that does not have too many."""
+    found = []
+    for name, way in WAYS.items():
+        if way not in ways:
+            continue
+        grid = GRID
+        mine = marks(trace, way, grid=grid)
+        while len(mine) > MOST_MARKS and grid > 50:
+            grid //= 2
+            mine = marks(trace, way, grid=grid)
+        rows = [some["length"][some["write"] == way] for some in trace.accesses]
+        calls, moved = sum(map(len, rows)), sum(int(some.sum()) for some in rows)
+        title = f"{calls:,} {name}s, {moved:,} bytes"
+        found.append(Path(COLOURS[name], "".join(_box(*mark) for mark in mine.tolist()), title))
+    return found
+
+
+def _box(x: int, y: int, width: int, height: int) -> str:
+    return f"M{x} {y}h{width}v{height}h-{width}z"
+
+
+def _bars(trace: Trace, way: int, *, lanes: Lanes, whole: float, grid: int) -> Marks:
+    first, found = _first(trace), [np.empty((0, 4), np.int64)]
+    high = lanes.row * 0.86 / len(lanes.ways)
+    for i, rank in enumerate(lanes.shown):
+        if rank >= trace.processes:
+            continue
+        rows = trace.accesses[rank]
+        mine = rows[(rows["write"] == way) & (rows["length"] > 0)]
+        start, end = stretches(mine["start"], mine["end"], whole / grid)
+        x = _at(start - first, whole)
+        y = np.full_like(x, lanes.row * (i + 0.07) + high * lanes.ways.index(way))
+        wide = np.maximum(_at(end - first, whole) - x, 1)
+        found.append(np.column_stack((x, y, wide, np.full_like(x, high))))
+    return np.concatenate(found)
+
+
+def _boxes(trace: Trace, way: int, *, file: int, size: int, whole: float, grid: int) -> Marks:
+    first, found = _first(trace), []
+    step = GRID // grid
+    for rows in trace.accesses:
+        mine = rows[(rows["write"] == way) & (rows["file"] == file) & (rows["length"] > 0)]
+        times = (_at(mine[name] - first, whole) for name in ("start", "end"))
+        bytes_of = (_at(mine["offset"] + more, size) for more in (0, mine["length"]))
+        left, right, low, high = (edge // step * step for edge in (*times, *bytes_of))
+        high = np.maximum(high, low + step)
+        box = (left, GRID - high, np.maximum(right - left, step), high - low)
+        found.append(np.unique(np.column_stack(box), axis=0))
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def _at(values: NDArray[np.float64], whole: float) -> NDArray[np.int64]:
+    return np.round(values / whole * GRID).astype(np.int64)
+
+
+def legend(traces: Sequence[Trace]) -> Iterator[tuple[str, str]]:
+    for name, way in WAYS.items():
+        if any(_has(trace, way) for trace in traces):
+            yield name, COLOURS[name]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a replay: is it like its log, and both as pictures beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..replay import check, trace
+from ..replay.check import Comparison
+from ..replay.trace import Trace
+from . import beside_chart, log_page
+from .page import load_template, save
+
+TEMPLATE = "beside.html.j2"
+
+
+def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
+    """`OutputError` where the page cannot be written."""
+    save(page, render(found, log, replay, command).encode())
+
+
+def render(found: Comparison, log: Trace, replay: Trace, command: str) -> str:
+    """The page's text; all of it stands in one file."""
+    both = (log, replay)
+    drawn = [beside_chart.timeline(both), beside_chart.places(both)]
+    return load_template(TEMPLATE).render(
+        title=f"{log_page.heading(log.log)}: the log, and its replay",
+        found=found,
+        verdict=_verdict(found),
+        wrong=found.wrong[: check.SHOWN],
+        sums=[
+            (word, found.log[way], found.replay[way])
+            for word, way in (("read", trace.READ), ("written", trace.WRITE))
+        ],
+        phases=_phases(found),
+        left_out=len(found.phases) - len(found.shown),
+        heads=[
+            (name, str(one.path), one.log.recorder)
+            for name, one in zip(("The log", "The replay"), both, strict=True)
+        ],
+        legend=list(beside_chart.legend(both)),
+        pictures=[picture for picture in drawn if picture],
+        level=" and ".join(sorted({trace.MODULE_OF[one.level] for one in log.files})),
+        command=command,
+    )
+
+
+def _verdict(found: Comparison) -> str:
+    if found.wrong:
+        return f"not the same: {found.exact} of {found.processes} processes did what is in the log"
+    return f"the same: calls, bytes, sizes, places and order of all {found.processes} processes"
+
+
+def _phases(found: Comparison) -> list[dict[str, object]]:
+    """Rows of the table of seconds; `fill`: percent of the longest, to be drawn."""
+    most = max((max(phase.log, phase.replay) for phase in found.phases), default=0) or 1
+    rows = [(str(p.number), p.calls, p.bytes, p.log, p.replay, 100 / most) for p in found.shown]
+    if found.phases:
+        sums = found.log.values()
+        calls, moved = sum(one.calls for one in sums), sum(one.bytes for one in sums)
+        rows.append(("all", calls, moved, found.log_seconds, found.replay_seconds, 0))
+    return [
+        {
+            "name": name, "calls": calls, "bytes": moved,
+            "seconds": [(f"{s:.4f}", f"{s * part:.0f}") for s in (log, replay)],
+            "ratio": f"{replay / log:.2f}" if log > 0 else "-",
+        }
+        for name, calls, moved, log, replay, part in rows
+    ]  # fmt: skip

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks that differ in the MPI library alone: one program, built with Debian's MPICH, and HDF5,
+PnetCDF and CGNS built with it, run with the MPICH of a wheel, which has the same ABI.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from iogauge.paths import BUILDS, MPICH_ABI
+from site_configs import debian, wheels
+
+BEGIN = "abi"
+NAME = re.compile(r"abi(?::mpich==|-mpich-)(\d+(?:[.-]\d+)*)")
+# Made for all of these stacks once, by `make run` and `make ab` too.
+PROGRAM = BUILDS / "abi" / "iokernel"
+MAKER = ".venv/bin/python -m tools.kernels mpich .local/build/abi -DBUILD_TESTING=OFF"
+
+
+def stack(name: str) -> dict[str, Any]:
+    """By its name; `ConfigError` says what is right."""
+    found = NAME.fullmatch(name)
+    if not found:
+        raise ConfigError(f"stack {name!r:.60} is unknown; right is such as abi:mpich==5.0.2")
+    wheel = f"mpich-{found[1].replace('-', '.')}"
+    folder = debian.LOCAL / "wheels" / wheel
+    launcher = folder / "bin" / "mpiexec"
+    base = debian.mpich()
+    needs = base["extras"]["needs"]
+    return {
+        **base,
+        "name": f"{BEGIN}-{wheel.replace('.', '-')}",
+        "env_vars": [["LD_LIBRARY_PATH", f"{folder / 'lib'}:{MPICH_ABI}"]],
+        "extras": {
+            **base["extras"],
+            "mpi_library": wheels.LIBRARIES["mpich"],
+            "launcher": {"command": str(launcher), "options": []},
+            "iokernel": str(PROGRAM),
+            "needs": {
+                **needs,
+                "mpi": [
+                    debian.need(launcher, f"environments/wheels/wheel.sh {wheel}"),
+                    debian.need(MPICH_ABI / "libmpich.so.12", "environments/debian/mpich_abi.sh"),
+                    debian.need(PROGRAM, MAKER),
+                ],
+            },
+        },
+    }
