@@ -139,7 +139,7 @@ def test_speed_up_of_parallel_cgns_is_over_one_process_with_serial_calls(tmp_pat
         for sample in document["samples"]:
             sample["read"]["bandwidth"] = bandwidth
 
-    made_of = {
+    made_of: dict[str, dict[str, Any]] = {
         "collective": {"mode": "serial", "processes": 1, "bandwidth": 100.0},
         "independent": {"mode": "independent", "processes": 4, "bandwidth": 150.0},
     }

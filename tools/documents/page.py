@@ -33,7 +33,8 @@ documents-smoke` runs each on this machine, in seconds, and shows no more than t
 last one asks if the job scripts of all are as this table says.
 
 On a site that is no document's the same tags choose the same tests, on as many processes as it has
-cores. [Published numbers](#published-numbers) stand below (in brackets: how many); where a
+cores. IDRIS took each measurement of RAMSES five times; tests repeat three times: `-S repeats=5`.
+[Published numbers](#published-numbers) stand below (in brackets: how many); where a
 document has a chart alone, there is none. Machines are named as printed; the site is the file that
 scripts are rendered for, and it says what of it is unverified.
 """
