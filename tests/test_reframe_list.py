@@ -71,6 +71,7 @@ def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
         "mpiio:ordered",
         "pnetcdf:independent",
         "hdf5:chunked",
+        "hdf5:filtered",
     )
     served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
     assert calls == {*QUICK_CALLS, *others, *served}

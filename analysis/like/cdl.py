@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import filters
 from .document import Attribute, CannotLikeError, Like, Variable
 
 TYPES = {
@@ -20,6 +21,9 @@ ENDINGS = {
     "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "u": "uint32", "l": "int32",
     "ll": "int64", "ull": "uint64", "f": "float32",
 }  # fmt: skip
+# The numbers of filters that ncdump -s says by an attribute of their own.
+SWITCHES = {"_Shuffle": 2, "_Fletcher32": 3}
+DEFLATE = 1
 HEAD = re.compile(r"\s*netcdf\s+(?P<name>.+?)\s*\{", re.DOTALL)
 _NAME = r"(?:[^\s\\;:,()={}\"]|\\.)+"
 STATEMENT = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^;"])*;', re.DOTALL)
@@ -94,6 +98,17 @@ class _Reader:
             self.like.variables.append(made)
             self.by_name[name] = made
 
+    def filter(self, one: Variable, name: str, value: str) -> None:
+        """One of the attributes by which ncdump -s says what filters a variable has."""
+        text = value.strip('"')
+        number = SWITCHES.get(name)
+        if number and text == "true":
+            filters.take(self.like, one, [(number, [], "")])
+        elif name == "_DeflateLevel" and text.isdecimal():
+            filters.take(self.like, one, [(DEFLATE, [int(text)], "")])
+        elif name == "_Filter":
+            filters.take(self.like, one, filters.of_text(text))
+
     def attribute(self, match: re.Match[str]) -> None:
         owner, name, value = _plain(match[2] or ""), _plain(match[3]), match[4].strip()
         if owner and owner not in self.by_name:
@@ -104,8 +119,8 @@ class _Reader:
             if name == "_ChunkSizes" and owner:
                 _, sizes = _numbers(value, name, self.like.source)
                 self.by_name[owner].chunk = np.atleast_1d(sizes).tolist()
-            if name in ("_DeflateLevel", "_Filter"):
-                self.like.said.append(f"variable {owner}: its compression is not taken over")
+            if owner:
+                self.filter(self.by_name[owner], name, value)
             return
         to = self.by_name[owner].attributes if owner else self.like.attributes
         texts = TEXT.findall(value)

@@ -37,12 +37,14 @@ class Attribute:
 
 @dataclass
 class Variable:
-    """`cannot`: what it holds, in words, where no pattern can hold it."""
+    """`filters`: names and levels (kernels/base/filters.def). `cannot`: what it holds, in words,
+    where no pattern can hold it."""
 
     name: str
     type: str
     dimensions: list[str]
     chunk: list[int] | None = None
+    filters: list[tuple[str, int]] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
     cannot: str = ""
 
@@ -105,6 +107,7 @@ def resize(like: Like, lengths: dict[str, int]) -> None:
 def forget_chunks(like: Like) -> None:
     for one in like.variables:
         one.chunk = None
+        one.filters = []
 
 
 def check(like: Like) -> None:
@@ -173,6 +176,7 @@ def write(like: Like, path: Path) -> None:
                 "type": one.type,
                 "dimensions": one.dimensions,
                 **({"chunk": fitting(like, one)} if one.chunk else {}),
+                **({"filters": one.filters} if one.filters else {}),
                 "attributes": _attributes(one.attributes),
             }
             for one in like.variables

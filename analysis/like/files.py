@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import cdl
+from . import cdl, filters
 from .document import Attribute, CannotLikeError, Like, Variable, attribute
 
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
@@ -103,16 +103,14 @@ def _netcdf_variable(netcdf: Any, like: Like, variable: Any, name: str) -> None:
     chunk = variable.chunking()
     pairs = [(key, variable.getncattr(key)) for key in variable.ncattrs()]
     text = variable.dtype.kind == "S"
-    if any((variable.filters() or {}).get(key) for key in ("zlib", "szip", "zstd")):
-        like.said.append(f"variable {name}: its compression is not taken over")
     dims = [f"{d.group().path}/{d.name}".strip("/") for d in variable.get_dims()]
-    like.variables.append(
-        Variable(
-            name, "char" if text else variable.dtype.name, dims,
-            [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
-            _attributes(like, f"{name}:", pairs),
-        )
+    made = Variable(
+        name, "char" if text else variable.dtype.name, dims,
+        [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
+        attributes=_attributes(like, f"{name}:", pairs),
     )  # fmt: skip
+    filters.take(like, made, filters.of_netcdf(variable.filters() or {}))
+    like.variables.append(made)
 
 
 def _hdf5(path: Path) -> Like:
@@ -171,10 +169,10 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
         like.dimensions[dims[-1]] = int(length)
         if most is None:
             like.unlimited.add(dims[-1])
-    if found.compression:
-        like.said.append(f"variable {name}: its compression is not taken over")
     kind = "char" if found.dtype.kind == "S" else found.dtype.name
     chunk = [int(n) for n in found.chunks] if found.chunks else None
-    like.variables.append(
-        Variable(name, kind, dims, chunk, _hdf5_attributes(like, f"{name}:", found))
-    )
+    made = Variable(name, kind, dims, chunk, attributes=_hdf5_attributes(like, f"{name}:", found))
+    plist = found.id.get_create_plist()
+    pipeline = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+    filters.take(like, made, [(n, values, who.decode()) for n, _, values, who in pipeline])
+    like.variables.append(made)

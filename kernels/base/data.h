@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/filter.h"
+
 #define IO_MAX_DIMS 5
 #define IO_MAX_ATTRIBUTES 8
 #define IO_MAX_PATH 4096
@@ -56,6 +58,7 @@ typedef struct {
     int zone;
     const char *node;
     uint64_t chunk[IO_MAX_DIMS]; /* for formats that store it in chunks; 0: no wish */
+    io_filters filters;          /* for formats that have some; none: no wish */
     int calm; /* of each 128 words of its values, so many repeat one: what a filter can compress */
 } io_dataset;
 

@@ -3,8 +3,8 @@
  *
  * collective and independent are HDF5's transfer modes, a call for each data set; multi is collective with
  * one call for all data sets (HDF5 1.14); collective-metadata is collective with HDF5's switches for its
- * metadata, chunked with chunks of a process's block. Hints beginning with hdf5_ are properties of the
- * library itself: see `own_hints`. */
+ * metadata, chunked with chunks of a process's block, filtered with filters. Hints beginning with hdf5_ are
+ * properties of the library itself: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,7 @@ static const struct {
 
 /* Names and values are known_hints.def's. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
+    if (io_hdf5_is_filter_hint(hint->key)) return io_hdf5_check_filter_hint(hint, mode, error);
     return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
 }
 
@@ -98,10 +99,13 @@ static hid_t make_dataset(const hdf5_file *f, int dataset) {
     if (H5Pset_create_intermediate_group(groups, 1) < 0) goto failed;
     FILL_IN(create, H5Pcreate(H5P_DATASET_CREATE));
     if (H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) goto failed;
+    bool filtered = io_hdf5_has_filters(f->base.ctx, schema, d);
+    if (filtered && !d->chunk[0]) block = true;
     if (!scalar && (block || d->chunk[0])) {
         hsize_t chunk[IO_MAX_DIMS];
         for (int i = 0; i < d->ndims; i++) chunk[i] = block ? d->block[i] : d->chunk[i];
         if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
+        if (io_hdf5_set_filters(create, f->base.ctx, schema, d, chunk)) goto failed;
     }
     made = H5Dcreate2(f->file, d->name, io_hdf5_type(d->type), space, groups, create, H5P_DEFAULT);
 failed:
@@ -230,6 +234,14 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     return status;
 }
 
+#if H5_VERSION_GE(1, 10, 2)
+#define LACKS_OF_FILTERED NULL
+#define LACKING 0
+#else
+#define LACKS_OF_FILTERED "HDF5 1.10.2, which writes filtered chunks in parallel"
+#define LACKING IO_FILTERED_BIT
+#endif
+
 #if H5_VERSION_GE(1, 14, 0)
 #define LACKS_OF_MULTI NULL
 #define MODES IO_MODES_OF_hdf5
@@ -328,6 +340,10 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     return 0;
 }
 
+static void stored(io_file *file, uint64_t *bytes) {
+    *bytes += io_hdf5_stored(((hdf5_file *)file)->datasets, file->schema);
+}
+
 static void version(char *text, size_t size) {
     unsigned major = 0, minor = 0, release_ = 0;
     H5get_libversion(&major, &minor, &release_);
@@ -338,9 +354,9 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = MODES,
+    .modes = MODES & ~(unsigned)LACKING,
     .default_mode = IO_COLLECTIVE,
-    .lacks = {[IO_MULTI] = LACKS_OF_MULTI},
+    .lacks = {[IO_FILTERED] = LACKS_OF_FILTERED, [IO_MULTI] = LACKS_OF_MULTI},
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,
@@ -351,6 +367,8 @@ const io_method io_method_hdf5 = {
     .close = close_file,
     .hints = hints,
     .dataset_offset = dataset_offset,
+    .stored = stored,
+    .check_schema = io_hdf5_check_schema,
     .check_hint = check_hint,
     .version = version,
 };

@@ -293,7 +293,8 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     return 0;
 }
 
-static int check_schema(const io_schema *schema, io_error *error) {
+static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
     const char *name = io_name_in_group(schema);
     if (!name) return 0;
     return io_fail_usage(error,

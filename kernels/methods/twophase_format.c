@@ -10,7 +10,8 @@
 
 #define BIG_ENDIAN_IS_OTHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-static int check_cdf5(const io_schema *schema, io_error *error) {
+static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
     const char *name = io_name_in_group(schema);
     if (name)
         return io_fail_usage(error,
@@ -22,7 +23,8 @@ static int check_cdf5(const io_schema *schema, io_error *error) {
                                 "records are mixed in the file; right is --format raw, or method pnetcdf");
 }
 
-static int refuse_chunks(const io_schema *schema, io_error *error) {
+static int refuse_chunks(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
     for (int i = 0; i < schema->ndatasets; i++)
         if (schema->datasets[i].chunk[0])
             return io_fail_usage(

@@ -179,6 +179,20 @@ static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d)
     return 0;
 }
 
+/* [["shuffle", 0], ["deflate", 4]]: a name and a level. */
+static int take_filters(json_t *all, io_filters *filters) {
+    size_t i;
+    json_t *one;
+    if (all && !json_is_array(all)) return -1;
+    json_array_foreach(all, i, one) {
+        const char *name;
+        int level;
+        if (json_unpack(one, "[s,i!]", &name, &level) || !io_filters_add(filters, name, strlen(name), level))
+            return -1;
+    }
+    return 0;
+}
+
 static int take_variables(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "variables"), *one, *axes;
     size_t i;
@@ -199,6 +213,8 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
             return damaged(path, error, "a type that is unknown, of variable", d->name);
         if (take_axes(s, axes, json_object_get(one, "chunk"), d))
             return damaged(path, error, "impossible dimensions or chunks, of variable", d->name);
+        if (take_filters(json_object_get(one, "filters"), &d->filters))
+            return damaged(path, error, "filters that are unknown, of variable", d->name);
         s->schema.ndatasets++;
         if (take_notes(s, one, (int)i))
             return damaged(path, error, "an attribute that cannot be understood, of variable", d->name);
