@@ -42,6 +42,7 @@ typedef struct {
 typedef struct {
     io_mode mode;
     const io_hints *hints;
+    const void *state; /* of the method's options */
 } io_choice;
 
 /* Every method's file begins with this. */

@@ -98,6 +98,36 @@ def test_hdf5(tmp_path: Path) -> None:
     assert "chunk" not in plan(path, "--skip", "in/name", "--contiguous")["variables"][0]
 
 
+PARTICLE = [
+    {"name": "pos", "type": "float32", "shape": [3]},
+    {"name": "id", "type": "int64", "shape": []},
+]
+
+
+def test_compounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From HDF5 (with gaps, which are said), NetCDF-4, and the text of either."""
+    kind = np.dtype([("pos", "f4", (3,)), ("id", "i8")], align=True)
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("p", (7,), kind)
+    (one,) = plan(path)["variables"]
+    assert (one["type"], one["members"]) == ("compound", PARTICLE)
+    said = capsys.readouterr().out
+    assert f"{7 * 20} bytes" in said and "the gaps between its members are left out" in said
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as dataset:
+        dataset.createDimension("n", 7)
+        made = dataset.createCompoundType(kind, "particle")
+        dataset.createVariable("p", made, ("n",))
+    (one,) = plan(path)["variables"]
+    assert one["members"] == PARTICLE and one["dimensions"] == ["n"]
+    path = tmp_path / "a.cdl"
+    types = "types:\n  ubyte enum e {A = 0} ;\n  compound t {\n    float pos(3) ;\n"
+    types += "    int64 id ;\n  }; // t\n"
+    path.write_text(f"netcdf a {{\n{types}dimensions:\n\tn = 7 ;\nvariables:\n\tt p(n) ;\n}}\n")
+    assert plan(path)["variables"] == [{**one, "attributes": []}]
+
+
 def test_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of both libraries and of the text, in the kernels' order; what these lack is said."""
     path = tmp_path / "a.h5"
@@ -151,7 +181,8 @@ def void(_: object) -> None:
 
 
 ENUM = h5py.enum_dtype({"A": 0})
-PAIR = np.dtype([("x", "f8"), ("y", "f8")])
+PAIR = np.dtype([("x", [("re", "f8"), ("im", "f8")])])
+NAMED = np.dtype([("x", "f8"), ("name", "S8")])
 
 
 @pytest.mark.parametrize(
@@ -170,7 +201,10 @@ PAIR = np.dtype([("x", "f8"), ("y", "f8")])
         (hdf5(shape=(2,) * 6, dtype="f4"), [], "variable v has 6 dimensions; right is at most 5"),
         (hdf5(shape=(2,), dtype=h5py.string_dtype()), [], "variable v holds strings"),
         (hdf5(shape=(2,), dtype=ENUM), [], "variable v holds an enum"),
-        (hdf5(shape=(2,), dtype=PAIR), [], "variable v holds a compound"),
+        (hdf5(shape=(2,), dtype=PAIR), [], "v holds a compound within a compound"),
+        (hdf5(shape=(2,), dtype=NAMED), [], "variable v holds a compound with strings in it"),
+        (hdf5(shape=(), dtype=[("x", "f8")]), [], "a compound of 8 bytes with 0 dimensions"),
+        (hdf5(shape=(2,), dtype=[("x", "f8", (600,))]), [], "a compound of 4800 bytes"),
         (hdf5(shape=(2,), dtype=h5py.ref_dtype), [], "variable v holds references"),
         (hdf5(shape=(2,), dtype="f2"), [], "variable v holds values of float16"),
         (hdf5(shape=(2,), dtype="f4"), ["--list", "axis1_2=/no"], "/no: cannot be read"),

@@ -9,8 +9,10 @@
 #include "method.h"
 
 hid_t io_hdf5_type(io_type type);
-/* The attributes of a user's file; -1 for what HDF5 has the message of. */
-int io_hdf5_notes(hid_t file, const hid_t *datasets, const io_schema *schema);
+/* The type of a data set's elements, which the caller closes; negative after a failure of HDF5. */
+hid_t io_hdf5_element(const io_schema *schema, const io_dataset *dataset);
+/* Those of the schema, and those of a user's file; -1 for what HDF5 has the message of. */
+int io_hdf5_attributes(hid_t file, const hid_t *datasets, const io_schema *schema);
 
 /* Filters (hdf5_filters.c): what a data set's chunks pass through, in modes that compress. */
 bool io_hdf5_is_filter_hint(const char *key);

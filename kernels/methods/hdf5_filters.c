@@ -53,6 +53,7 @@ static io_filters filters_of(const io_schema *schema, const io_dataset *d, const
         found = d->filters;
     else
         parse("deflate", &found);
+    if (d->nmembers) found.bits &= ~(1u << IO_SZIP); /* which is for numbers */
     for (size_t i = 0; i < LEVELS; i++) {
         const char *level = io_hint_value(hints, levels[i].key);
         if (level) found.level[levels[i].filter] = (int)strtol(level, NULL, 10);
@@ -119,7 +120,7 @@ int io_hdf5_set_filters(hid_t create, const io_ctx *ctx, const io_schema *schema
     if (!io_hdf5_has_filters(ctx, schema, d)) return 0;
     io_filters f = filters_of(schema, d, ctx->hints);
     hsize_t elements = 1;
-    for (int i = 0; i < d->ndims; i++) elements *= chunk[i];
+    for (int i = 0; i < io_rank(d); i++) elements *= chunk[i];
     if (elements < (hsize_t)f.level[IO_SZIP]) f.bits &= ~(1u << IO_SZIP); /* HDF5 refuses less than a block */
     for (int i = 0; i < IO_FILTERS; i++) {
         const io_filter_facts *facts = io_filter_of((io_filter)i);

@@ -12,7 +12,12 @@
 
 static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error *error) {
     (void)choice;
-    const char *name = io_name_in_group(schema);
+    const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
+    if (compound)
+        return io_fail_usage(error,
+                             "method twophase with --format cdf5 has no compounds, and data set %s is one; "
+                             "right is --format raw or hdf5, or plan-like --skip",
+                             compound);
     if (name)
         return io_fail_usage(error,
                              "method twophase with --format cdf5 has no groups, and data set %s is in one; "
