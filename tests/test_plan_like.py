@@ -224,7 +224,7 @@ def test_what_cannot_be(
 @pytest.mark.parametrize(
     ("map_", "holds"),
     [
-        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions; right is one of 1"),
+        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions, and here is y"),
         ("hello", "expected a decomposition map as PIO writes it"),
         ("version 2001 npes 2 ndims 1\n3\n0 1\n1\n", "expected a decomposition map"),
         ("version 2001 npes 1 ndims 1\n3\n0 2\n1 1\n", "has a point twice, or one above 3"),
