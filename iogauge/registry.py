@@ -24,3 +24,8 @@ def names(what: str) -> tuple[str, ...]:
     if what == "patterns":
         return tuple(row[0].replace("_", "-") for row in rows)
     return tuple(row[1] for row in rows)
+
+
+def modes_with(trait: str) -> tuple[str, ...]:
+    """The names of the modes with a trait (`io_mode_trait` of kernels/base/mode.h)."""
+    return tuple(row[1] for row in tables.rows(*REGISTRIES["modes"]) if trait in row[2])

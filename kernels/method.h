@@ -38,6 +38,13 @@ typedef struct {
     io_error *error;
 } io_ctx;
 
+/* What a method is asked to do with a schema. */
+typedef struct {
+    io_mode mode;
+    const io_hints *hints;
+    const void *state; /* of the method's options */
+} io_choice;
+
 /* Every method's file begins with this. */
 typedef struct {
     const io_method *method;
@@ -85,8 +92,10 @@ struct io_method {
      * in the data set. -1, without a message, where that is not known. The default follows
      * IO_FILE_PER_PROCESS or dataset_offset. */
     int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
+    /* Of modes that compress: adds the bytes that all data sets take in the file, once they are written. */
+    void (*stored)(io_file *file, uint64_t *bytes);
     /* Optional. Can its files hold this? Else io_fail_usage with the reason, which --list shows too. */
-    int (*check_schema)(const io_schema *schema, io_error *error);
+    int (*check_schema)(const io_schema *schema, const io_choice *choice, io_error *error);
     /* Optional. Is this hint's value right, and does it fit the mode? For hints that are the method's own
      * (hdf5_...). */
     int (*check_hint)(const io_hint *hint, io_mode mode, io_error *error);

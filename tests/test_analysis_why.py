@@ -47,7 +47,7 @@ def side(direction: Any, posix_calls: int = 64, collective: int = 0) -> Side:
         Layer("MPI-IO", PAYLOAD, 4, collective, processes=2),
         Layer("POSIX", PAYLOAD, posix_calls, 0, processes=2),
     )
-    return Side(direction, 1, PAYLOAD, PAYLOAD, 0, layers)
+    return Side(direction, 1, PAYLOAD, PAYLOAD, PAYLOAD, 0, layers)
 
 
 def test_where_nothing_is_planted_nothing_is_found() -> None:

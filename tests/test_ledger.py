@@ -69,6 +69,29 @@ def test_equal_at_each_layer_is_balanced() -> None:
     assert (write.amplification, write.format_overhead) == (1.0, 0)
 
 
+def test_compressed_data_is_held_against_what_it_takes_in_the_files() -> None:
+    half = {"payload": {"bytes": PAYLOAD, "stored": PAYLOAD // 2}, "file_bytes": PAYLOAD // 2}
+    half["files"] = [{"path": FILE, "bytes": PAYLOAD // 2}]
+    found = ledger(trace("POSIX", ALL // 2, read=ALL // 2), **half)
+    assert str(judge(found)) == "balanced"
+    write = found.side("write")
+    assert write is not None and (write.payload, write.stored) == (ALL, ALL // 2)
+    less = ledger(trace("POSIX", ALL // 2 - 1, read=ALL // 2), **half)
+    assert judge(less).reasons == ("1 bytes of payload were not written by POSIX calls",)
+    # ROMIO fills the gap of metadata that is not written yet, and finds nothing there to read.
+    size = PAYLOAD // 2 + OVERHEAD
+    gap = {**half, "file_bytes": size, "files": [{"path": FILE, "bytes": size}]}
+    moved = REPEATS * size
+    for extra, verdict in ((OVERHEAD, "explained"), (3 * OVERHEAD, "unbalanced")):
+        posix = trace("POSIX", moved + extra, read=moved)
+        assert judge(ledger(trace("MPI-IO", moved, read=moved), posix, **gap)).verdict == verdict
+    # A chunk of several processes is read by each.
+    each = PROCESSES * ALL // 2
+    assert judge(ledger(trace("POSIX", ALL // 2, read=each), **half)).verdict == "explained"
+    more = ledger(trace("POSIX", ALL // 2, read=each + 20 * ALL), **half)
+    assert judge(more).verdict == "unbalanced"
+
+
 def test_a_header_in_the_file_is_part_of_it() -> None:
     size = PAYLOAD + OVERHEAD
     files = {"files": [{"path": FILE, "bytes": size}], "file_bytes": size}

@@ -74,6 +74,7 @@ def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:
         "hdf5:chunked",
         "netcdf4:collective",
         "netcdf4:independent",
+        "hdf5:filtered",
     )
     served = (f"ioserver:{inner}" for inner in ("posix", "mpiio", "hdf5", "pnetcdf"))
     assert calls == {*QUICK_CALLS, *others, *served}

@@ -172,6 +172,7 @@ WRONG = {
     "no repeat": (change("samples", to=[]), "number of samples"),
     "nothing read": (change("samples", 0, "read", to=None), "has no read"),
     "nothing written": (change("samples", 0, "write", to=None), "has no write"),
+    "less stored": (change("payload", "stored", to=9), "payload.stored is 9, and the mode"),
     "no payload": (change("payload", to=None), "lacks a part"),
 }
 
@@ -184,6 +185,19 @@ def test_what_is_wrong_is_named(name: str) -> None:
     with pytest.raises(Wrong) as caught:
         check(wrong, EXPECTED)
     assert message in str(caught.value)
+
+
+def test_what_is_stored_of_compressed_data_is_held_against_the_files() -> None:
+    found, expected = document(), dataclasses.replace(EXPECTED, mode="filtered")
+    found["asked"]["mode"] = "filtered"
+    with pytest.raises(Wrong, match=r"payload\.stored is None, and the mode"):
+        check(found, expected)
+    found["payload"]["stored"] = BYTES // 2
+    check(found, expected)
+    for stored in (0, BYTES + 1):
+        found["payload"]["stored"] = stored
+        with pytest.raises(Wrong, match=f"stored is {stored}, but the files have {BYTES} bytes"):
+            check(found, expected)
 
 
 def test_a_file_system_that_the_site_insists_on_is_checked() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from iogauge.mounts import IN_MEMORY
 
+from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, clients
 
 # Two clocks of one machine: what they may differ by in a time, and in rate; and in the length of
@@ -155,7 +156,7 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
     if used["resident_fraction"]:
         share = f"{used['resident_fraction']:.0%}"
         yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
-    wanted = sum(document["payload"]["bytes"] for sample in document["samples"] if sample["read"])
+    wanted = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
     found = outside.storage_read if outside else None
     if kind in COUNTED and found is not None and wanted >= LEAST_READ and found < wanted / 2:
         yield (

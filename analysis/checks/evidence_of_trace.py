@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..darshan.log import FileTrace, Log
-from ..ledger.ledger import is_ceiling, is_direct, own_files
+from ..ledger.ledger import is_ceiling, is_direct, own_files, stored_bytes
 from .arithmetic import MIB, Json, clients
 from .evidence import (
     SECONDS,
@@ -131,10 +131,10 @@ def _flushed(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
 
 
 def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
-    """The bytes that were read are all of the payload, not some of it again and again."""
+    """The bytes that were read are all of the data, not some of it again and again."""
     if not _repeats(document, "read") or not _repeats(document, "write"):
         return
-    payload = document["payload"]["bytes"]
+    payload = stored_bytes(document)
     places = sum(file.count("MAX_BYTE_READ") + 1 for file in mine if file.count("BYTES_READ"))
     if places < payload:
         yield f"only {places} bytes of the files can have been read, the payload is {payload}"

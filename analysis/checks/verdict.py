@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.document import first_mismatch
+from iogauge.registry import modes_with
 from iogauge.run_folder import DOCUMENT, EXIT_STATUS
 from iogauge.text import one_line
 
 from ..darshan.log import Log
-from ..ledger.verdict import Judgement
+from ..ledger.verdict import HEADER, Judgement
 from . import arithmetic, evidence
 from .evidence import Outside
 from .evidence_of_trace import against_the_trace
@@ -96,7 +97,22 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
 
     yield from _not_as_asked(document, expected)
     yield from _verified_bytes(document, expected)
+    yield from _stored(document)
     yield from arithmetic.complaints(document)
+
+
+def _stored(document: dict[str, Any]) -> Iterator[str]:
+    """Less than the payload can be in the files only where the mode compresses; it is in them, and
+    they hold little else."""
+    stored, files = document["payload"].get("stored"), document.get("file_bytes")
+    mode = document["asked"]["mode"]
+    if (stored is not None) != (mode in modes_with("IO_COMPRESSES")):
+        yield f"payload.stored is {stored!r}, and the mode is {mode}"
+    elif stored is not None and files is not None:
+        # Besides the data they hold headers, and where each chunk stands.
+        others = stored + document["payload"]["bytes"] // 8 + HEADER * document["file_count"]
+        if not 0 < stored <= files <= stored + others:
+            yield f"payload.stored is {stored}, but the files have {files} bytes"
 
 
 def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]:

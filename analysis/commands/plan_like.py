@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--list", action="append", default=[], metavar="DIM=MAP",
-        help="cut this dimension as a decomposition map of PIO says; may be repeated",
+        help="cut this dimension, or these with commas, as a decomposition map of PIO says; may be "
+        "repeated",
     )  # fmt: skip
     parser.add_argument("--contiguous", action="store_true", help="leave the file's chunks out")
     formats.add_format(parser, "what the document holds")
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     document.narrow(like, args.only, args.skip)
     document.resize(like, _lengths(args.length))
     lists = _pairs("--list", args.list, "a dimension and a file, such as ncol=piodecomp16.dat")
-    like.lists = {name: maps.read(Path(path)) for name, path in lists.items()}
+    maps.take(like, lists)
     document.check(like)
     if args.contiguous:
         document.forget_chunks(like)

@@ -68,13 +68,15 @@ class Layer:
 
 @dataclass(frozen=True)
 class Side:
-    """One direction of the run, in bytes. `payload`: what the pattern hands over. `files`: the size
-    of the files, once for each repeat, for each repeat writes and reads them once. `untraced`: the
-    part of it in files that no traced call wrote, for example a text file beside the data."""
+    """One direction of the run, in bytes. `payload`: what the pattern hands over. `stored`: what
+    that takes in the files, fewer bytes where they are compressed. `files`: the size of the files,
+    once for each repeat, for each repeat writes and reads them once. `untraced`: the part of it in
+    files that no traced call wrote, for example a text file beside the data."""
 
     direction: Direction
     repeats: int
     payload: int
+    stored: int
     files: int | None
     untraced: int
     layers: tuple[Layer, ...]
@@ -100,8 +102,8 @@ class Side:
 
     @property
     def format_overhead(self) -> int | None:
-        """What the files hold besides the payload."""
-        return None if self.files is None else self.files - self.payload
+        """What the files hold besides the data."""
+        return None if self.files is None else self.files - self.stored
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,14 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
     )
 
 
+def stored_bytes(document: dict[str, Any]) -> int:
+    """What the payload of a repeat takes in the files: fewer bytes where the mode compresses
+    (kernels/base/modes.def)."""
+    payload = document["payload"]
+    stored = payload.get("stored")
+    return int(payload["bytes"] if stored is None else stored)
+
+
 def _plain(path: str) -> str:
     """A path as the trace has it: without the prefix of a file system, such as `ufs:`."""
     head, colon, tail = path.partition(":")
@@ -208,6 +218,7 @@ def _side(
         direction=direction,
         repeats=repeats,
         payload=document["payload"]["bytes"] * repeats if moved else 0,
+        stored=stored_bytes(document) * repeats if moved else 0,
         files=None if size is None else (size * repeats if moved else 0),
         untraced=repeats * _untraced(document, files) if moved else 0,
         layers=tuple(

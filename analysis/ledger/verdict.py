@@ -16,7 +16,7 @@ from .ledger import VARIABLES, Ledger, Side, Verdict
 
 HEADER = 2**20  # bytes: no header of a file is larger
 PROBE = 64  # bytes: a library looks at the first few to learn a file's format
-HEADER_SHARE = 0.1  # of the payload, where there are very many small ones
+HEADER_SHARE = 0.1  # of the data, where there are very many small ones
 INT_LIMIT = 2**31  # Darshan's runtime has the size of one MPI-IO call in an int
 
 HOLES = "collective buffering holes"
@@ -27,6 +27,8 @@ REREADING = "header reading"
 PAST_END = "reads past the end of the file"
 ONCE = "metadata that several processes gave, written once"
 PADDING = "alignment padding"
+GAPS = "metadata between compressed chunks, written with them and again"
+SHARED_CHUNKS = "compressed chunks, read by each process that needs a part"
 OVERFLOW = "MPI-IO sizes above 2 GiB, which Darshan's runtime counts in 32 bits"
 
 
@@ -78,35 +80,38 @@ def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
 def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """Bytes of payload that a layer did not move."""
     verb = "written" if side.direction == "write" else "read"
-    if side.posix < side.payload:
-        text = f"{side.payload - side.posix} bytes of payload were not {verb} by POSIX calls"
+    if side.posix < side.stored:
+        text = f"{side.stored - side.posix} bytes of payload were not {verb} by POSIX calls"
         yield Finding(text, wrong=True)
     for layer in side.layers:
         if layer.name in VARIABLES and layer.calls and layer.bytes < side.payload:
             text = f"{side.payload - layer.bytes} bytes of payload were not {verb} by {layer.title}"
             yield Finding(f"{text} calls", wrong=True)
-    if side.mpiio is not None and side.mpiio < side.payload:
-        of_each = side.payload // (ledger.processes * side.repeats)
-        if of_each >= INT_LIMIT and side.posix >= side.payload:
+    if side.mpiio is not None and side.mpiio < side.stored:
+        of_each = side.stored // (ledger.processes * side.repeats)
+        if of_each >= INT_LIMIT and side.posix >= side.stored:
             yield Finding(OVERFLOW)
         else:
-            text = f"{side.payload - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
+            text = f"{side.stored - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
             yield Finding(text, wrong=True)
 
 
 def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """Bytes that the uppermost layer moved beyond the size of the files: headers, moved again."""
     top = side.posix if side.mpiio is None else side.mpiio
-    extra = top - (side.payload if side.files is None else max(side.files, side.payload))
+    extra = top - (side.stored if side.files is None else max(side.files, side.stored))
     if extra <= 0:
         return
     cause = REWRITING if side.direction == "write" else REREADING
     readers = 1 if side.direction == "write" else ledger.processes
     # Each header may be moved once more; in very small files headers are most of the bytes.
     headers = side.format_overhead or 0
-    most = max(HEADER_SHARE * side.payload, HEADER * side.repeats * readers, headers)
-    if side.payload and extra <= most:
+    whole = (side.files or side.stored) * ledger.processes
+    most = max(HEADER_SHARE * side.stored, HEADER * side.repeats * readers, headers)
+    if side.stored and extra <= most:
         yield Finding(f"{cause} ({extra} bytes)")
+    elif side.stored != side.payload and side.direction == "read" and extra <= whole:
+        yield Finding(f"{SHARED_CHUNKS} ({extra} bytes)")
     else:
         text = f"{extra} bytes {side.direction} beyond what the files hold, too many for headers"
         yield Finding(text, wrong=True)
@@ -117,9 +122,9 @@ def _given_by_several(ledger: Ledger, side: Side) -> int:
     example, each process gives HDF5's attributes to MPI-IO, and one copy is written: all bytes
     that are no payload, of all processes but one."""
     mpiio = side.layer("MPI-IO")
-    if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.payload:
+    if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.stored:
         return 0
-    return max(0, mpiio.bytes - side.payload) * (ledger.processes - 1) // ledger.processes
+    return max(0, mpiio.bytes - side.stored) * (ledger.processes - 1) // ledger.processes
 
 
 def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
@@ -127,10 +132,10 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if side.mpiio is None:
         return
     extra = side.posix - side.mpiio
-    whole = (side.files or side.payload) * ledger.processes
+    whole = (side.files or side.stored) * ledger.processes
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
-        if side.posix >= side.payload and side.direction == "read":
+        if side.posix >= side.stored and side.direction == "read":
             # A library asks for a buffer full of header, and the file ends before.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
         elif -extra <= _given_by_several(ledger, side):
@@ -161,8 +166,11 @@ def _rewritten(ledger: Ledger) -> int:
 def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
     """The cause of `extra` written bytes: MPI-IO must have read them before."""
     read = ledger.side("read")
-    expected = (read.payload if read.mpiio is None else read.mpiio) if read else 0
+    expected = (read.stored if read.mpiio is None else read.mpiio) if read else 0
     before = ledger.all_read - expected
+    if 2 * before < extra and side.stored != side.payload and extra <= (side.format_overhead or 0):
+        # It lay behind the end of the file, where a read before finds nothing.
+        return Finding(f"{GAPS} ({extra} bytes)")
     if 2 * before < extra:
         text = f"{extra} bytes written by POSIX beyond MPI-IO's, without being read before"
         return Finding(text, wrong=True)
@@ -176,5 +184,5 @@ def _holes(side: Side) -> Iterator[Finding]:
     if side.files is None:
         return
     holes = side.files - side.untraced - side.posix
-    if holes > 0 and side.posix >= side.payload:
+    if holes > 0 and side.posix >= side.stored:
         yield Finding(f"{PADDING} ({holes} bytes)")

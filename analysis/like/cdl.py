@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .document import Attribute, CannotLikeError, Like, Variable
+from . import filters
+from .document import Attribute, CannotLikeError, Like, Member, Variable
 
 TYPES = {
     "byte": "int8", "ubyte": "uint8", "char": "char", "short": "int16", "ushort": "uint16",
@@ -20,8 +21,18 @@ ENDINGS = {
     "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "u": "uint32", "l": "int32",
     "ll": "int64", "ull": "uint64", "f": "float32",
 }  # fmt: skip
+# The numbers of filters that ncdump -s says by an attribute of their own.
+SWITCHES = {"_Shuffle": 2, "_Fletcher32": 3}
+DEFLATE = 1
 HEAD = re.compile(r"\s*netcdf\s+(?P<name>.+?)\s*\{", re.DOTALL)
 _NAME = r"(?:[^\s\\;:,()={}\"]|\\.)+"
+COMPOUND = re.compile(rf"\s*compound\s+({_NAME})\s*\{{([^}}]*)\}}\s*({_NAME})?\s*;", re.DOTALL)
+MEMBER = re.compile(rf"\s*({_NAME})\s+({_NAME})\s*(?:\(([\d,\s]*)\))?\s*;", re.DOTALL)
+OTHER_TYPE = re.compile(  # enum, opaque, lists
+    rf"\s*(?:{_NAME}\s+enum\s+{_NAME}\s*\{{[^}}]*\}}"
+    rf"|opaque\s*\(\d+\)\s*{_NAME}|{_NAME}\s*\(\*\)\s*{_NAME})\s*;",
+    re.DOTALL,
+)
 STATEMENT = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^;"])*;', re.DOTALL)
 COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*', re.DOTALL)
 GROWN = re.compile(r";\s*//\s*\((\d+) currently\)")  # how long an unlimited dimension is
@@ -59,6 +70,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self.like = Like(source)
         self.by_name: dict[str, Variable] = {}
+        self.compounds: dict[str, list[Member] | str] = {}
 
     def fail(self, statement: str) -> CannotLikeError:
         return CannotLikeError(
@@ -89,10 +101,48 @@ class _Reader:
             for d in dims:
                 if d not in self.like.dimensions:
                     raise CannotLikeError(f"{self.like.source}: variable {name}: no dimension {d}")
+            compound = self.compounds.get(kind, [])
             cannot = "" if kind in TYPES else "strings" if kind == "string" else f"values of {kind}"
-            made = Variable(name, TYPES.get(kind, ""), dims, cannot=cannot)
+            if compound:
+                cannot = compound if isinstance(compound, str) else ""
+            made = Variable(
+                name, "compound" if compound else TYPES.get(kind, ""), dims, cannot=cannot,
+                members=[] if isinstance(compound, str) else compound,
+            )  # fmt: skip
             self.like.variables.append(made)
             self.by_name[name] = made
+
+    def types(self, text: str) -> str:
+        """The section of types; what follows it. Enums and the like are no variable's that can be
+        held, which says so itself."""
+        while True:
+            found, other = COMPOUND.match(text), OTHER_TYPE.match(text)
+            if found:
+                self.compounds[_plain(found[1])] = self.members(found[2])
+            elif not other:
+                return text
+            text = text[(found or other).end() :]  # type: ignore[union-attr]
+
+    def members(self, text: str) -> list[Member] | str:
+        made = []
+        for kind, name, shape in MEMBER.findall(text):
+            if kind not in TYPES:
+                what = "a compound within a compound" if kind in self.compounds else kind
+                return what if kind in self.compounds else f"a compound with {kind} in it"
+            lengths = tuple(int(n) for n in shape.split(",") if n.strip())
+            made.append(Member(_plain(name), TYPES[kind], lengths))
+        return made
+
+    def filter(self, one: Variable, name: str, value: str) -> None:
+        """One of the attributes by which ncdump -s says what filters a variable has."""
+        text = value.strip('"')
+        number = SWITCHES.get(name)
+        if number and text == "true":
+            filters.take(self.like, one, [(number, [], "")])
+        elif name == "_DeflateLevel" and text.isdecimal():
+            filters.take(self.like, one, [(DEFLATE, [int(text)], "")])
+        elif name == "_Filter":
+            filters.take(self.like, one, filters.of_text(text))
 
     def attribute(self, match: re.Match[str]) -> None:
         owner, name, value = _plain(match[2] or ""), _plain(match[3]), match[4].strip()
@@ -104,8 +154,8 @@ class _Reader:
             if name == "_ChunkSizes" and owner:
                 _, sizes = _numbers(value, name, self.like.source)
                 self.by_name[owner].chunk = np.atleast_1d(sizes).tolist()
-            if name in ("_DeflateLevel", "_Filter"):
-                self.like.said.append(f"variable {owner}: its compression is not taken over")
+            if owner:
+                self.filter(self.by_name[owner], name, value)
             return
         to = self.by_name[owner].attributes if owner else self.like.attributes
         texts = TEXT.findall(value)
@@ -136,13 +186,15 @@ def read(text: str, source: str) -> Like:
         found = SECTION.match(rest)
         if found:
             section = found[1].split(":")[0].split()[0]
-            if section in ("types", "group"):
+            if section == "group":
                 raise CannotLikeError(
                     f"{source}: it has {section}s; right is one level with numbers and char"
                 )
             if section == "data":
                 break
             rest = rest[found.end() :]
+            if section == "types":
+                rest = reader.types(rest)
             continue
         match = STATEMENT.match(rest)
         if not match:

@@ -19,6 +19,7 @@ SIZES = {
     "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
 }  # fmt: skip
 MOST_DIMENSIONS = 5
+MOST_OF_COMPOUND = 4096  # bytes (IO_MAX_ELEMENT)
 Runs = list[list[list[int]]]  # of each process its runs: first point, how many
 
 
@@ -35,16 +36,35 @@ class Attribute:
     values: Any
 
 
+@dataclass(frozen=True)
+class Member:
+    """Of a compound: an array of a shape; () is one value."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...] = ()
+
+    def bytes(self) -> int:
+        return SIZES[self.type] * math.prod(self.shape)
+
+
 @dataclass
 class Variable:
-    """`cannot`: what it holds, in words, where no pattern can hold it."""
+    """`filters`: names and levels (kernels/base/filters.def). `cannot`: what it holds, in words,
+    where no pattern can hold it."""
 
     name: str
     type: str
     dimensions: list[str]
     chunk: list[int] | None = None
+    filters: list[tuple[str, int]] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
     cannot: str = ""
+    members: list[Member] = field(default_factory=list)
+
+    def size(self) -> int:
+        """Bytes of an element. Members are packed."""
+        return sum(one.bytes() for one in self.members) if self.members else SIZES[self.type]
 
 
 @dataclass
@@ -61,7 +81,7 @@ class Like:
 
     def bytes(self) -> int:
         return sum(
-            SIZES[one.type] * math.prod(self.dimensions[name] for name in one.dimensions)
+            one.size() * math.prod(self.dimensions[name] for name in one.dimensions)
             for one in self.variables
         )
 
@@ -76,6 +96,21 @@ def attribute(name: str, values: Any) -> Attribute | None:
     if found.dtype.name not in SIZES or found.ndim > 1 or not found.size:
         return None
     return Attribute(name, found.dtype.name, found.tolist())
+
+
+def members(kind: np.dtype[Any]) -> list[Member] | str:
+    """Of a compound as numpy has it; in words what of it no pattern can hold."""
+    found = []
+    for name in kind.names or ():
+        one = kind[name]
+        base, shape = one.subdtype or (one, ())
+        called = "char" if base == np.dtype("S1") else base.name
+        if base.names:
+            return "a compound within a compound"
+        if called not in SIZES:
+            return f"a compound with {called} in it"
+        found.append(Member(name, called, tuple(int(n) for n in shape)))
+    return found
 
 
 def narrow(like: Like, only: list[str], skip: list[str]) -> None:
@@ -105,6 +140,7 @@ def resize(like: Like, lengths: dict[str, int]) -> None:
 def forget_chunks(like: Like) -> None:
     for one in like.variables:
         one.chunk = None
+        one.filters = []
 
 
 def check(like: Like) -> None:
@@ -129,10 +165,17 @@ def check(like: Like) -> None:
                 f"--length {name}=1"
             )
     for one in like.variables:
-        if len(one.dimensions) > MOST_DIMENSIONS:
+        most = MOST_DIMENSIONS - (1 if one.members else 0)
+        if len(one.dimensions) > most:
             raise CannotLikeError(
                 f"{like.source}: variable {one.name} has {len(one.dimensions)} dimensions; right "
-                f"is at most {MOST_DIMENSIONS}: --skip {one.name}"
+                f"is at most {most}: --skip {one.name}"
+            )
+        if one.members and (not one.dimensions or one.size() > MOST_OF_COMPOUND):
+            raise CannotLikeError(
+                f"{like.source}: variable {one.name} is a compound of {one.size()} bytes with "
+                f"{len(one.dimensions)} dimensions; right is at most {MOST_OF_COMPOUND} bytes and "
+                f"at least one dimension: --skip {one.name}"
             )
     for name, runs in like.lists.items():
         if sum(n for mine in runs for _, n in mine) != like.dimensions.get(name):
@@ -155,6 +198,10 @@ def _attributes(some: list[Attribute]) -> list[dict[str, Any]]:
     return [{"name": a.name, "type": a.type, "values": _number(a.values)} for a in some]
 
 
+def _members(one: Variable) -> list[dict[str, Any]]:
+    return [{"name": m.name, "type": m.type, "shape": list(m.shape)} for m in one.members]
+
+
 def write(like: Like, path: Path) -> None:
     document = {
         "format": FORMAT,
@@ -172,7 +219,9 @@ def write(like: Like, path: Path) -> None:
                 "name": one.name,
                 "type": one.type,
                 "dimensions": one.dimensions,
+                **({"members": _members(one)} if one.members else {}),
                 **({"chunk": fitting(like, one)} if one.chunk else {}),
+                **({"filters": one.filters} if one.filters else {}),
                 "attributes": _attributes(one.attributes),
             }
             for one in like.variables

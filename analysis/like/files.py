@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import cdl
-from .document import Attribute, CannotLikeError, Like, Variable, attribute
+from . import cdl, filters
+from .document import Attribute, CannotLikeError, Like, Variable, attribute, members
 
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
 MOST_TEXT = 1 << 24
@@ -95,24 +95,25 @@ def _netcdf_group(netcdf: Any, like: Like, group: Any, prefix: str) -> None:
 def _netcdf_variable(netcdf: Any, like: Like, variable: Any, name: str) -> None:
     kind = variable.datatype
     what = {netcdf.VLType: "lists of variable length", netcdf.EnumType: "an enum"}
-    what |= {netcdf.CompoundType: "a compound"}
     if variable.dtype is str or type(kind) in what:
         kinds = "strings" if variable.dtype is str else what[type(kind)]
         like.variables.append(Variable(name, "", [], cannot=kinds))
         return
+    compound = members(kind.dtype) if isinstance(kind, netcdf.CompoundType) else []
+    if isinstance(compound, str):
+        like.variables.append(Variable(name, "", [], cannot=compound))
+        return
     chunk = variable.chunking()
     pairs = [(key, variable.getncattr(key)) for key in variable.ncattrs()]
-    text = variable.dtype.kind == "S"
-    if any((variable.filters() or {}).get(key) for key in ("zlib", "szip", "zstd")):
-        like.said.append(f"variable {name}: its compression is not taken over")
+    text = "char" if variable.dtype.kind == "S" else variable.dtype.name
     dims = [f"{d.group().path}/{d.name}".strip("/") for d in variable.get_dims()]
-    like.variables.append(
-        Variable(
-            name, "char" if text else variable.dtype.name, dims,
-            [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
-            _attributes(like, f"{name}:", pairs),
-        )
+    made = Variable(
+        name, "compound" if compound else text, dims,
+        [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
+        attributes=_attributes(like, f"{name}:", pairs), members=compound,
     )  # fmt: skip
+    filters.take(like, made, filters.of_netcdf(variable.filters() or {}))
+    like.variables.append(made)
 
 
 def _hdf5(path: Path) -> Like:
@@ -151,7 +152,11 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
         if test(kind) and not (what == "strings" and kind.itemsize == 1):
             return what
     if kind.fields:
-        return "a compound"
+        for name in kind.names:
+            inner = _hdf5_kind(h5py, (kind[name].subdtype or (kind[name],))[0])
+            if inner:
+                return f"a compound with {inner} in it"
+        return ""
     return (
         ""
         if kind.kind in "iuS" or kind.name in ("float32", "float64")
@@ -162,6 +167,9 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
 def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
     """Its dimensions have no names in HDF5: they are called by place, from the last, and length."""
     what = _hdf5_kind(h5py, found.dtype) or ("nothing" if found.shape is None else "")
+    compound = members(found.dtype) if found.dtype.fields and not what else []
+    if isinstance(compound, str):
+        what, compound = compound, []
     if what:
         like.variables.append(Variable(name, "", [], cannot=what))
         return
@@ -171,10 +179,15 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
         like.dimensions[dims[-1]] = int(length)
         if most is None:
             like.unlimited.add(dims[-1])
-    if found.compression:
-        like.said.append(f"variable {name}: its compression is not taken over")
     kind = "char" if found.dtype.kind == "S" else found.dtype.name
+    if compound:
+        kind = "compound"
+        if found.dtype.itemsize > sum(one.bytes() for one in compound):
+            like.said.append(f"variable {name}: the gaps between its members are left out")
     chunk = [int(n) for n in found.chunks] if found.chunks else None
-    like.variables.append(
-        Variable(name, kind, dims, chunk, _hdf5_attributes(like, f"{name}:", found))
-    )
+    made = Variable(name, kind, dims, chunk, members=compound)
+    made.attributes = _hdf5_attributes(like, f"{name}:", found)
+    plist = found.id.get_create_plist()
+    pipeline = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+    filters.take(like, made, [(n, values, who.decode()) for n, _, values, who in pipeline])
+    like.variables.append(made)

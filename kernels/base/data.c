@@ -27,6 +27,18 @@ bool io_is_scalar(const io_schema *schema, const io_dataset *dataset) {
     return dataset->ndims == 1 && !*schema->dims[dataset->dim[0]].name;
 }
 
+int io_rank(const io_dataset *dataset) { return dataset->ndims - (dataset->nmembers ? 1 : 0); }
+
+uint64_t io_element_values(const io_schema *schema, const io_dataset *dataset) {
+    return dataset->nmembers ? schema->dims[dataset->dim[dataset->ndims - 1]].length : 1;
+}
+
+const char *io_name_of_compound(const io_schema *schema) {
+    for (int i = 0; i < schema->ndatasets; i++)
+        if (schema->datasets[i].nmembers) return schema->datasets[i].name;
+    return NULL;
+}
+
 const char *io_name_in_group(const io_schema *schema) {
     for (int i = 0; i < schema->ndatasets; i++)
         if (strchr(schema->datasets[i].name, '/')) return schema->datasets[i].name;

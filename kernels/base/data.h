@@ -11,9 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/filter.h"
+
 #define IO_MAX_DIMS 5
 #define IO_MAX_ATTRIBUTES 8
 #define IO_MAX_PATH 4096
+#define IO_MAX_ELEMENT 4096 /* bytes of a compound */
 
 /* A byte is what has no type; a character is one byte of text. */
 typedef enum {
@@ -31,6 +34,15 @@ typedef enum {
     IO_UINT64,
     IO_TYPES
 } io_type;
+
+/* A member of a compound: `count` values of a type, which stand as an array of that shape. Members are
+ * packed. */
+typedef struct {
+    const char *name;
+    io_type type;
+    int ndims;
+    uint64_t shape[IO_MAX_DIMS], count;
+} io_member;
 
 /* What a data set is for; CGNS-like formats store coordinates and connectivity differently. */
 typedef enum { IO_FIELD, IO_COORDINATE, IO_CONNECTIVITY, IO_PARAMETER, IO_USER_ARRAY } io_role;
@@ -56,6 +68,11 @@ typedef struct {
     int zone;
     const char *node;
     uint64_t chunk[IO_MAX_DIMS]; /* for formats that store it in chunks; 0: no wish */
+    io_filters filters;          /* for formats that have some; none: no wish */
+    /* A compound, such as particles. It is an array of bytes for all that do not ask: the last dimension is
+     * that of the bytes of an element, which nobody cuts. */
+    int nmembers;
+    const io_member *members;
     int calm; /* of each 128 words of its values, so many repeat one: what a filter can compress */
 } io_dataset;
 
@@ -102,6 +119,11 @@ typedef struct {
 
 const char *io_type_name(io_type type);
 uint64_t io_type_size(io_type type);
+/* Of a compound the dimensions without that of its bytes, and these; else all dimensions, and 1. */
+int io_rank(const io_dataset *dataset);
+uint64_t io_element_values(const io_schema *schema, const io_dataset *dataset);
+/* The name of the first data set that is a compound; NULL where none is. */
+const char *io_name_of_compound(const io_schema *schema);
 /* A data set without dimensions, which stands in a dimension of length 1 without a name. */
 bool io_is_scalar(const io_schema *schema, const io_dataset *dataset);
 /* The name of the first data set that is in a group; NULL where none is. */

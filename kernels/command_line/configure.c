@@ -99,7 +99,8 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     io_schema schema;
     uint64_t all;
     c->pattern->schema(c->state, 0, &schema);
-    if (c->method->check_schema && c->method->check_schema(&schema, error)) return -1;
+    const io_choice choice = {c->mode, &c->hints, c->method_state};
+    if (c->method->check_schema && c->method->check_schema(&schema, &choice, error)) return -1;
     if (c->io_group && !io_own_files(c))
         return io_fail_usage(error,
                              "--io-group is for a file for each process, and method %s writes one shared "

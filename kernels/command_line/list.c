@@ -76,9 +76,10 @@ static json_t *modes_json(void) {
     for (int i = 0; i < IO_MODES; i++) {
         io_mode mode = (io_mode)i;
         const char *as = io_mode_moves_as(mode);
-        json_array_append_new(modes, json_pack("{s:s,s:s,s:s?,s:b}", "name", io_mode_name(mode), "summary",
-                                               io_mode_summary(mode), "moves_as", *as ? as : NULL,
-                                               "one_process", io_mode_has(mode, IO_ONE_PROCESS)));
+        json_array_append_new(modes, json_pack("{s:s,s:s,s:s?,s:b,s:b}", "name", io_mode_name(mode),
+                                               "summary", io_mode_summary(mode), "moves_as", *as ? as : NULL,
+                                               "one_process", io_mode_has(mode, IO_ONE_PROCESS), "compresses",
+                                               io_mode_has(mode, IO_COMPRESSES)));
     }
     return modes;
 }

@@ -144,6 +144,7 @@ static int write_phases(io_step *f) {
     if (phase(f, IO_PHASE_CREATE, create_file)) return -1;
     if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_PHASE_WRITE, io_step_move)) return -1;
+    io_note_packed(s, f->file);
     if (s->what->common.fsync && phase(f, IO_PHASE_FLUSH, sync_file)) return -1;
     return phase(f, IO_PHASE_CLOSE, close_file);
 }
@@ -154,6 +155,7 @@ static int read_phases(io_step *f) {
     if (phase(f, IO_PHASE_OPEN, open_file)) return -1;
     if ((m->define && phase(f, IO_PHASE_READ_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_PHASE_READ, io_step_move)) return -1;
+    if (!s->what->write) io_note_packed(s, f->file);
     if (io_step_verifies(f)) verify(f);
     return phase(f, IO_PHASE_READ_CLOSE, close_file);
 }

@@ -37,6 +37,13 @@ int io_note_file(io_found *found, io_world *world, io_file *file) {
     return io_agree(world);
 }
 
+void io_note_packed(io_session *s, io_file *file) {
+    uint64_t bytes = 0;
+    if (!s->found || s->repeat || !file->method->stored || !io_mode_has(s->what->mode, IO_COMPRESSES)) return;
+    file->method->stored(file, &bytes);
+    if (s->own_files || s->world->rank == 0) s->found->packed += bytes;
+}
+
 void io_note_size(io_found *found, const char *path, uint64_t bytes) {
     found->file_count++;
     found->file_bytes += bytes;
@@ -142,10 +149,11 @@ static int gather_json(const io_world *w, const json_t *mine, json_t *all) {
 
 int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io_summary *summary) {
     uint64_t mine[] = {found->check.elements, found->check.bytes, found->check.wrong, found->resident,
-                       found->cached_bytes,   found->file_bytes,  found->file_count},
-             all[7] = {0};
-    int code = MPI_Reduce(mine, all, 7, MPI_UINT64_T, MPI_SUM, 0, w->comm);
-    *summary = (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], json_array(), NULL};
+                       found->cached_bytes,   found->file_bytes,  found->file_count,  found->packed},
+             all[8] = {0};
+    int code = MPI_Reduce(mine, all, 8, MPI_UINT64_T, MPI_SUM, 0, w->comm);
+    *summary =
+        (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], json_array(), NULL};
     json_t *first = found->check.wrong ? mismatch(found, w, schema) : NULL, *firsts = json_array();
     /* Only the first processes' lists can be shown, so only theirs travel. */
     json_t *listed = json_array();

@@ -23,6 +23,7 @@ struct io_found {
     uint64_t *offsets;               /* of data sets in the file; UINT64_MAX: in no one place */
     uint64_t resident, cached_bytes; /* of this process's files, just before reading, all repeats */
     uint64_t file_bytes, file_count; /* of this process, first repeat */
+    uint64_t packed;                 /* where data is compressed: what it takes in this process's files */
     json_t *files;                   /* the first IO_FILES_LISTED of them */
     io_check check;                  /* of this process, all repeats */
     bool located;                    /* wrong_offset is known */
@@ -39,6 +40,8 @@ void io_found_stop(io_found *found);
 
 /* Keeps the hints in force and the places of data sets, once; called by all processes. */
 int io_note_file(io_found *found, io_world *world, io_file *file);
+/* Of a mode that compresses, of the first repeat: what the data takes in a file that is written. */
+void io_note_packed(io_session *s, io_file *file);
 void io_note_size(io_found *found, const char *path, uint64_t bytes);
 /* Verifies a part, against `facts` where they are not NULL; keeps where the first wrong element stands. */
 void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,
@@ -46,7 +49,7 @@ void io_verify_part(io_found *found, const io_part *part, const void *facts, io_
 
 /* Adds up over processes, on process 0. The first mismatch is that of the lowest process. */
 typedef struct {
-    uint64_t elements, bytes, wrong, resident, cached_bytes, file_bytes, file_count;
+    uint64_t elements, bytes, wrong, resident, cached_bytes, file_bytes, file_count, packed;
     json_t *files, *first; /* first: the mismatch, or NULL */
 } io_summary;
 int io_summarise(const io_found *found, io_world *world, const io_schema *schema, io_summary *summary);

@@ -142,6 +142,7 @@ int io_look_at_files(io_session *s) {
     if (!s->what->write || io_moves_nothing(s->what)) return 0;
     /* Some libraries lose the error of a write to a full file system, but not its traces. */
     uint64_t all = 0, right = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
+    if (io_mode_has(s->what->mode, IO_COMPRESSES)) right = s->found->packed;
     MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
     if (all < right && s->world->rank == 0)
         io_fail(&s->world->error,

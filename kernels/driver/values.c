@@ -203,10 +203,32 @@ static void fill_run(void *data, io_type type, uint64_t key, int calm, uint64_t 
     fill_some(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
 }
 
+/* A member's values have a key of their own, and are counted by element. */
+static uint64_t member_value(const io_member *m, int number, uint64_t key, int calm, uint64_t index) {
+    return io_value(key + (uint64_t)(number + 1) * STEP, m->type, calm, index);
+}
+
+/* Elements of a compound, from number `first` on. */
+static void fill_elements(char *data, const io_dataset *d, uint64_t key, uint64_t first, uint64_t n) {
+    for (uint64_t element = first; element < first + n; element++)
+        for (int i = 0; i < d->nmembers; i++) {
+            const io_member *m = &d->members[i];
+            const uint64_t size = io_type_size(m->type);
+            for (uint64_t k = 0; k < m->count; k++, data += size) {
+                uint64_t bits = member_value(m, i, key, d->calm, element * m->count + k);
+                memcpy(data, (char *)&bits + (LOW_BYTES_FIRST ? 0 : 8 - size), size);
+            }
+        }
+}
+
 void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64_t step) {
     const io_dataset *d = &schema->datasets[part->dataset];
     uint64_t key = io_value_key(seed, part->dataset, step), size = io_type_size(d->type);
-    for (io_runs r = io_runs_of(schema, part); io_runs_next(&r);)
+    const uint64_t each = io_element_values(schema, d);
+    for (io_runs r = io_runs_of(schema, part); d->nmembers && io_runs_next(&r);)
+        fill_elements((char *)part->data + r.local, d, key, (part->index0 + r.global) / each,
+                      r.length / each);
+    for (io_runs r = io_runs_of(schema, part); !d->nmembers && io_runs_next(&r);)
         fill_run((char *)part->data + r.local * size, d->type, key, d->calm, part->index0 + r.global,
                  r.length);
 }
@@ -253,6 +275,21 @@ static void count_wrong(const io_part *part, const io_runs *r, const io_dataset 
     }
 }
 
+/* A run of a compound's elements, one after the other. */
+static void verify_elements(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t size,
+                            uint64_t key, io_check *check) {
+    char right[IO_MAX_ELEMENT];
+    for (uint64_t at = 0; at < r->length; at += size) {
+        io_runs one = *r;
+        one.global += at;
+        one.local += at;
+        one.length = size;
+        fill_elements(right, d, key, (part->index0 + one.global) / size, 1);
+        if (memcmp((const char *)part->data + one.local, right, size))
+            count_wrong(part, &one, d, key, right, check);
+    }
+}
+
 static void verify(const io_schema *schema, const io_part *part, uint64_t key, const void *facts,
                    io_check *check) {
     const io_dataset *d = &schema->datasets[part->dataset];
@@ -262,6 +299,10 @@ static void verify(const io_schema *schema, const io_part *part, uint64_t key, c
         check->bytes += r.length * size;
         const char *data = (const char *)part->data + r.local * size;
         const char *right = facts ? (const char *)facts + r.local * size : NULL;
+        if (d->nmembers && !facts) {
+            verify_elements(part, &r, d, io_element_values(schema, d), key, check);
+            continue;
+        }
         if (right ? memcmp(data, right, r.length * size) != 0
                   : run_differs(data, d->type, key, d->calm, part->index0 + r.global, r.length))
             count_wrong(part, &r, d, key, right, check);

@@ -43,7 +43,7 @@ io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part);
 int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                   bool creating, io_file **file);
 void io_cgns_release(cgns_file *f);
-int io_cgns_check_schema(const io_schema *schema, io_error *error);
+int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_error *error);
 int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error);
 
 /* cgns_parallel.c and cgns_serial.c: by io_role. */

@@ -43,7 +43,8 @@ static bool is_mesh(const io_schema *schema) {
     return false;
 }
 
-int io_cgns_check_schema(const io_schema *schema, io_error *error) {
+int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
     const io_dataset *first = schema->datasets;
     if (!is_mesh(schema))
         return io_fail_usage(error, "method cgns writes meshes, and this pattern is none; right is a pattern "

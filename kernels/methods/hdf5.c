@@ -3,8 +3,8 @@
  *
  * collective and independent are HDF5's transfer modes, a call for each data set; multi is collective with
  * one call for all data sets (HDF5 1.14); collective-metadata is collective with HDF5's switches for its
- * metadata, chunked with chunks of a process's block. Hints beginning with hdf5_ are properties of the
- * library itself: see `own_hints`. */
+ * metadata, chunked with chunks of a process's block, filtered with filters. Hints beginning with hdf5_ are
+ * properties of the library itself: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct {
     bool creating;
     hid_t file, transfer, alone; /* alone: nobody else takes part */
     hid_t find;                  /* how H5Dopen2 reads metadata */
-    hid_t *datasets;
+    hid_t *datasets, *types;     /* of each: its elements' */
 } hdf5_file;
 
 /* The library's own properties, as hints. */
@@ -43,6 +43,7 @@ static const struct {
 
 /* Names and values are known_hints.def's. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
+    if (io_hdf5_is_filter_hint(hint->key)) return io_hdf5_check_filter_hint(hint, mode, error);
     return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
 }
 
@@ -70,20 +71,6 @@ static hid_t finding_list(const io_ctx *ctx) {
     return list;
 }
 
-static int write_attributes(hid_t file, const io_schema *schema) {
-    hid_t space = H5Screate(H5S_SCALAR), attribute = -1;
-    int status = space < 0 ? -1 : 0;
-    for (int i = 0; i < schema->nattributes && !status; i++) {
-        attribute =
-            H5Acreate2(file, schema->attributes[i].name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
-        if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &schema->attributes[i].value) < 0)
-            status = -1;
-        if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
-    }
-    if (space >= 0) H5Sclose(space);
-    return status;
-}
-
 /* One data set, without fill values: every byte of it is written by the run. */
 static hid_t make_dataset(const hdf5_file *f, int dataset) {
     const io_schema *schema = f->base.schema;
@@ -92,18 +79,22 @@ static hid_t make_dataset(const hdf5_file *f, int dataset) {
     hid_t space = -1, create = -1, groups = -1, made = -1;
     bool scalar = io_is_scalar(schema, d), block = f->base.ctx->mode == IO_CHUNKED;
     if (io_hint_value(f->base.ctx->hints, "hdf5_chunk")) block = true;
-    for (int i = 0; i < d->ndims; i++) shape[i] = schema->dims[d->dim[i]].length;
-    FILL_IN(space, scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(d->ndims, shape, NULL));
+    const int rank = io_rank(d);
+    for (int i = 0; i < rank; i++) shape[i] = schema->dims[d->dim[i]].length;
+    FILL_IN(space, scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(rank, shape, NULL));
     FILL_IN(groups, H5Pcreate(H5P_LINK_CREATE));
     if (H5Pset_create_intermediate_group(groups, 1) < 0) goto failed;
     FILL_IN(create, H5Pcreate(H5P_DATASET_CREATE));
     if (H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0) goto failed;
+    bool filtered = io_hdf5_has_filters(f->base.ctx, schema, d);
+    if (filtered && !d->chunk[0]) block = true;
     if (!scalar && (block || d->chunk[0])) {
         hsize_t chunk[IO_MAX_DIMS];
-        for (int i = 0; i < d->ndims; i++) chunk[i] = block ? d->block[i] : d->chunk[i];
-        if (H5Pset_chunk(create, d->ndims, chunk) < 0) goto failed;
+        for (int i = 0; i < rank; i++) chunk[i] = block ? d->block[i] : d->chunk[i];
+        if (H5Pset_chunk(create, rank, chunk) < 0) goto failed;
+        if (io_hdf5_set_filters(create, f->base.ctx, schema, d, chunk)) goto failed;
     }
-    made = H5Dcreate2(f->file, d->name, io_hdf5_type(d->type), space, groups, create, H5P_DEFAULT);
+    made = H5Dcreate2(f->file, d->name, f->types[dataset], space, groups, create, H5P_DEFAULT);
 failed:
     if (groups >= 0) H5Pclose(groups);
     if (space >= 0) H5Sclose(space);
@@ -114,6 +105,8 @@ failed:
 static void release(hdf5_file *f) {
     for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
         if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
+    for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
+        if (f->types[i] >= 0) H5Tclose(f->types[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
     if (f->alone >= 0) H5Pclose(f->alone);
     if (f->find >= 0) H5Pclose(f->find);
@@ -131,8 +124,9 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     f->creating = creating;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
-    f->datasets = malloc((size_t)schema->ndatasets * sizeof *f->datasets);
-    for (int i = 0; f->datasets && i < schema->ndatasets; i++) f->datasets[i] = -1;
+    f->datasets = malloc((size_t)schema->ndatasets * 2 * sizeof *f->datasets);
+    for (int i = 0; f->datasets && i < 2 * schema->ndatasets; i++) f->datasets[i] = -1;
+    if (f->datasets) f->types = f->datasets + schema->ndatasets;
     if (access < 0 || !f->datasets) goto failed;
     f->file = creating ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access)
                        : H5Fopen(name, H5F_ACC_RDONLY, access);
@@ -169,12 +163,14 @@ static int define(io_file *file) {
     const io_schema *schema = file->schema;
     for (int i = 0; i < schema->ndatasets; i++) {
         file->calls++;
+        f->types[i] = io_hdf5_element(schema, &schema->datasets[i]);
+        if (f->types[i] < 0) return io_hdf5_fail(file->ctx, "H5Tcreate", file->path);
         f->datasets[i] =
             f->creating ? make_dataset(f, i) : H5Dopen2(f->file, schema->datasets[i].name, f->find);
         if (f->datasets[i] < 0)
             return io_hdf5_fail(file->ctx, f->creating ? "H5Dcreate2" : "H5Dopen2", file->path);
     }
-    if (f->creating && (write_attributes(f->file, schema) || io_hdf5_notes(f->file, f->datasets, schema)))
+    if (f->creating && io_hdf5_attributes(f->file, f->datasets, schema))
         return io_hdf5_fail(file->ctx, "H5Awrite", file->path);
     return 0;
 }
@@ -185,14 +181,16 @@ static int define(io_file *file) {
 static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *memory, hid_t *space) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
     hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS], all = 0;
+    const int rank = io_rank(d);
     *space = H5Dget_space(f->datasets[parts->dataset]);
     if (*space < 0 || H5Sselect_none(*space) < 0) return -1;
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < d->ndims; k++) {
+        for (int k = 0; k < rank; k++) {
             start[k] = parts[i].start[k];
             count[k] = parts[i].count[k];
         }
-        uint64_t elements = io_part_elements(f->base.schema, &parts[i]);
+        uint64_t elements =
+            io_part_elements(f->base.schema, &parts[i]) / io_element_values(f->base.schema, d);
         H5S_seloper_t how = all ? H5S_SELECT_OR : H5S_SELECT_SET;
         if (elements && io_is_scalar(f->base.schema, d) && H5Sselect_all(*space) < 0) return -1;
         if (elements && !io_is_scalar(f->base.schema, d) &&
@@ -200,7 +198,7 @@ static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *
             return -1;
         all += elements;
     }
-    *memory = n == 1 ? H5Screate_simple(d->ndims, count, NULL) : H5Screate_simple(1, &all, NULL);
+    *memory = n == 1 ? H5Screate_simple(rank, count, NULL) : H5Screate_simple(1, &all, NULL);
     if (*memory < 0) return -1;
     return !all && H5Sselect_none(*memory) < 0 ? -1 : 0;
 }
@@ -214,7 +212,7 @@ static uint64_t elements_of(const hdf5_file *f, const io_part *parts, int n) {
 /* Parts of one data set, in one call; none where there is nothing and nobody waits. */
 static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
-    hid_t memory = -1, space = -1, type = io_hdf5_type(d->type);
+    hid_t memory = -1, space = -1, type = f->types[parts->dataset];
     bool alone = d->small || f->base.ctx->mode == IO_INDEPENDENT;
     hid_t transfer = alone ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
     if (alone && !io_hdf5_metadata(f->base.ctx) && !elements_of(f, parts, n)) return 0;
@@ -229,6 +227,14 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     if (space >= 0) H5Sclose(space);
     return status;
 }
+
+#if H5_VERSION_GE(1, 10, 2)
+#define LACKS_OF_FILTERED NULL
+#define LACKING 0
+#else
+#define LACKS_OF_FILTERED "HDF5 1.10.2, which writes filtered chunks in parallel"
+#define LACKING IO_FILTERED_BIT
+#endif
 
 #if H5_VERSION_GE(1, 14, 0)
 #define LACKS_OF_MULTI NULL
@@ -257,7 +263,7 @@ static int add_one(hdf5_file *f, several *s, const io_part *parts, int n) {
     const size_t at = s->n++;
     s->memory[at] = s->spaces[at] = -1;
     s->datasets[at] = f->datasets[parts->dataset];
-    s->types[at] = io_hdf5_type(f->base.schema->datasets[parts->dataset].type);
+    s->types[at] = f->types[parts->dataset];
     s->data.to[at] = parts->data;
     return select_parts(f, parts, n, &s->memory[at], &s->spaces[at])
                ? io_hdf5_fail(f->base.ctx, "H5Sselect_hyperslab", f->base.path)
@@ -328,6 +334,10 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     return 0;
 }
 
+static void stored(io_file *file, uint64_t *bytes) {
+    *bytes += io_hdf5_stored(((hdf5_file *)file)->datasets, file->schema);
+}
+
 static void version(char *text, size_t size) {
     unsigned major = 0, minor = 0, release_ = 0;
     H5get_libversion(&major, &minor, &release_);
@@ -338,9 +348,9 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = MODES,
+    .modes = MODES & ~(unsigned)LACKING,
     .default_mode = IO_COLLECTIVE,
-    .lacks = {[IO_MULTI] = LACKS_OF_MULTI},
+    .lacks = {[IO_FILTERED] = LACKS_OF_FILTERED, [IO_MULTI] = LACKS_OF_MULTI},
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,
@@ -351,6 +361,8 @@ const io_method io_method_hdf5 = {
     .close = close_file,
     .hints = hints,
     .dataset_offset = dataset_offset,
+    .stored = stored,
+    .check_schema = io_hdf5_check_schema,
     .check_hint = check_hint,
     .version = version,
 };

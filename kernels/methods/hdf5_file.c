@@ -23,6 +23,27 @@ hid_t io_hdf5_type(io_type type) {
     }
 }
 
+static hid_t member_type(const io_member *m) {
+    hsize_t shape[IO_MAX_DIMS];
+    for (int i = 0; i < m->ndims; i++) shape[i] = m->shape[i];
+    hid_t one = io_hdf5_type(m->type);
+    return m->ndims ? H5Tarray_create2(one, (unsigned)m->ndims, shape) : H5Tcopy(one);
+}
+
+hid_t io_hdf5_element(const io_schema *schema, const io_dataset *d) {
+    if (!d->nmembers) return H5Tcopy(io_hdf5_type(d->type));
+    hid_t made = H5Tcreate(H5T_COMPOUND, io_element_values(schema, d));
+    size_t at = 0;
+    for (int i = 0; i < d->nmembers && made >= 0; i++) {
+        hid_t type = member_type(&d->members[i]);
+        bool in = type >= 0 && H5Tinsert(made, d->members[i].name, at, type) >= 0;
+        at += io_type_size(d->members[i].type) * d->members[i].count;
+        if (type >= 0) H5Tclose(type);
+        if (!in && H5Tclose(made) >= 0) made = -1;
+    }
+    return made;
+}
+
 static int write_note(hid_t object, const io_note *note) {
     hsize_t count = note->count;
     hid_t space = note->array ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
@@ -37,7 +58,22 @@ static int write_note(hid_t object, const io_note *note) {
     return status;
 }
 
-int io_hdf5_notes(hid_t file, const hid_t *datasets, const io_schema *schema) {
+static int write_attributes(hid_t file, const io_schema *schema) {
+    hid_t space = H5Screate(H5S_SCALAR), attribute = -1;
+    int status = space < 0 ? -1 : 0;
+    for (int i = 0; i < schema->nattributes && !status; i++) {
+        attribute =
+            H5Acreate2(file, schema->attributes[i].name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+        if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_DOUBLE, &schema->attributes[i].value) < 0)
+            status = -1;
+        if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
+    }
+    if (space >= 0) H5Sclose(space);
+    return status;
+}
+
+int io_hdf5_attributes(hid_t file, const hid_t *datasets, const io_schema *schema) {
+    if (write_attributes(file, schema)) return -1;
     for (int i = 0; i < schema->nnotes; i++) {
         const io_note *note = &schema->notes[i];
         if (write_note(note->dataset < 0 ? file : datasets[note->dataset], note)) return -1;

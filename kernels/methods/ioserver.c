@@ -67,6 +67,18 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset);
 static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
 static int hints(io_file *file, MPI_Info *used);
 
+/* Servers get bytes, in pieces that may end within an element. */
+static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
+    const ioserver *s = choice->state;
+    const char *compound = io_name_of_compound(schema);
+    if (s->inner->check_schema && s->inner->check_schema(schema, choice, error)) return -1;
+    if (!compound || s->inner->traits & IO_JUST_DATA) return 0;
+    return io_fail_usage(error,
+                         "--inner %s: I/O processes hand over bytes, and data set %s is a compound; right is "
+                         "--inner mpiio, or method %s",
+                         s->inner->name, compound, s->inner->name);
+}
+
 static int configure(void *state, uint64_t processes, io_method *mine, io_error *error) {
     ioserver *s = state;
     if (s->processes >= processes)
@@ -84,7 +96,7 @@ static int configure(void *state, uint64_t processes, io_method *mine, io_error 
     mine->traits = s->inner->traits & ~(unsigned)IO_ALONE;
     mine->extension = s->inner->extension;
     mine->check_hint = s->inner->check_hint;
-    mine->check_schema = s->inner->check_schema;
+    mine->check_schema = check_schema;
     mine->hints = s->inner->hints ? hints : NULL;
     mine->locate = s->inner->locate ? locate : NULL;
     mine->dataset_offset = s->inner->dataset_offset ? dataset_offset : NULL;

@@ -59,6 +59,8 @@ void ioserver_unpack(void *packed, io_schema *s) {
         datasets[i].name = take_name(&at);
         if (datasets[i].node) datasets[i].node = take_name(&at);
         datasets[i].small = true;
+        datasets[i].nmembers = 0; /* bytes, for a server */
+        datasets[i].members = NULL;
     }
     for (int i = 0; i < s->nattributes; i++) s->attributes[i].name = take_name(&at);
     s->dims = dims;

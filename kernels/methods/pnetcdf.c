@@ -293,8 +293,15 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     return 0;
 }
 
-static int check_schema(const io_schema *schema, io_error *error) {
-    const char *name = io_name_in_group(schema);
+static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
+    const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
+    if (compound)
+        return io_fail_usage(
+            error,
+            "method pnetcdf has no compounds (CDF-5 has none), and data set %s is one; right "
+            "is method hdf5, or plan-like --skip",
+            compound);
     if (!name) return 0;
     return io_fail_usage(error,
                          "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "

@@ -18,7 +18,7 @@ typedef struct twophase_file twophase_file;
 typedef struct {
     const char *name, *maker;
     bool swapped; /* its numbers have the other byte order */
-    int (*check_schema)(const io_schema *schema, io_error *error);
+    int (*check_schema)(const io_schema *schema, const io_choice *choice, io_error *error);
 } twophase_format;
 
 /* NULL after io_fail_usage. */

@@ -10,8 +10,14 @@
 
 #define BIG_ENDIAN_IS_OTHER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
-static int check_cdf5(const io_schema *schema, io_error *error) {
-    const char *name = io_name_in_group(schema);
+static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
+    const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
+    if (compound)
+        return io_fail_usage(error,
+                             "method twophase with --format cdf5 has no compounds, and data set %s is one; "
+                             "right is --format raw or hdf5, or plan-like --skip",
+                             compound);
     if (name)
         return io_fail_usage(error,
                              "method twophase with --format cdf5 has no groups, and data set %s is in one; "
@@ -22,7 +28,8 @@ static int check_cdf5(const io_schema *schema, io_error *error) {
                                 "records are mixed in the file; right is --format raw, or method pnetcdf");
 }
 
-static int refuse_chunks(const io_schema *schema, io_error *error) {
+static int refuse_chunks(const io_schema *schema, const io_choice *choice, io_error *error) {
+    (void)choice;
     for (int i = 0; i < schema->ndatasets; i++)
         if (schema->datasets[i].chunk[0])
             return io_fail_usage(

@@ -208,9 +208,8 @@ static json_t *describe(const void *state) {
                                 json_pack("{s:I,s:s,s:I}", "processes", (json_int_t)cut->procs, "how", how,
                                           "turn", (json_int_t)cut->cycle));
     }
-    return json_pack("{s:s,s:i,s:i,s:f,s:o}", "source", s->file.source, "dimensions",
-                     s->file.schema.ndims - 1, "variables", s->file.schema.ndatasets, "compressibility",
-                     s->calm, "cuts", cuts);
+    return json_pack("{s:s,s:i,s:i,s:f,s:o}", "source", s->file.source, "dimensions", s->file.named,
+                     "variables", s->file.schema.ndatasets, "compressibility", s->calm, "cuts", cuts);
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {

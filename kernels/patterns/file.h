@@ -36,7 +36,9 @@ file_cut_most file_cut_largest(const file_cut *cut, uint64_t length);
 typedef struct {
     json_t *document; /* the names are its */
     const char *source;
-    io_schema schema; /* dims: a last one without a name, for data sets without dimensions */
+    /* dims: those with a name; one without, for data sets without dimensions; the bytes of each compound */
+    io_schema schema;
+    int named;
     io_dim *dims;
     io_dataset *datasets;
     io_note *notes;

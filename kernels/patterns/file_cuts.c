@@ -147,14 +147,15 @@ int file_cuts_grid(file_schema *s, const char *text, io_error *error) {
             "--procs-grid %s: right is at most %d whole numbers above 0 with an x between them, "
             "such as --procs-grid 4x4x2",
             text, IO_MAX_DIMS);
-    if (n > d->ndims || io_is_scalar(&s->schema, d))
+    const int rank = io_rank(d);
+    if (n > rank || io_is_scalar(&s->schema, d))
         return io_fail_usage(
             error,
             "--procs-grid %s has %d numbers, and the largest variable, %s, has %d dimensions; "
             "right is at most one number for each",
-            text, n, d->name, io_is_scalar(&s->schema, d) ? 0 : d->ndims);
+            text, n, d->name, io_is_scalar(&s->schema, d) ? 0 : rank);
     for (int i = 0; i < n; i++) {
-        int dim = d->dim[d->ndims - n + i];
+        int dim = d->dim[rank - n + i];
         if (s->cuts[dim].procs > 1 && grid[i] > 1 && !s->cuts[dim].lists)
             return io_fail_usage(error, "--procs-grid %s: %s has dimension %s twice; right is --cut %s=N",
                                  text, d->name, s->dims[dim].name, s->dims[dim].name);
@@ -179,7 +180,7 @@ void file_cuts_default(file_schema *s, uint64_t processes) {
     }
     while (n--) { /* to the dimension with the longest blocks, the first of them */
         int longest = -1;
-        for (int i = 0; i < d->ndims; i++) {
+        for (int i = 0; i < io_rank(d); i++) {
             const file_cut *here = &s->cuts[d->dim[i]];
             if (here->lists) continue;
             const file_cut *there = &s->cuts[d->dim[longest < 0 ? i : longest]];

@@ -73,7 +73,7 @@ static bool find_type(const char *name, io_type *type) {
 }
 
 int file_schema_dim(const file_schema *s, const char *name, size_t length) {
-    for (int i = 0; i < s->schema.ndims - 1; i++)
+    for (int i = 0; i < s->named; i++)
         if (strlen(s->dims[i].name) == length && !memcmp(s->dims[i].name, name, length)) return i;
     return -1;
 }
@@ -174,8 +174,64 @@ static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d)
     }
     if (d->ndims) return 0;
     d->ndims = 1; /* one value, which a process moves alone */
-    d->dim[0] = s->schema.ndims - 1;
+    d->dim[0] = s->named;
     d->small = true;
+    return 0;
+}
+
+/* A member and its shape; the bytes that it takes. */
+static int take_member(json_t *from, io_member *m, uint64_t *bytes) {
+    const char *type;
+    json_t *shape, *one;
+    size_t i;
+    if (json_unpack(from, "{s:s,s:s,s:o}", "name", &m->name, "type", &type, "shape", &shape) ||
+        !is_name(m->name) || !find_type(type, &m->type) || !json_is_array(shape) ||
+        json_array_size(shape) > IO_MAX_DIMS)
+        return -1;
+    m->count = 1;
+    json_array_foreach(shape, i, one) {
+        json_int_t length = json_integer_value(one);
+        if (length < 1 || length > IO_MAX_ELEMENT) return -1;
+        m->shape[m->ndims++] = (uint64_t)length;
+        m->count *= (uint64_t)length;
+    }
+    *bytes += m->count * io_type_size(m->type);
+    return *bytes > IO_MAX_ELEMENT ? -1 : 0;
+}
+
+/* What makes a compound of a variable: its members, and a dimension more, of the bytes of an element. */
+static int take_members(file_schema *s, json_t *all, io_dataset *d) {
+    size_t i, n = json_array_size(all);
+    json_t *one;
+    uint64_t bytes = 0, elements = 1;
+    if (!all) return 0;
+    io_member *members = calloc(n + 1, sizeof *members);
+    d->members = members;
+    if (!members || !n || d->small || d->ndims == IO_MAX_DIMS) return -1;
+    json_array_foreach(all, i, one) {
+        if (take_member(one, &members[i], &bytes)) return -1;
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(members[k].name, members[i].name)) return -1;
+    }
+    for (int k = 0; k < d->ndims; k++) elements *= s->dims[d->dim[k]].length;
+    if (elements > MOST_BYTES / 8 / bytes) return -1;
+    d->nmembers = (int)n;
+    d->dim[d->ndims++] = s->schema.ndims;
+    s->dims[s->schema.ndims++] = (io_dim){"bytes of an element", bytes};
+    return 0;
+}
+
+/* [["shuffle", 0], ["deflate", 4]]: a name and a level. */
+static int take_filters(json_t *all, io_filters *filters) {
+    size_t i;
+    json_t *one;
+    if (all && !json_is_array(all)) return -1;
+    json_array_foreach(all, i, one) {
+        const char *name;
+        int level;
+        if (json_unpack(one, "[s,i!]", &name, &level) || !io_filters_add(filters, name, strlen(name), level))
+            return -1;
+    }
     return 0;
 }
 
@@ -195,11 +251,16 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
         if (json_unpack(one, "{s:s,s:s,s:o}", "name", &d->name, "type", &type, "dimensions", &axes) ||
             !is_name(d->name))
             return damaged(path, error, "a variable lacks name, type or dimensions", "");
+        if (json_object_get(one, "members")) type = "uint8";
         if (!find_type(type, &d->type))
             return damaged(path, error, "a type that is unknown, of variable", d->name);
         if (take_axes(s, axes, json_object_get(one, "chunk"), d))
             return damaged(path, error, "impossible dimensions or chunks, of variable", d->name);
+        if (take_filters(json_object_get(one, "filters"), &d->filters))
+            return damaged(path, error, "filters that are unknown, of variable", d->name);
         s->schema.ndatasets++;
+        if (take_members(s, json_object_get(one, "members"), d))
+            return damaged(path, error, "impossible members, of variable", d->name);
         if (take_notes(s, one, (int)i))
             return damaged(path, error, "an attribute that cannot be understood, of variable", d->name);
         bytes += io_dataset_bytes(&s->schema, (int)i);
@@ -253,15 +314,24 @@ static int take_list(file_cut *cut, json_t *all, uint64_t length) {
     return take_runs(cut, all, length);
 }
 
+static size_t compounds(const file_schema *s) {
+    json_t *one;
+    size_t i, n = 0;
+    json_array_foreach(json_object_get(s->document, "variables"), i, one) n +=
+        json_object_get(one, "members") != NULL;
+    return n;
+}
+
 static int take_dimensions(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "dimensions"), *one;
-    size_t i, n = json_array_size(all);
-    if (!json_is_array(all) || n >= FILE_MOST_DIMS)
+    size_t i, n = json_array_size(all), most = n + 1 + compounds(s);
+    if (!json_is_array(all) || most > FILE_MOST_DIMS)
         return damaged(path, error, "it has no list of dimensions, or too many", "");
-    s->dims = calloc(n + 1, sizeof *s->dims);
-    s->cuts = calloc(n + 1, sizeof *s->cuts);
+    s->dims = calloc(most, sizeof *s->dims);
+    s->cuts = calloc(most, sizeof *s->cuts);
     if (!s->dims || !s->cuts) return io_fail(error, "out of memory for %zu dimensions", n);
     s->schema.dims = s->dims;
+    s->named = (int)n;
     s->schema.ndims = (int)n + 1;
     for (i = 0; i <= n; i++) s->dims[i] = (io_dim){"", 1};
     json_array_foreach(all, i, one) {
@@ -301,6 +371,8 @@ void file_schema_release(file_schema *s) {
         free(s->cuts[i].n);
         free(s->cuts[i].points);
     }
+    for (int i = 0; s->datasets && i < s->schema.ndatasets; i++)
+        free((void *)(uintptr_t)s->datasets[i].members);
     free(s->values);
     free(s->notes);
     free(s->datasets);

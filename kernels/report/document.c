@@ -121,7 +121,9 @@ static json_t *payload_json(const io_report *r) {
                                 "shape", shape, "bytes", (json_int_t)io_dataset_bytes(&schema, i), "offset",
                                 placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null()));
     }
-    return json_pack("{s:I,s:I,s:o}", "bytes", (json_int_t)r->bytes, "calls",
+    bool packs = run->what.method->modes && io_mode_has(run->what.mode, IO_COMPRESSES);
+    return json_pack("{s:I,s:o,s:I,s:o}", "bytes", (json_int_t)r->bytes, "stored",
+                     packs ? json_integer((json_int_t)r->summary.packed) : json_null(), "calls",
                      (json_int_t)run->what.pattern->transfers(run->what.state), "datasets", datasets);
 }
 

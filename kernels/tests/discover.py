@@ -72,6 +72,8 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
         name = ".".join(word for word in (pattern, method, last) if word)
         command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
         command += ["--method", method, *more]
+        if any(m["name"] == last and m["compresses"] for m in listing["modes"]):
+            command += ["--compresses"]
         if method in queued and last != "refused":
             command += ["--inner", ",".join(inner_methods(listing, pattern))]
         command += ["--processes", process_counts(listing, method, last, options.processes)]

@@ -140,11 +140,12 @@ class Through:
     moves: bool
     options: tuple[str, ...] = ()
     servers: int = 0
+    compresses: bool = False
 
 
 def through(options: argparse.Namespace, name: str, *words: str, servers: int = 0) -> Through:
     own, nothing = options.own_files.split(","), options.moves_nothing.split(",")
-    return Through(name, name in own, name not in nothing, words, servers)
+    return Through(name, name in own, name not in nothing, words, servers, options.compresses)
 
 
 def ways(options: argparse.Namespace, processes: int) -> list[Through]:
@@ -235,8 +236,10 @@ def check_amounts(case: Case, way: Through, processes: int, document: dict[str, 
     expect("file_count", document["file_count"], moves * case.steps * files)
     if way.method in RAW and not case.records:
         expect("file_bytes", document["file_bytes"], size)
-    elif moves and document["file_bytes"] < size:
-        raise Wrong(f"file_bytes is {document['file_bytes']}: less than the payload")
+    stored = size if payload["stored"] is None else payload["stored"]
+    expect("payload.stored is a number", payload["stored"] is not None, way.compresses)
+    if moves and not 0 < stored <= document["file_bytes"]:
+        raise Wrong(f"file_bytes is {document['file_bytes']}: less than the data, {stored} bytes")
 
 
 def check_answers(
@@ -307,6 +310,7 @@ def main() -> None:
     parser.add_argument("--refused", help="the reason with which --list says that it cannot be")
     parser.add_argument("--inner", help="methods to put behind this one, such as posix,mpiio")
     parser.add_argument("--own-files", default="", help="methods with a file for each process")
+    parser.add_argument("--compresses", action="store_true", help="the mode has filters")
     parser.add_argument("--moves-nothing", default="", help="methods that move no data")
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
     parser.add_argument("--dir", required=True)

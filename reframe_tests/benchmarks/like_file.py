@@ -61,7 +61,7 @@ class LikeFile(Planned):
         like = files.load(Path(self.file))
         document.narrow(like, [], list(self.leave_out))
         document.resize(like, dict(self.length))
-        like.lists = {name: maps.read(Path(path)) for name, path in self.lists.items()}
+        maps.take(like, dict(self.lists))
         document.check(like)
         document.write(like, to)
         return like

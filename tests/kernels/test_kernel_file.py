@@ -157,6 +157,44 @@ def test_a_list_of_points(openmpi: Stack, users_file: Path, tmp_path: Path) -> N
     np.testing.assert_array_equal(own, np.concatenate([v.ravel().view(np.uint8) for v in mine]))
 
 
+def in_two(lines: str, numbers: list[list[int]]) -> str:
+    text = f"version 2001 npes {len(numbers)} ndims 2 \n{lines}\n"
+    return text + "".join(f"{i} {len(n)}\n{' '.join(map(str, n))}\n" for i, n in enumerate(numbers))
+
+
+@pytest.mark.parametrize("lengths", ["13 9", "9 13"], ids=["as of C", "as of Fortran"])
+def test_a_map_of_two_dimensions(
+    stack: Stack, users_file: Path, tmp_path: Path, lengths: str
+) -> None:
+    """Two processes: all of `lat`, and uneven points of `lon` that lie apart."""
+    of = [[0, 3, 4, 8], [1, 2, 5, 6, 7]]
+    points = [[1 + y * LON + x for y in range(LAT) for x in some] for some in of]
+    (tmp_path / "map").write_text(in_two(lengths, points))
+    out = tmp_path / "two.like"
+    words = ["plan-like", str(users_file), "-o", str(out), "--only", "packed"]
+    assert analysis([*words, "--list", f"lat,lon={tmp_path / 'map'}"]) == 0
+    write(stack, out, tmp_path / "own", "--method", "posix", processes=2)
+    write(stack, out, tmp_path / "d", "--method", "pnetcdf", processes=2)
+    values = right(json.loads(out.read_text()))["packed"]
+    for file, some in zip(sorted((tmp_path / "own").iterdir()), of, strict=True):
+        mine = np.fromfile(file, "<i2").reshape(3, LAT, len(some))
+        np.testing.assert_array_equal(mine, values[:, :, some])
+    with netCDF4.Dataset(next((tmp_path / "d").iterdir())) as made:
+        made.set_auto_maskandscale(False)
+        np.testing.assert_array_equal(made["packed"][...], values)
+
+
+def test_a_map_that_is_no_grid(
+    users_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = list(range(1, LAT * LON + 1, 2))
+    even = list(range(2, LAT * LON + 1, 2))
+    (tmp_path / "map").write_text(in_two("13 9", [odd, even]))
+    words = ["plan-like", str(users_file), "-o", str(tmp_path / "out"), "--only", "packed"]
+    assert analysis([*words, "--list", f"lat,lon={tmp_path / 'map'}"]) == 3
+    assert "the points of process 0 are no box" in capsys.readouterr().err
+
+
 DIM = {"name": "x", "length": 4}
 ONE = {"name": "v", "type": "int16", "dimensions": ["x"]}
 NEW = {"format": "iogauge.like/1", "source": "a.nc", "dimensions": [DIM], "variables": [ONE]}

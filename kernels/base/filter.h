@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Filters: what chunks of a data set pass through on their way into the file (filters.def). */
+#ifndef IOGAUGE_FILTER_H
+#define IOGAUGE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum {
+#define IO_FILTER(id, name, number, least, most, usual, summary) id,
+#include "base/filters.def"
+#undef IO_FILTER
+    IO_FILTERS
+} io_filter;
+
+typedef struct {
+    const char *name;
+    unsigned number;
+    int least, most, usual;
+} io_filter_facts;
+
+/* Those of a data set: the bits 1 << io_filter, and the level of each. */
+typedef struct {
+    unsigned bits;
+    int level[IO_FILTERS];
+} io_filters;
+
+const io_filter_facts *io_filter_of(io_filter filter);
+/* Adds the filter of that name, with a level (0: the usual one); false for another name or level. */
+bool io_filters_add(io_filters *filters, const char *name, size_t length, int level);
+
+#endif
