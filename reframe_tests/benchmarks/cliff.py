@@ -26,20 +26,30 @@ from reframe_tests.machine.memory import memory
 class Scale(scales.Scale):
     """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group of
     so many. `smallest`: the smallest size, which is the piece that all others are written in, as a
-    fraction of it."""
+    fraction of it. `steps`: of equal width from half of it to all, where the doublings are too
+    coarse to say at which size the cliff is."""
 
     memory: int
     group: bool = False
     smallest: float = 1 / 16
     doublings: int = 6
+    steps: int = 0
+
+    @property
+    def sizes(self) -> list[int]:
+        """In arrays of the smallest size."""
+        half = round(1 / self.smallest / 2)
+        steps = {half + half * step // self.steps for step in range(self.steps)}
+        return sorted({2**k for k in range(self.doublings + 1)} | steps)
 
 
 SCALES = {
     "smoke": Scale(32 * MIB, doublings=2),
     "laptop": Scale(384 * MIB, group=True),
     "node": Scale(0),
-    # PAIO's PVFS-1: the storage node has 2 GB, not the one that the program runs on.
-    "paper": Scale(2 * GIB, smallest=1 / 32, bandwidth=50),
+    # PAIO's PVFS-1: the storage node has 2 GB, not the one that the program runs on. A cliff at
+    # 67.5 % of it is between the steps of 62.5 % and 68.75 %.
+    "paper": Scale(2 * GIB, smallest=1 / 32, steps=8, bandwidth=50),
 }
 
 
@@ -76,7 +86,7 @@ class CacheCliff(IoBenchmark):
 
     def sizes(self) -> list[int]:
         """In arrays."""
-        return [2**k for k in range(SCALES[self.scale].doublings + 1)]
+        return SCALES[self.scale].sizes
 
     def pattern_options(self) -> list[str]:
         return [f"-b {self.array}", f"-t {MIB}", "-C"]
@@ -187,7 +197,9 @@ class CliffSizes(CacheCliff):
     """The same sizes, each a job of its own: so a store has them all (claim C16)."""
 
     descr = "cache cliff, one size"
-    data = parameter([2**k for k in range(7)], type=int, loggable=True)
+    data = parameter(
+        sorted({size for scale in SCALES.values() for size in scale.sizes}), type=int, loggable=True
+    )
 
     @run_after("init")
     def leave_out_what_the_scale_has_not(self) -> None:
