@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reframe_tests.framework.challenge import SMALL, patterns, problem
+from reframe_tests.framework.challenge import PROCESSES, SMALL, patterns, problem
 from tests.reframe_session import ROOT, reframe
 from tools import kernels
 
@@ -104,6 +104,20 @@ def test_a_kernel_that_lies_measures_nothing(
     assert session.status == 1
     assert words in session.text, session.text
     assert all(case["result"] != "pass" for case in session.cases)
+
+
+def test_a_number_of_processes_for_all_tests_is_not_meant_for_this_one(tmp_path: Path) -> None:
+    """ReFrame hands it to all classes; the changed files are of two processes."""
+    session = reframe(
+        tmp_path, "--system", "local", "--dry-run", "-t", "smoke", "-S", "num_tasks=3",
+        "-n", "S3d.*fs=ram.*call=posix%", tests="s3d.py",
+    )  # fmt: skip
+    assert session.status == 0, session.text
+    scripts = {path.parent.name: path for path in tmp_path.glob("stage/*/*/*/openmpi/*/rfm_job.sh")}
+    (own,) = (path for name, path in scripts.items() if name.startswith("Notices"))
+    (other,) = (path for name, path in scripts.items() if name.startswith("S3d"))
+    assert f" -n {PROCESSES} " in own.read_text() and " -n 3 " not in own.read_text()
+    assert " -n 3 " in other.read_text()
 
 
 def test_options_are_of_patterns_that_there_are() -> None:

@@ -43,6 +43,7 @@ SMALL = {
     "metadata": "--files 3",
     "file": "--procs-grid 2x1",
 }
+PROCESSES = 2  # which these options are for
 # Whose byte it is can be told from its place: bytes after which it is the first process's turn
 # again, and of each process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
@@ -107,8 +108,6 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
     noticed = variable(int, value=0, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
-    num_tasks = 2
-    num_tasks_per_node = 2
     time_limit = "10m"
     sourcesdir = None
 
@@ -122,6 +121,12 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
         return stacks.missing(self.current_environ, self.kernels.needs) or stacks.too_many(
             self.current_environ, self.num_tasks
         )
+
+    @run_after("init")
+    def set_processes(self) -> None:
+        """Here, because ReFrame hands `-S num_tasks=16` to all classes, and it is meant for the
+        tests."""
+        self.num_tasks = self.num_tasks_per_node = PROCESSES
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:
