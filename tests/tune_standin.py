@@ -32,6 +32,7 @@ def main() -> None:
             sample[direction]["bandwidth"] = speed
     document["summary"] |= {"write_bw": speed, "read_bw": speed}
     document["asked"]["hints"] = asked
+    document["asked"] |= {"method": after["--method"], "mode": after.get("--mode")}
     if "wrong" in asked:
         document["status"] = "failed"
         document["verification"] |= {

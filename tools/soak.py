@@ -105,6 +105,7 @@ def drawn(
         inner=",".join(discover.inner_methods(stack.listing, pattern)) if served else None,
         own_files=discover.named(stack.listing, "file_per_process"),
         moves_nothing=discover.named(stack.listing, "moves_nothing"),
+        compresses=any(m["name"] == mode and m["compresses"] for m in stack.listing["modes"]),
         dir=folder,
         launch=[*stack.launch],
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import itertools
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from analysis.__main__ import main
 from analysis.darshan.others import SUMMARY, ask_others
 from analysis.ledger.traced import load
 from analysis.pages import compare_page, trace_page
+from iogauge.document import BadDocument, check_whole
 from iogauge.run_folder import TRACE
 from tests.analysis_recorded import DATA, Json, Recorded, s3d
 from tests.fuzz.cases import places
@@ -56,15 +58,19 @@ def test_a_script_that_runs_is_seen(tmp_path: Path) -> None:
     assert runs(page, tmp_path)
 
 
-def hostile(data: Json, keep: tuple[str, ...]) -> None:
-    """Each text is a script, but those that decide whether the session can be read at all."""
+def hostile(data: Json, keep: tuple[str, ...], takes: Callable[[Json], bool] | None = None) -> None:
+    """Each text is a script, but those that decide whether the session can be read at all, and
+    those that `takes`, a schema, wants to be something else."""
     scripts = itertools.cycle(SCRIPTS)
     for way in list(places(data)):
         inner = data
         for key in way[:-1]:
             inner = inner[key]
-        if isinstance(inner[way[-1]], str) and not set(way) & set(keep):
+        before = inner[way[-1]]
+        if isinstance(before, str) and not set(way) & set(keep):
             inner[way[-1]] = next(scripts)
+            if takes and not takes(data):
+                inner[way[-1]] = before
 
 
 def only(report: Json, names: list[str]) -> None:
@@ -75,15 +81,23 @@ def only(report: Json, names: list[str]) -> None:
 
 OF_REPORT = ("data_version", "result", "outputdir", "stagedir", "workdir", "uuid", "system",
              "environ", "prefix_output",
-             "perfvalues")  # fmt: skip
-OF_DOCUMENT = ("schema", "status", "verdict", "caches")
+             "perfvalues", "pattern", "method")  # fmt: skip
+OF_DOCUMENT = ("schema", "status", "verdict", "caches", "pattern", "method")
+
+
+def is_whole(data: Json) -> bool:
+    try:
+        check_whole(data)
+    except BadDocument:
+        return False
+    return True
 
 
 def test_no_name_in_a_page_runs(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
     names = [s3d("mpiio:collective"), s3d("posix")]
     for name in names:
-        recorded.edit_document(name, "openmpi", lambda data: hostile(data, OF_DOCUMENT))
+        recorded.edit_document(name, "openmpi", lambda data: hostile(data, OF_DOCUMENT, is_whole))
     recorded.edit(lambda data: only(data, names))
     recorded.edit(lambda data: hostile(data, OF_REPORT))
     report, store = str(recorded.report), str(tmp_path / "store")

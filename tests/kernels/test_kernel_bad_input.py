@@ -30,7 +30,8 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         [*S3D, "--method", "bogus", "--dir", "{dir}"],
         [
             "'bogus'",
-            "null, posix, posix-shared, master, twophase, mpiio, hdf5, pnetcdf, cgns, ioserver",
+            "null, posix, posix-shared, master, twophase, mpiio, hdf5, pnetcdf, "
+            "netcdf4, cgns, ioserver",
         ],
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),

@@ -149,7 +149,10 @@ def test_collective_metadata_is_what_moves(stack: Stack, method: str, tmp_path: 
         ),
         (
             [*UNSTRUCTURED, *How("mpiio", METADATA).options()],
-            ["mpiio has no mode collective-metadata", "collective, independent, nonblocking or"],
+            [
+                "mpiio has no mode collective-metadata",
+                "collective, independent, nonblocking, ordered or",
+            ],
         ),
     ],
     ids=lambda value: str(value[-1]),

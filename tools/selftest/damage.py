@@ -98,9 +98,9 @@ def _choose(kept: Kept, chance: random.Random) -> tuple[Path, list[int], str]:
     payload, each in another element, because wrong elements are counted. Data sets are chosen
     alike, whatever their sizes; so none can be left out."""
     path = chance.choice(payload.files(kept.folder))
-    inside = kept.regions.of(path)
+    inside = kept.regions.of(path) if payload.is_known(path, kept.regions) else ()
     outside = _gaps(inside, path.stat().st_size)
-    if outside and chance.random() < OF_METADATA:
+    if outside and (not inside or chance.random() < OF_METADATA):
         return path, [chance.randrange(*chance.choice(outside))], METADATA
     words: dict[tuple[int, int], int] = {}
     for _ in range(AT_ONCE if kept.counts_elements(path) else 1):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+HDF5 = b"\x89HDF\r\n\x1a\n"  # how such a file begins
 Range = tuple[int, int]  # first byte, and the one after the last
 
 
@@ -33,6 +34,13 @@ def regions(document: dict[str, Any]) -> Regions:
     known = [entry for entry in sets if entry["offset"] is not None]
     # What HDF5 has not put in one place is looked at where all others are known, or not at all.
     return Regions(tuple((e["offset"], e["offset"] + e["bytes"]) for e in known if e["bytes"]))
+
+
+def is_known(path: Path, where: Regions) -> bool:
+    """Not in an HDF5 file of chunks: only the library knows where they are, and that file has bytes
+    of its own, which mean nothing."""
+    with path.open("rb") as file:
+        return bool(where.ranges) or file.read(len(HDF5)) != HDF5
 
 
 def files(folder: Path) -> list[Path]:
