@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
 
 from tools.selftest import cases, damage, injector, known, payload, table
@@ -207,6 +209,35 @@ def test_same_payload(tmp_path: Path) -> None:
     assert not payload.same(tmp_path / "a", tmp_path / "c", where)
     (tmp_path / "b" / "more").write_bytes(b"")
     assert not payload.same(tmp_path / "a", tmp_path / "b", where)
+
+
+def chunked(path: Path, first: int, size: int) -> None:
+    """An HDF5 file of compressed chunks; one before them moves them."""
+    path.parent.mkdir()
+    with h5py.File(path, "w") as file:
+        file["before"] = np.zeros(size)
+        values = np.arange(first, first + 100)
+        file.create_dataset("u", data=values, chunks=(30,), compression="gzip", track_times=True)
+
+
+def test_the_library_says_where_its_chunks_are(tmp_path: Path) -> None:
+    """Elsewhere in every run: their bytes are payload, and their values are what is the same."""
+    nowhere = payload.Regions(())
+    for name, first, size in (("a", 0, 10), ("b", 0, 3000), ("c", 1, 10)):
+        chunked(tmp_path / name / "file", first, size)
+    a, b, c = (tmp_path / name for name in "abc")
+    with h5py.File(a / "file") as file:
+        chunk = file["u"].id.get_chunk_info(0)
+    assert len(nowhere.of(a / "file")) == 1 + 4  # 100 values in chunks of 30
+    assert nowhere.holds(a / "file", chunk.byte_offset, 1)
+    assert not nowhere.holds(a / "file", 0, 8)  # the file's own words
+    for folder in (a, b, c):
+        with h5py.File(folder / "file", "a") as file:
+            del file["before"]
+    assert (a / "file").read_bytes() != (b / "file").read_bytes()
+    assert payload.same(a, b, nowhere) and not payload.same(a, c, nowhere)
+    (b / "file").write_bytes((b / "file").read_bytes()[:1000])  # no library reads this
+    assert not payload.same(a, b, nowhere)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,12 +104,8 @@ class Place:
             variables |= traced_by(subject, self)
         if case.plan.call == "read" and case.plan.fault in DATA:
             variables |= self._no_sieving()
-        self.clear()
-        outcome = self._once(subject.command(self.data, *options, variables=variables))
-        if outcome.ended_badly:
-            self.clear()
-            outcome = self._once(subject.command(self.data, *options, variables=variables))
-        return outcome
+        command = subject.command(self.data, *options, variables=variables)
+        return self._twice_at_most(command, before=self.clear)
 
     def _no_sieving(self) -> dict[str, str]:
         """A library that reads more than it was asked for may well read it wrong: nobody would know
@@ -124,8 +120,15 @@ class Place:
 
     def run(self, command: list[str]) -> Outcome:
         """Of a program in which nothing goes wrong; in its files, perhaps."""
+        return self._twice_at_most(command, before=lambda: None)
+
+    def _twice_at_most(self, command: list[str], before: Callable[[], None]) -> Outcome:
+        before()
         outcome = self._once(command)
-        return self._once(command) if outcome.ended_badly else outcome
+        if outcome.ended_badly:
+            before()
+            outcome = self._once(command)
+        return outcome
 
     def _once(self, command: list[str]) -> Outcome:
         mark = f"{self.base}-{time.monotonic_ns()}"
