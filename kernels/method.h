@@ -62,6 +62,7 @@ enum {
     IO_ALONE =
         8, /* without modes, but its writes need no other process: it can stand behind another method */
     IO_JUST_DATA = 16, /* its files hold the data and nothing else */
+    IO_FOLDER = 32,    /* path names a folder, and the files in it are the method's */
 };
 
 struct io_method {

@@ -158,6 +158,11 @@ def openmpi_components(debian: Debian) -> list[str]:
 NETCDF4 = f"/usr/lib/{platform.machine()}-linux-gnu/netcdf/mpi"
 
 
+def adios2_features(debian: Debian) -> list[str]:
+    """Debian 13 has it, for Open MPI; release.sh installs it in its root, setup.sh does not."""
+    return ["adios2"] if debian.release else []
+
+
 LIMITS: dict[str, dict[str, Any]] = {
     "openmpi": {
         "count": 8 * CORES,
@@ -186,6 +191,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
             "mpiio",
             *hdf5_features(debian),
             "netcdf4",
+            *adios2_features(debian),
             "pnetcdf",
             *cgns_features(debian, "openmpi"),
             *peak,
@@ -204,6 +210,9 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
                 "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
                 "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
+                "adios2": [
+                    "-DIOKERNEL_ADIOS2_ROOT=/usr" if debian.release else "-DIOKERNEL_ADIOS2=OFF"
+                ],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
             },
             "max_processes": LIMITS["openmpi"],
@@ -214,6 +223,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 **hdf5_needs(debian, "openmpi"),
                 "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
                 "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
+                "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
                 **cgns_needs(debian, "openmpi"),
             },
         },
@@ -241,6 +251,7 @@ def mpich(debian: Debian = HERE) -> dict[str, Any]:
                 "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
                 "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
                 "netcdf4": ["-DIOKERNEL_NETCDF4=OFF"],
+                "adios2": ["-DIOKERNEL_ADIOS2=OFF"],
                 "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
             },
             "max_processes": LIMITS["mpich"],

@@ -106,6 +106,7 @@ def test_a_library_that_is_too_old(
         ("openmpi", {"hdf5": "1.10.11", "cgns": "4.5.0"}, ["hdf5", "cgns"]),
         ("openmpi", {"parallel-netcdf": "1.12.3"}, ["pnetcdf"]),
         ("openmpi", {"hdf5": "1.12.2", "netcdf-c": "4.9.2"}, ["hdf5", "netcdf4"]),
+        ("openmpi", {"adios2": "2.10.2"}, ["adios2"]),
     ],
 )
 def test_features_are_what_the_stack_has(
@@ -122,7 +123,7 @@ def test_features_are_what_the_stack_has(
 def test_of_a_stack_that_is_not_known_all_is_asked(fake: FakeSpack, text: str | None) -> None:
     lock = fake.environment("one", NONE, {}) / "spack.lock"
     lock.unlink() if text is None else lock.write_text(text)
-    right = ["romio", "hdf5", "pnetcdf", "netcdf4", "cgns", "cgns-multi", "hdf5-multi"]
+    right = ["romio", "hdf5", "pnetcdf", "netcdf4", "adios2", "cgns", "cgns-multi", "hdf5-multi"]
     assert spack.features("one") == right
 
 

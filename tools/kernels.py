@@ -4,7 +4,8 @@
     python -m tools.kernels STACK                           where all tests find it
     python -m tools.kernels STACK FOLDER [CMAKE ARGUMENT ...]
 
-The stack's compiler and libraries are those of its environ in site_configs/local.py. The folder is
+The stack's compiler and libraries are those of its environ in site_configs/local.py, or, as of
+trixie-openmpi, of another release of Debian (environments/debian/release.sh). The folder is
 kept: another call with the same arguments compiles what changed, other arguments begin anew. Who
 finds another at work in it waits.
 """
@@ -17,12 +18,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from reframe.core.exceptions import ConfigError
+
 from iogauge.paths import KERNELS, ROOT
-from site_configs import local
+from site_configs import debian, local
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -35,13 +38,18 @@ class UnknownStackError(Exception):
 
 
 def environ(stack: str) -> dict[str, Any]:
-    """The stack's environ in site_configs/local.py."""
+    """The stack's environ in site_configs/local.py, or of a release of Debian."""
     known: list[dict[str, Any]] = list(local.site_configuration["environments"])
     for entry in known:
         if entry["name"] == stack:
             return entry
+    if "-" in stack:
+        with suppress(ConfigError):
+            return debian.stack(stack)
     names = ", ".join(entry["name"] for entry in known)
-    raise UnknownStackError(f"stack {stack!r} is unknown; right is one of {names}")
+    raise UnknownStackError(
+        f"stack {stack!r} is unknown; right is one of {names}, or such as trixie-openmpi"
+    )
 
 
 def cmake_arguments(stack: str) -> list[str]:
@@ -78,15 +86,17 @@ def build(
     """Configures and builds; `subprocess.CalledProcessError` where either fails."""
     words = ["-S", str(source), "-B", str(folder), "-G", generator()]
     words += [*cmake_arguments(stack), *more]
+    inside = environ(stack)["extras"].get("inside", [])
     stamp = folder / "configured-with"
     asked = "\n".join(words)
     with _alone_in(folder):
         if not stamp.is_file() or stamp.read_text() != asked:
             shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
             folder.mkdir(parents=True)
-            _run("cmake", *words)
+            _run(*inside, "cmake", *words)
             stamp.write_text(asked)
-        _run("cmake", "--build", str(folder), "--target", target, "--parallel", str(os.cpu_count()))
+        how = ["--target", target, "--parallel", str(os.cpu_count())]
+        _run(*inside, "cmake", "--build", str(folder), *how)
 
 
 @contextmanager
@@ -111,7 +121,7 @@ def build_for_tests(stack: str) -> Path:
 
 def missing(stack: str) -> str | None:
     """Why this machine cannot build a stack, or None."""
-    for tool in (f"mpicc.{stack}", launch_words(stack)[0], "cmake"):
+    for tool in (environ(stack)["cc"], launch_words(stack)[0], "cmake"):
         if not shutil.which(tool):
             return f"stack {stack}: {tool} is not installed"
     return None

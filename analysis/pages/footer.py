@@ -168,7 +168,8 @@ def version_lines(table: Table) -> list[str]:
 
 
 def _library(name: str, version: str) -> str:
-    known = {"hdf5": "HDF5", "pnetcdf": "PnetCDF", "netcdf4": "NetCDF", "cgns": "CGNS"}
+    known = {"hdf5": "HDF5", "pnetcdf": "PnetCDF", "netcdf4": "NetCDF"}
+    known |= {"adios2": "ADIOS2", "cgns": "CGNS"}
     # MPICH calls itself "MPICH Version: 4.0".
     return (
         version.replace(" Version:", "") if name == "mpi" else f"{known.get(name, name)} {version}"

@@ -15,7 +15,7 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 here="$root/environments/debian"
-groups=(build openmpi mpich source-build)
+groups=(build openmpi mpich source-build newer)
 # The programs that the harness starts by a path; `enter` starts any other.
 links=(mpicc.openmpi mpicc.mpich mpiexec.openmpi mpiexec.mpich)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/run_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,6 +30,18 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
 
 typedef void handle_file(io_session *session, const char *path);
 
+/* A file; or those of a folder, and then the folder. */
+static void handle_path(io_session *s, const char *path, handle_file *handle) {
+    char inner[IO_MAX_PATH];
+    DIR *folder = s->what->method->traits & IO_FOLDER ? opendir(path) : NULL;
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        if (*entry->d_name != '.' &&
+            snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < (int)sizeof inner)
+            handle(s, inner);
+    if (folder) closedir(folder);
+    handle(s, path);
+}
+
 /* The files of a step: those of this process, `most` of a series, or the shared one where `shared` says that
  * it is this process's to handle; process 0 has the text files too. */
 static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most, handle_file *handle) {
@@ -36,7 +49,7 @@ static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most
     bool own = s->own_files;
     uint64_t n = io_series_length(s->what);
     for (uint64_t i = 0; (own || shared) && i < n && i < most; i++)
-        if (!io_file_path(s, step, (uint64_t)s->world->rank, i, path)) handle(s, path);
+        if (!io_file_path(s, step, (uint64_t)s->world->rank, i, path)) handle_path(s, path, handle);
     for (int i = 0; own && s->world->rank == 0 && io_text_path(s, step, i, path); i++) handle(s, path);
 }
 
@@ -53,14 +66,15 @@ static void each_cached_file(io_session *s, handle_file *handle) {
         handle_step(s, step, s->world->first_on_node, 1, handle);
 }
 
-static void remove_file(io_session *s, const char *path) {
+static int remove_path(const io_session *s, const char *path) {
     io_now_at(s->world, IO_AT_REMOVE);
-    unlink(path);
+    if (!unlink(path)) return 0;
+    return errno == EISDIR && s->what->method->traits & IO_FOLDER ? rmdir(path) : -1;
 }
+static void remove_file(io_session *s, const char *path) { remove_path(s, path); }
 /* At the end: what is left behind is an error. */
 static void remove_or_say(io_session *s, const char *path) {
-    io_now_at(s->world, IO_AT_REMOVE);
-    if (unlink(path) && errno != ENOENT) io_fail_errno(&s->world->error, "unlink", path, errno);
+    if (remove_path(s, path) && errno != ENOENT) io_fail_errno(&s->world->error, "unlink", path, errno);
 }
 static void drop_file(io_session *s, const char *path) {
     io_now_at(s->world, IO_AT_FILES);
@@ -68,7 +82,9 @@ static void drop_file(io_session *s, const char *path) {
 }
 static void look_at_cache(io_session *s, const char *path) {
     uint64_t resident, bytes;
+    struct stat st;
     io_now_at(s->world, IO_AT_FILES);
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return;
     io_file_residency(path, &resident, &bytes);
     s->found->resident += resident;
     s->found->cached_bytes += bytes;
@@ -79,7 +95,7 @@ static void look_at_size(io_session *s, const char *path) {
     struct stat st;
     io_now_at(s->world, IO_AT_FILES);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !fstat(fd, &st)) {
+    if (fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode)) {
         s->stored += (uint64_t)st.st_size;
         if (s->repeat == 0) io_note_size(s->found, path, (uint64_t)st.st_size);
     }

@@ -31,7 +31,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         [
             "'bogus'",
             "null, posix, posix-shared, master, twophase, mpiio, hdf5, pnetcdf, "
-            "netcdf4, cgns, ioserver",
+            "netcdf4, adios2, cgns, ioserver",
         ],
     ),
     "no-method": ([*S3D, "--dir", "{dir}"], ["--method", "--list"]),

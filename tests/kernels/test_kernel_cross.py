@@ -47,11 +47,23 @@ def test_each_reason_stands_once() -> None:
     assert cross_table.table(FOUND) == TABLE
 
 
+def test_a_method_that_the_program_lacks_stays_as_the_page_has_it() -> None:
+    page = f"before\n{cross_table.BEGIN}\n{TABLE}\n{cross_table.END}\n"
+    hdf5 = {"name": "hdf5", "available": False, "reason": "built without HDF5"}
+    cross = [pair for pair in FOUND["cross"] if pair["method"] == "posix"]
+    found = {**FOUND, "methods": [FOUND["methods"][0], hdf5], "cross": cross}
+    assert cross_table.table(cross_table.completed(found, page)) == TABLE
+    with pytest.raises(cross_table.NoTable, match="built without HDF5, and the page has no column"):
+        cross_table.completed(found, page.replace("hdf5", "other"))
+
+
 def test_only_the_table_changes(
     openmpi: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{cross_table.BEGIN}\nold\n{cross_table.END}\nafter\n")
+    real = cross_table.PAGE.read_text().partition(cross_table.BEGIN)[2]
+    table = real.partition(cross_table.END)[0].replace("| s3d | yes ", "| s3d | old ")
+    page.write_text(f"before\n{cross_table.BEGIN}{table}{cross_table.END}\nafter\n")
     words = ["--program", str(openmpi.iokernel), "--page", str(page)]
     assert cross_table.main(["--check", *words]) == 1
     assert "--write" in capsys.readouterr().err
@@ -62,10 +74,11 @@ def test_only_the_table_changes(
 
 
 def test_what_cannot_be(poor: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program without all libraries, none at all, a page without the place for it."""
+    """A program and a page that lack a method, no program, a page without the place for it."""
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
-    assert cross_table.main(["--check", "--program", str(poor.iokernel)]) == 2
+    words = ["--check", "--page", str(page)]
+    assert cross_table.main([*words, "--program", str(poor.iokernel)]) == 2
     assert "parallel HDF5" in capsys.readouterr().err
     assert cross_table.main(["--check", "--program", "/no/such/iokernel"]) == 2
     assert "/no/such/iokernel" in capsys.readouterr().err

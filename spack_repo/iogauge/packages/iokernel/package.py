@@ -120,6 +120,12 @@ class Iokernel(CMakePackage):
             raise SkipTest("built with ~netcdf4")
         self._run_verified("netcdf4", "collective")
 
+    def test_adios2(self):
+        """a verified pattern by ADIOS2"""
+        if not self.spec.satisfies("+adios2"):
+            raise SkipTest("built with ~adios2")
+        self._run_verified("adios2", "collective")
+
     def test_cgns(self):
         """a verified structured mesh by CGNS"""
         if not self.spec.satisfies("+cgns"):
