@@ -3,6 +3,7 @@
 
     python -m tools.bench.twophase [--pattern 's3d --grid 200x200x200'] [--processes N] [--fsync]
                                    [--only twophase,pnetcdf] [--rounds N] [--repeats N] [--dir D]
+                                   [--launcher 'srun -K -N2 --mpi=pmix']
 
 A job of each case in each round, one after the other. A job measures the ceilings between its own
 repeats, so a share compares neighbours in time; a ratio is of two jobs of one round. Shown are the
@@ -18,7 +19,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -57,11 +58,13 @@ def romio(processes: int) -> tuple[str, ...]:
 
 def cases(processes: int) -> list[Case]:
     pnetcdf = ("--method", "pnetcdf", "--mode", "collective")
+    mpiio = ("--method", "mpiio", "--mode", "collective")
     tuned = (*pnetcdf, *romio(processes))
     ours = ("--method", "twophase")
     return [
         Case("pnetcdf", pnetcdf),
         Case("pnetcdf with hints", tuned, (("OMPI_MCA_io", "romio321"),)),
+        Case("romio", mpiio, (("OMPI_MCA_io", "romio321"),)),
         Case("posix", ("--method", "posix")),
         Case("twophase raw", ours),
         Case("twophase cdf5", (*ours, "--format", "cdf5")),
@@ -156,12 +159,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--only", default="", help="cases, by how they begin, such as posix,twophase"
     )
+    parser.add_argument("--launcher", type=shlex.split, help="in place of the stack's own")
     parser.add_argument("--dir", type=Path, default=Path("/dev/shm"))
     options = parser.parse_args(argv)
     options.only = tuple(options.only.split(","))
     print(f"load before: {bench_machine.load()}; in {options.dir}")
     environs = {e["name"]: e for e in local.site_configuration["environments"]}
     stack = Stack.of(environs[options.stack])
+    if options.launcher:
+        stack = replace(stack, launcher=tuple(options.launcher))
     if stack.lacking():
         print(f"stack {stack.name}: {stack.lacking()} is missing, so it is not benched")
         return 1
