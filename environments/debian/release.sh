@@ -54,8 +54,7 @@ check_able() {
         fail 3 'release.sh: mmdebstrap is missing; right is: environments/debian/setup.sh --releases'
     ((EUID == 0)) || own=(--user --map-current-user --keep-caps --mount)
     unshare "${own[@]}" -- true 2>/dev/null ||
-        fail 3 "release.sh: $(id -un) may not mount in a name space of its own on this machine, as each program" \
-            'of a release needs; right is root with CAP_SYS_ADMIN, or user name spaces'
+        fail 3 "release.sh: $(id -un) may not mount in a name space of its own here, as programs of a release need; right is root, or user name spaces"
 }
 
 # The libraries that the suite has for one MPI only or for none, from its source
@@ -84,8 +83,8 @@ archive() {
     # shellcheck disable=SC2016  # apt's own words
     found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
         'Label: Debian' "Codename: $codename" 2>/dev/null | head -n 1)
-    [[ -n $found ]] || fail 3 "release.sh: apt knows no archive of Debian ($codename) here;" \
-        'right is Debian, after: apt-get update'
+    [[ -n $found ]] ||
+        fail 3 "release.sh: apt knows no archive of Debian ($codename) here; right is Debian, after: apt-get update"
     printf '%s\n' "$found"
 }
 
