@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One newer generation of libraries, whole: the smallest root of a Debian release is made, the
-kernels are built in it, and what is certified of that stack must be right again. Five minutes and
-1 GB, so only `make test-newer` runs it, which `make test` does."""
+kernels are built in it, and what is certified of that stack must be right again. Four minutes and
+0.8 GB, so only `make test-newer` runs it, which `make test` does."""
 
 from __future__ import annotations
 

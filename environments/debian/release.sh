@@ -167,8 +167,8 @@ finish() {
 
 # make_release: the root of $suite, where it is not in place, and what is built in it.
 make_release() {
-    local missing size='1.3 GB'
-    [[ -z $only ]] || size='1 GB'
+    local missing cost='5 minutes; 0.3 GB to download, 1.3 GB on disk'
+    [[ -z $only ]] || cost='2 minutes; 0.2 GB to download, 0.8 GB on disk'
     check_able
     mkdir -p -- "$local_dir/releases"
     exec 7>"$local_dir/releases/$suite.lock"
@@ -176,7 +176,7 @@ make_release() {
     if in_place; then
         return 0
     fi
-    say "release $suite: making $release (5 minutes; 0.3 GB to download, $size on disk)"
+    say "release $suite: making $release ($cost)"
     make_root
     missing=$(paste -sd' ' -- "$release/missing.txt")
     [[ -z $missing ]] || say "release $suite does not have: $missing"
