@@ -129,11 +129,12 @@ def prepare(name: str, built: str = "") -> Stack:
         raise NotHere(f"stack {name}: {lacking}")
     inside = list(extras.get("inside", []))
     own_name = environ["name"]
-    program = (
-        Path(built.format(stack=own_name)).absolute() / "iokernel"
-        if built
-        else _build(own_name, extras, environ["features"])
-    )
+    if built:
+        program = Path(built.format(stack=own_name)).absolute() / "iokernel"
+    elif "iokernel" in extras:
+        program = Path(extras["iokernel"])
+    else:
+        program = _build(own_name, extras, environ["features"])
     listing = json.loads(_run([*inside, str(program), "--list", "--json", "-"]))
     is_ompio = "romio" not in environ["features"]
     launcher = extras["launcher"]
