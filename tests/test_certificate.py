@@ -135,7 +135,7 @@ def test_a_size_is_one_that_the_method_takes() -> None:
 
 def case_of(processes: int = 4) -> plan.Case:
     setting = {"fcoll": "vulcan", "aggregators": "2"}
-    return plan.Case("made", MPIIO, plan.SIZES["s3d"][2], setting, processes, "ram", 5)
+    return plan.Case(plan.SIZES["s3d"][2], setting, processes, "ram", "made", MPIIO, 5)
 
 
 def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:

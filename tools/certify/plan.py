@@ -55,35 +55,39 @@ NEIGHBOURS = 3  # of each neighbouring setting
 
 
 @dataclass(frozen=True)
-class Told:
-    """A case that showed what upstream was told of (analysis/judge/upstream.py). What is dealt out
-    would meet one that special by luck alone."""
+class How:
+    """How a call is made, on any stack."""
 
-    pattern: str
-    method: str
-    mode: str
     options: tuple[str, ...]
     setting: Setting = field(hash=False)
     processes: int
     fs: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What upstream was told of (analysis/judge/upstream.py): a case that showed it, which what is
+    dealt out would meet by luck alone."""
+
+    of: tuple[str, str, str]  # pattern, method, mode
+    how: How
     runs: int = 10
 
 
 TOLD = (
-    Told("ramses-amr", "mpiio", "collective", ("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+    Told(
+        ("ramses-amr", "mpiio", "collective"),
+        How(("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+    ),
 )
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(How):
     """One run. `why`: `plan`, `told`, or what it looks after: `again`, `smaller`, `instead`."""
 
     stack: str
     call: Call
-    options: tuple[str, ...]
-    setting: Setting = field(hash=False)
-    processes: int
-    fs: str
     seed: int
     why: str = "plan"
 
@@ -132,14 +136,12 @@ def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
 def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """What upstream was told of, on a stack that can be so."""
     for one in TOLD:
-        of = (one.pattern, one.method, one.mode)
-        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == of and not c.served]
-        if one.setting in stack.settings and one.processes in stack.counts and one.fs in fs:
+        how = one.how
+        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == one.of and not c.served]
+        if how.setting in stack.settings and how.processes in stack.counts and how.fs in fs:
             for call, number in itertools.product(calls, range(one.runs)):
-                yield Case(
-                    stack.name, call, one.options, one.setting, one.processes, one.fs,
-                    1 + (seed * 1000003 - number) % 999983, "told",
-                )  # fmt: skip
+                seed_of_run = 1 + (seed * 1000003 - number) % 999983
+                yield Case(**vars(how), stack=stack.name, call=call, seed=seed_of_run, why="told")
 
 
 def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
@@ -163,10 +165,8 @@ def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
         if processes > max(stack.counts):
             continue  # no room for a process that writes and one that computes
         options = next(of_size[call.pattern, call.own_files])
-        yield Case(
-            stack.name, call, options, setting, processes, next(places),
-            1 + (seed * 1000003 + index) % 999983,
-        )  # fmt: skip
+        seed_of_run = 1 + (seed * 1000003 + index) % 999983
+        yield Case(options, setting, processes, next(places), stack.name, call, seed_of_run)
 
 
 def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
