@@ -189,7 +189,7 @@ def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
     tried = [_tried(part, by_setting) for part in [*facts["settings"], NONE]]
     tried = [one for one in tried if one.runs]
     counts = Counter(row["outcome"] for row in rows)
-    safe = _safe(tried)
+    safe = _safe(tried, {row["setting"] for row in rows if row["outcome"] == WRONG})
     settings = facts["settings"].get(safe, {"hints": {}, "variables": {}})
     return Stack(
         name, dict(facts["versions"]), facts["most_processes"], facts["limit"],
@@ -205,9 +205,12 @@ def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
     return Tried(part, len(rows), _bad(rows), len(by_setting.get(part, [])))
 
 
-def _safe(tried: Sequence[Tried]) -> str:
-    """Nothing, where that is certified; else the certified setting that was tried most often."""
+def _safe(tried: Sequence[Tried], wrong: Iterable[str]) -> str:
+    """Nothing, where that is certified; else the certified setting that was tried most often. Where
+    a setting of the same MPI-IO wrote wrong bytes, the library may choose as that one does."""
     found = [one for one in tried if one.certified and one.setting != NONE]
+    chancy = any(IO not in factors(one) for one in wrong if one != NONE)
+    found = [one for one in found if one.setting != DEFAULT or not chancy]
     if any(one.setting == DEFAULT for one in found):
         return DEFAULT
     return max(found, key=lambda one: one.runs).setting if found else ""

@@ -74,11 +74,11 @@ class Told:
     runs: int = 10
 
 
+AMR = ("ramses-amr", "mpiio", "collective")
 TOLD = (
-    Told(
-        ("ramses-amr", "mpiio", "collective"),
-        How(("--size", "32"), {"aggregators": "2"}, 4, "disk"),
-    ),
+    Told(AMR, How(("--size", "32"), {"aggregators": "2"}, 4, "disk")),
+    # The same with no setting: OMPIO gives an aggregator to 8 processes.
+    Told(AMR, How(("--size", "64"), {}, 16, "disk")),
 )
 
 
@@ -121,6 +121,12 @@ def sizes(call: Call) -> Sequence[tuple[str, ...]]:
     return [options for options in every if not call.own_files or OF_SHARED not in options]
 
 
+def rank(call: Call, options: tuple[str, ...]) -> int:
+    """Which of its sizes that is; what only TOLD has is larger than all."""
+    every = list(sizes(call))
+    return every.index(options) if options in every else len(every)
+
+
 def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
     """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
     through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
@@ -137,6 +143,8 @@ def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """What upstream was told of, on a stack that can be so."""
     for one in TOLD:
         how = one.how
+        if not stack.is_ompio:
+            continue  # what upstream was told of is OMPIO's
         calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == one.of and not c.served]
         if how.setting in stack.settings and how.processes in stack.counts and how.fs in fs:
             for call, number in itertools.product(calls, range(one.runs)):
