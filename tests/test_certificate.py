@@ -112,11 +112,15 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
         assert one.call.through_mpi_io or one.setting_name == certificate.NONE
 
 
-def test_what_upstream_was_told_comes_first() -> None:
+def test_what_upstream_was_told_comes_early() -> None:
     """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
     amr = Call("ramses-amr", "mpiio", "collective")
     stack = replace(STACK, calls=[*CALLS, amr], counts=(1, 2, 4, 16))
-    told = [one for one in islice(plan.cases(stack, ("ram", "disk"), 7), 30) if one.why == "told"]
+    first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 80))
+    assert [one.why for one in first[:6]] == ["told", "plan"] * 3
+    told = [one for one in first if one.why == "told"]
+    instead = {one.key: one.setting_name for one in first if one.why == "instead"}
+    assert [*instead.values()] == ["aggregators=2 sieving=off"] * 2 * plan.TOLD[0].runs
     assert {(one.call, one.setting_name, one.processes, one.fs) for one in told} == {
         (amr, "aggregators=2", 4, "disk"), (amr, "default", 16, "disk"),
     }  # fmt: skip

@@ -29,6 +29,7 @@ BAD = (WRONG, "crash", "hang", "error")
 OUTCOMES = (RIGHT, *BAD, LATE)
 NONE = "none"  # the setting of a run that does not go through MPI-IO
 DEFAULT = "default"
+REPEATED = ("again", "told")  # why a case was run with many seeds, whatever the first one gave
 IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
 CERTIFIED = 50
 SURE = 0.05  # chance of having seen only right runs of what fails as often as its neighbour
@@ -234,7 +235,7 @@ def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, lis
     calls = {call_of(row) for row in bad}
     cases = {_case(row) for row in bad}
     of_calls = [row for row in by_setting[setting] if call_of(row) in calls]
-    again = [row for row in of_calls if row["why"] == "again" and _case(row) in cases]
+    again = [row for row in of_calls if row["why"] in REPEATED and _case(row) in cases]
     rate = _bad(again) / len(again) if again else None
     instead, runs = _instead(setting, calls, min(map(_size, bad)), by_setting)
     chance = (1 - rate) ** runs if rate is not None and runs else None
