@@ -55,8 +55,8 @@ newer:
 tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d --grid 100x100x100' --fs disk --budget 10m")
 	@$(PYTHON) -m tools.tune $(ARGS)
 
-claims: setup ## run what the claims of publications need and this machine can, and judge them (ARGS="C5 C6")
-	@$(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
+claims: setup newer ## run what the claims of publications need and this machine can, and judge them (STACKS= ARGS="C5 C6")
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
 TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-newer test-fs-local

@@ -76,7 +76,10 @@ def calls(listing: dict[str, Any]) -> list[Call]:
             continue
         for mode in method["modes"] or [""]:
             on_one = mode in alone
-            found.append(Call(pattern, method["name"], mode, (), bool(mode) and not on_one, on_one))
+            found.append(
+                Call(pattern, method["name"], mode, (), bool(mode) and not on_one, on_one,
+                     method["file_per_process"])
+            )  # fmt: skip
     return found
 
 
