@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 SCHEMA = "iogauge.result/1"
+WHAT = "result document"
 
 # Of a run that did not come to its end: something failed, or nothing moved any more.
 STOPPED = ("error", "hung")
@@ -40,7 +41,7 @@ class UnknownSchema(Exception):
 
 def read(path: Path) -> Any:
     """The JSON in `path`, whatever it is. Raises json_file.Unreadable."""
-    return json_file.read(path, "result document")
+    return json_file.read(path, WHAT)
 
 
 def check_schema(document: Mapping[str, Any]) -> None:
@@ -69,14 +70,23 @@ def load(path: Path) -> dict[str, Any]:
     """The document in `path`; `BadDocument` where it is missing, unreadable, of an unknown schema,
     or not as the schema says."""
     try:
-        document = read(path)
-        if not isinstance(document, dict):
-            raise BadDocument(" holds no object")
-        check_schema(document)
+        text = json_file.text(path, WHAT)
+        _check_text(text)
+        document: dict[str, Any] = json_file.parse(text, WHAT)
     except (json_file.Unreadable, UnknownSchema) as problem:
         raise BadDocument(f": {one_line(str(problem))}") from problem
-    check_whole(document)
     return document
+
+
+@functools.lru_cache(maxsize=4)
+def _check_text(text: str) -> None:
+    """Checked once: a test asks its document several times, and the schema takes 100 times as long
+    as reading."""
+    document = json_file.parse(text, WHAT)
+    if not isinstance(document, dict):
+        raise BadDocument(" holds no object")
+    check_schema(document)
+    check_whole(document)
 
 
 def check_whole(document: dict[str, Any]) -> None:

@@ -22,12 +22,17 @@ class Unreadable(Exception):
 
 def read(path: Path, what: str = "JSON document") -> Any:
     """The JSON in `path`, whatever it is. Raises Unreadable."""
+    return parse(text(path, what), what)
+
+
+def text(path: Path, what: str = "JSON document") -> str:
+    """What stands in `path`, of a size that can be read. Raises Unreadable."""
     try:
         if path.exists() and not path.is_file():
             raise Unreadable(f"no {what}: it is not a file")
         if path.stat().st_size > MOST_BYTES:
             raise Unreadable(f"more than {MOST_BYTES} bytes: no {what}")
-        return parse(path.read_text(encoding="utf-8"), what)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise Unreadable(f"no {what}: {error.strerror}") from error
     except ValueError as error:

@@ -26,7 +26,7 @@ typedef struct {
     io_file base;
     int id;
     bool creating;
-    variable *variables;
+    variable variables[]; /* of each data set */
 } netcdf4_file;
 
 static const nc_type file_type[IO_TYPES] = {
@@ -137,27 +137,19 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* messages are ours to print, once */
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
-    netcdf4_file *f = io_file_new(sizeof *f, &io_method_netcdf4, ctx, path, schema);
+    netcdf4_file *f = io_file_new(sizeof *f + (size_t)schema->ndatasets * sizeof *f->variables,
+                                  &io_method_netcdf4, ctx, path, schema);
     if (!f) return -1;
     f->creating = creating;
-    f->variables = calloc((size_t)schema->ndatasets, sizeof *f->variables);
     f->base.calls++;
     /* NC_MPIIO: before 4.6.2 the library asks for it. */
     int code = creating
                    ? nc_create_par(name, NC_CLOBBER | NC_NETCDF4 | NC_MPIIO, ctx->comm, ctx->info, &f->id)
                    : nc_open_par(name, NC_NOWRITE | NC_MPIIO, ctx->comm, ctx->info, &f->id);
-    int status = 0;
-    if (code != NC_NOERR)
-        status = fail(ctx, creating ? "nc_create_par" : "nc_open_par", name, code);
-    else if (!f->variables)
-        status = io_fail(ctx->error, "out of memory for %d variables: %s", schema->ndatasets, path);
-    if (status) {
-        free(f->variables);
-        free(f);
-        return -1;
-    }
     *file = &f->base;
-    return 0;
+    if (code == NC_NOERR) return 0;
+    free(f);
+    return fail(ctx, creating ? "nc_create_par" : "nc_open_par", name, code);
 }
 
 static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
@@ -250,7 +242,6 @@ static int close_file(io_file *file) {
     file->calls++;
     int code = nc_close(f->id);
     int status = code == NC_NOERR ? 0 : fail(file->ctx, "nc_close", file->path, code);
-    free(f->variables);
     free(f);
     return status;
 }

@@ -18,7 +18,7 @@ typedef struct {
     io_file base;
     int id;
     bool creating;
-    int *variables;
+    int variables[]; /* of each data set */
 } pnetcdf_file;
 
 static const nc_type file_type[IO_TYPES] = {
@@ -96,26 +96,17 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
                  io_file **file) {
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
-    pnetcdf_file *f = io_file_new(sizeof *f, &io_method_pnetcdf, ctx, path, schema);
+    pnetcdf_file *f = io_file_new(sizeof *f + (size_t)schema->ndatasets * sizeof *f->variables,
+                                  &io_method_pnetcdf, ctx, path, schema);
     if (!f) return -1;
     f->creating = creating;
-    f->variables = calloc((size_t)schema->ndatasets, sizeof *f->variables);
     f->base.calls++;
     int code = creating ? ncmpi_create(ctx->comm, name, NC_CLOBBER | NC_64BIT_DATA, ctx->info, &f->id)
                         : ncmpi_open(ctx->comm, name, NC_NOWRITE, ctx->info, &f->id);
-    int status = 0;
-    if (code != NC_NOERR)
-        status =
-            io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
-    else if (!f->variables)
-        status = io_fail(ctx->error, "out of memory for %d variables: %s", schema->ndatasets, path);
-    if (status) {
-        free(f->variables);
-        free(f);
-        return -1;
-    }
     *file = &f->base;
-    return 0;
+    if (code == NC_NOERR) return 0;
+    free(f);
+    return io_fail_library(ctx->error, creating ? "ncmpi_create" : "ncmpi_open", name, ncmpi_strerror(code));
 }
 
 static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
@@ -275,7 +266,6 @@ static int close_file(io_file *file) {
     int status = code == NC_NOERR
                      ? 0
                      : io_fail_library(file->ctx->error, "ncmpi_close", file->path, ncmpi_strerror(code));
-    free(f->variables);
     free(f);
     return status;
 }

@@ -10,15 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi_check.h"
+
 #define N 1000
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        int code_ = (call);                                                                                  \
-        if (code_) {                                                                                         \
-            fprintf(stderr, "%s: %d\n", #call, code_);                                                       \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                    \
-        }                                                                                                    \
-    } while (0)
 
 static char data[N];
 

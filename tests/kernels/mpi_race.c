@@ -8,16 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi_check.h"
+
 #define N 1000
 #define SHARED 100
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        int code_ = (call);                                                                                  \
-        if (code_) {                                                                                         \
-            fprintf(stderr, "%s: %d\n", #call, code_);                                                       \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                    \
-        }                                                                                                    \
-    } while (0)
 
 static void stand_between(MPI_File f, const char *order) {
     if (!strcmp(order, "sync")) CHECK(MPI_File_sync(f));
