@@ -33,7 +33,8 @@ def _cited(key):
     """The values of a key of CITATION.cff: `repository-code`, the public address, and `alias`, an
     author's account there. Neither is in it before the project is published."""
     text = (CHECKOUT / "CITATION.cff").read_text()
-    return [value.strip("\"'") for value in re.findall(rf"^[ -]*{key}: *(\S+)", text, re.MULTILINE)]
+    found = re.findall(rf"^[ -]*{key}: *(\S+)", text, re.MULTILINE)
+    return [value.strip("\"'") for value in found]
 
 
 ADDRESS, MAINTAINERS = _cited("repository-code"), _cited("alias")
