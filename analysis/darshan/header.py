@@ -6,6 +6,7 @@ tells by itself."""
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -92,6 +93,19 @@ def is_older(log: Path) -> bool:
     """Of a format before this one. Such a log may be shorter than this format's head."""
     with log.open("rb") as file:
         return OLDEST <= file.read(len(FORMAT)) < FORMAT
+
+
+def is_packed_whole(log: Path) -> bool:
+    """Packed by gzip or bzip2 as a whole, as Darshan 2 did."""
+    with log.open("rb") as file:
+        return file.read(4).startswith((b"\x1f\x8b", b"BZh"))
+
+
+def is_of_other_order(log: Path) -> bool:
+    """Of a machine of the other byte order (Blue Gene)."""
+    with log.open("rb") as file:
+        head = file.read(HEAD.size)
+    return int.from_bytes(head[8:16], "big" if sys.byteorder == "little" else "little") == MAGIC
 
 
 def read_header(log: Path) -> Header:
