@@ -37,6 +37,7 @@ typedef struct {
     char dir[IO_MAX_PATH];                                                  /* "": not given */
     uint64_t repeats;
     bool fsync, keep, write_only, read_only;
+    bool packs; /* the pattern's options may say what io_pattern.packs does */
 } io_common;
 
 /* Who reads what back: the process and what it may depend on. */

@@ -2,7 +2,7 @@
 """The stacks of a session on this machine, by their names.
 
 IOGAUGE_STACKS has them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
-wheel:mpich==5.0.2; abi:mpich==5.0.2; and prefix:/opt/openmpi.
+wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/openmpi.
 `make run STACKS="openmpi trixie-openmpi"` sets it.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from site_configs import abi, common, debian, prefixes, wheels
+from site_configs import abi, common, debian, prefixes, standard_abi, wheels
 
 # By how their names begin; all others are Debian's.
-KINDS = {prefixes.BEGIN: prefixes.stack, wheels.BEGIN: wheels.stack, abi.BEGIN: abi.stack}
+KINDS = {kind.BEGIN: kind.stack for kind in (prefixes, wheels, abi, standard_abi)}
 
 
 def stack(name: str) -> dict[str, Any]:

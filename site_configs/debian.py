@@ -123,6 +123,16 @@ def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
     return dict.fromkeys(hdf5_features(debian), needs)
 
 
+def pnetcdf_features(debian: Debian) -> list[str]:
+    """Newer releases have what collects the data of a node before it is written: PnetCDF 1.14."""
+    return ["pnetcdf", *(["pnetcdf-aggregation"] if debian.is_newer else [])]
+
+
+def pnetcdf_needs(debian: Debian) -> dict[str, list[dict[str, str]]]:
+    needs = [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")]
+    return dict.fromkeys(pnetcdf_features(debian), needs)
+
+
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
     """With what writes several arrays at once, where the CGNS that was built has it."""
     return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
@@ -192,7 +202,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
             *hdf5_features(debian),
             "netcdf4",
             *adios2_features(debian),
-            "pnetcdf",
+            *pnetcdf_features(debian),
             *cgns_features(debian, "openmpi"),
             *peak,
             "components",
@@ -221,7 +231,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
                 "build": debian.build_tools(),
                 "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
                 **hdf5_needs(debian, "openmpi"),
-                "pnetcdf": [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")],
+                **pnetcdf_needs(debian),
                 "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
                 "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
                 **cgns_needs(debian, "openmpi"),

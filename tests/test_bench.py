@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from tools.bench import cases as bench_cases
 from tools.bench import parse as bench_parse
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
+from tools.bench import twophase
 from tools.bench.cases import Case, Choice
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
@@ -192,3 +194,30 @@ def test_the_cases_of_a_session() -> None:
     assert {c.fsync for c in cases if c.filesystem == "ram"} == {False}
     assert all(c.transfer == c.size // c.processes for c in cases if c.transfer_label == "block")
     assert all(c.size // c.processes % (c.transfer or 1) == 0 for c in cases)
+
+
+def test_shares_and_ratios_of_ways_to_one_shared_file() -> None:
+    """Upstream prints no ceilings: its share is of what the round's other jobs measured."""
+
+    class Runs:
+        def measure(self, case: twophase.Case) -> list[twophase.Sample]:
+            if case.upstream:
+                return [{"write": {"bandwidth": 10.0}}]
+            ceilings = {"shared": {"write": 100.0, "read": 400.0}}
+            return [
+                {"write": {"bandwidth": w}, "read": {"bandwidth": 2 * w}, "ceilings": ceilings}
+                for w in (40.0, 50.0, 60.0)
+            ]
+
+    wanted = [twophase.Case("S3D-IO", (), upstream=True), twophase.Case("twophase raw", ())]
+    found = twophase.rounds(cast(twophase.Bench, Runs()), wanted, 6)
+    head, _, *rows = twophase.table(found)
+    assert "over S3D-IO and twophase raw" in head
+    assert [row.split(" | ")[:6] for row in rows] == [
+        ["| S3D-IO", "write", "10", "0.10", "0.10 .. 0.10", "1.00"],
+        ["| twophase raw", "write", "50", "0.50", "0.50 .. 0.50", "5.00"],
+        ["| twophase raw", "read", "100", "0.25", "0.25 .. 0.25", "1.00"],
+    ]
+    assert not twophase.reached(found)  # 50 % of the ceiling, 80 wanted
+    lines = list(twophase.curve({("2x2x2", 1): found, ("2x2x2", 8): found}, [1, 8]))
+    assert lines[-1] == "| 2x2x2 | twophase raw | read | 100 (0.25) | 100 (0.25) |"

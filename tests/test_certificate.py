@@ -20,7 +20,7 @@ from analysis.pages import certificate_text
 from iogauge.hints import parse_hints
 from iogauge.paths import ROOT
 from tools import kernels
-from tools.certify import plan, session, settings
+from tools.certify import plan, session, settings, stacks
 from tools.certify import run as one_run
 from tools.certify.__main__ import main
 from tools.certify.stacks import Call, Stack
@@ -112,15 +112,20 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
         assert one.call.through_mpi_io or one.setting_name == certificate.NONE
 
 
-def test_what_upstream_was_told_comes_first() -> None:
+def test_what_upstream_was_told_comes_early() -> None:
     """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
     amr = Call("ramses-amr", "mpiio", "collective")
-    stack = replace(STACK, calls=[*CALLS, amr])
-    told = [one for one in islice(plan.cases(stack, ("ram", "disk"), 7), 30) if one.why == "told"]
+    stack = replace(STACK, calls=[*CALLS, amr], counts=(1, 2, 4, 16))
+    first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 80))
+    assert [one.why for one in first[:6]] == ["told", "plan"] * 3
+    told = [one for one in first if one.why == "told"]
+    instead = {one.key: one.setting_name for one in first if one.why == "instead"}
+    assert [*instead.values()] == ["aggregators=2 sieving=off"] * 2 * plan.TOLD[0].runs
     assert {(one.call, one.setting_name, one.processes, one.fs) for one in told} == {
-        (amr, "aggregators=2", 4, "disk")
-    }
-    assert len({one.key for one in told}) == plan.TOLD[0].runs
+        (amr, "aggregators=2", 4, "disk"), (amr, "default", 16, "disk"),
+    }  # fmt: skip
+    assert len({one.key for one in told}) == sum(one.runs for one in plan.TOLD)
+    assert [plan.rank(amr, one.options) for one in told][:: plan.TOLD[0].runs] == [3, 4]
     mpich = replace(stack, settings=settings.romio(), is_ompio=False)
     for other, places in ((mpich, ("ram", "disk")), (stack, ("ram",))):
         assert all(one.why == "plan" for one in islice(plan.cases(other, places, 7), 30))
@@ -133,9 +138,21 @@ def test_a_size_is_one_that_the_method_takes() -> None:
     assert plan.sizes(own) and not any("--layout" in options for options in plan.sizes(own))
 
 
+def test_a_method_says_whether_each_process_has_a_file_of_its_own() -> None:
+    """Else posix is told the order of a shared file, and refuses it: no fault of a stack."""
+    names = {"posix": True, "mpiio": False}
+    methods = [
+        {"name": name, "modes": [], "options": {}, "moves_nothing": False, "file_per_process": own}
+        for name, own in names.items()
+    ]
+    cross = [{"pattern": "ramses-amr", "method": name, "ok": True} for name in names]
+    found = stacks.calls({"methods": methods, "modes": [], "cross": cross})
+    assert {one.method: one.own_files for one in found} == names
+
+
 def case_of(processes: int = 4) -> plan.Case:
     setting = {"fcoll": "vulcan", "aggregators": "2"}
-    return plan.Case("made", MPIIO, plan.SIZES["s3d"][2], setting, processes, "ram", 5)
+    return plan.Case(plan.SIZES["s3d"][2], setting, processes, "ram", "made", MPIIO, 5)
 
 
 def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:
@@ -270,6 +287,14 @@ def test_a_setting_is_certified_after_enough_right_runs_of_all_that_hold_it() ->
     assert found.stacks[0].safe == "sieving=off"
     found = judged(rows("sieving=off", 60), rows("fcoll=a sieving=off", 60, bad=1))
     assert found.stacks[0].safe == ""
+
+
+def test_the_default_is_not_safe_where_a_setting_like_it_wrote_wrong_bytes() -> None:
+    """The library chooses what is not set, and may choose that."""
+    rest = (rows("default", 60), rows("sieving=off", 50))
+    assert judged(*rest).stacks[0].safe == "default"
+    assert judged(*rest, rows("aggregators=2", 9, bad=1)).stacks[0].safe == "sieving=off"
+    assert judged(*rest, rows("io=romio341", 9, bad=1)).stacks[0].safe == "default"
 
 
 def test_what_was_ended_says_nothing() -> None:

@@ -66,7 +66,8 @@ def test_every_printed_number_and_every_claim_has_its_experiment() -> None:
     )
     printed = {group["id"] for group in file.data["numbers"] if group["source"] in titles}
     assert printed - {name for one in ALL for name in one.published} == OF_MACHINES
-    assert {claim.id for claim in claims.load()} == {name for one in ALL for name in one.claims}
+    claimed = {claim.id for claim in claims.load() if claim.source in titles}
+    assert claimed == {name for one in ALL for name in one.claims}
 
 
 def test_the_page_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

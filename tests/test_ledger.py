@@ -147,6 +147,16 @@ def test_what_was_read_and_written_back_is_holes_or_sieving() -> None:
     )
 
 
+def test_a_header_asked_for_beyond_the_end_is_not_counted_as_read() -> None:
+    """PnetCDF asks for 256 KiB of header, also of a smaller file."""
+    extra = 200000
+    mpiio = trace("MPI-IO", ALL, ALL + 262144, COLL_WRITES=0, INDEP_WRITES=8)
+    found = judge(ledger(mpiio, trace("POSIX", ALL + extra, ALL + extra)))
+    assert found.verdict == "explained" and f"{SIEVING} ({extra} bytes)" in found.reasons
+    found = judge(ledger(mpiio, trace("POSIX", ALL + extra, ALL)))
+    assert found.verdict == "unbalanced" and "without being read" in str(found)
+
+
 def test_bytes_written_without_being_read_before_have_no_cause() -> None:
     found = judge(ledger(trace("MPI-IO", ALL), trace("POSIX", ALL + 400000)))
     assert found.verdict == "unbalanced" and "without being read" in str(found)

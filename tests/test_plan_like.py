@@ -228,7 +228,9 @@ def test_what_cannot_be(
         ("hello", "expected a decomposition map as PIO writes it"),
         ("version 2001 npes 2 ndims 1\n3\n0 1\n1\n", "expected a decomposition map"),
         ("version 2001 npes 1 ndims 1\n3\n0 2\n1 1\n", "has a point twice, or one above 3"),
-        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "its points are not those of the dimension"),
+        ("version 2001 npes 1 ndims 1\n4\n0 2\n1 2\n", "its points are not those of the dimension"),
+        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "1 points of y are no process's"),
+        ("version 2001 npes 2 ndims 1\n3\n0 2\n1 2\n1 2\n2 3\n", "and 1 are several processes'"),
     ],
 )
 def test_a_wrong_map(
@@ -239,3 +241,51 @@ def test_a_wrong_map(
     words = ["--only", "mask", "--list", f"y={tmp_path / 'map'}", "-o", str(tmp_path / "out")]
     assert main(["plan-like", str(tmp_path / "a.cdl"), *words]) == 3
     assert holds in capsys.readouterr().err
+
+
+def cgns_node(parent: h5py.Group, name: str, label: str, data: Any = None) -> h5py.Group:
+    """As the SIDS File Mapping Manual has it."""
+    node = parent.create_group(name)
+    node.attrs["label"] = np.bytes_(label)
+    if data is not None:
+        node[" data"] = data
+    return node
+
+
+def test_cgns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two zones, in the order in which method cgns takes arrays; what it cannot write is named."""
+    path = tmp_path / "mesh.cgns"
+    with h5py.File(path, "w") as file:
+        cgns_node(file, "CGNSLibraryVersion", "CGNSLibraryVersion_t", np.array([3.4], "f4"))
+        base = cgns_node(file, "Base", "CGNSBase_t", np.array([3, 3], "i4"))
+        cgns_node(base, "State", "ReferenceState_t")
+        for name, shape in (("a wing", (4, 3, 2)), ("tail", (24,))):
+            zone = cgns_node(base, name, "Zone_t", np.zeros((3, len(shape)), "i8"))
+            flow = cgns_node(zone, "Flow", "FlowSolution_t")
+            cgns_node(flow, "Density", "DataArray_t", np.zeros(shape))
+            cgns_node(flow, "Cells", "DataArray_t", np.zeros([n - 1 for n in shape], "f4"))
+            grid = cgns_node(zone, "GridCoordinates", "GridCoordinates_t")
+            cgns_node(grid, "CoordinateX", "DataArray_t", np.zeros(shape))
+        for name, kind, corners in (("Face", 7, 4), ("Hexa", 17, 8), ("More", 17, 8)):
+            some = cgns_node(zone, name, "Elements_t", np.array([kind, 0], "i4"))
+            cgns_node(some, "ElementConnectivity", "DataArray_t", np.zeros(5 * corners, "i8"))
+    found = plan(path)
+    placed = [
+        (one["zone"], one["role"], one["node"], one["dimensions"])
+        for one in found["variables"]
+        if "zone" in one
+    ]
+    assert placed == [
+        (0, "coordinate", "CoordinateX", ["axis3_4", "axis2_3", "axis1_2"]),
+        (0, "field", "Density", ["axis3_4", "axis2_3", "axis1_2"]),
+        (1, "coordinate", "CoordinateX", ["axis1_24"]),
+        (1, "field", "Density", ["axis1_24"]),
+        (1, "connectivity", "Hexa", ["elements_5", "corners_8"]),
+    ]
+    said = capsys.readouterr().out
+    assert said.count("Cells: method cgns cannot write it: its values are not those of v") == 2
+    assert "More/ElementConnectivity: method cgns cannot write it: its zone has another" in said
+    assert "Face/ElementConnectivity: method cgns cannot write it: its elements are of" in said
+    assert "CGNS: 9 arrays of zones" in said
+    only = plan(path, "--only", "Base/tail/GridCoordinates/CoordinateX")["variables"]
+    assert [one["zone"] for one in only] == [0]

@@ -62,6 +62,14 @@ def test_a_library_that_only_names_another_is_no_second_mpi() -> None:
     assert mpi_problem(forwarder, "libmpi.so.12") is not None
 
 
+def test_the_abi_of_mpi_5_is_a_library_of_its_own() -> None:
+    """Open MPI's comes with the library that its other one needs as well."""
+    standard = OPENMPI.replace("libmpi.so.40", "libmpi_abi.so.1").replace("mpi_cxx", "open_mpi")
+    assert mpi_problem(standard, "libmpi_abi.so.1") is None
+    assert mpi_problem(standard, "libmpi.so.40") is not None
+    assert mpi_problem(standard + MPICH_LINE, "libmpi_abi.so.1") is not None
+
+
 def test_another_major_version_is_another_library() -> None:
     assert mpi_problem(OPENMPI.replace("mpi.so.40", "mpi.so.12"), "libmpi.so.40") is not None
 

@@ -148,10 +148,15 @@ STUBS = {
     # Its last words are the suite, the folder and the archive.
     "mmdebstrap": """\
 echo "${@: -3}" >> "$STUB_CALLS"
-[[ ! -e $STUB_CALLS.fail ]] || exit 1
+[[ ! -e $STUB_CALLS.fail ]] || { cat "$STUB_CALLS.fail"; exit 1; }
 mkdir -p "${@: -2:1}/usr"
 echo gcc 14 > "${@: -2:1}/versions.txt"
 echo libpnetcdf-dev > "${@: -2:1}/missing.txt\"""",
+    # A root's own: whatever the test says that it does not have cannot be installed.
+    "chroot": """\
+shift
+[[ $* != *" -s "* || -z ${STUB_LACKS-} || " $* " != *" $STUB_LACKS "* ]] || exit 100
+echo "$*" >> "$STUB_CALLS\"""",
 }
 
 
@@ -165,6 +170,7 @@ def stubs(tmp_path: Path) -> dict[str, str]:
     return {"PATH": f"{folder}:{os.environ['PATH']}", "STUB_CALLS": str(tmp_path / "calls")}
 
 
+@enters
 def test_a_root_is_made_once_and_what_the_suite_lacks_is_named(
     checkout: Path, stubs: dict[str, str]
 ) -> None:
@@ -189,6 +195,61 @@ def test_a_root_is_made_once_and_what_the_suite_lacks_is_named(
     assert run(script, "--check", "newer", **stubs).returncode == 1
 
 
+@enters
+def test_a_small_root_does_for_one_mpi_and_a_whole_one_does_for_all(
+    checkout: Path, stubs: dict[str, str]
+) -> None:
+    script = checkout / "environments" / "debian" / "release.sh"
+    small = ("--only", "openmpi", "newer")
+    found = run(script, *small, **stubs)
+    assert found.returncode == 0, found.stderr
+    assert "CGNS" not in found.stdout  # nothing is built in it
+    assert run(script, "--check", *small, **stubs).returncode == 0
+    assert run(script, "--check", "--only", "mpich", "newer", **stubs).returncode == 1
+    assert run(script, "--check", "newer", **stubs).returncode == 1
+    assert run(script, "newer", **stubs).returncode == 0
+    assert run(script, "--check", "newer", **stubs).returncode == 0
+    assert run(script, *small, **stubs).stdout == "release newer: in place\n"
+    assert len(Path(stubs["STUB_CALLS"]).read_text().splitlines()) == 2
+    assert run(script, "--only", "mvapich", "newer", **stubs).returncode == 2
+
+
+def test_what_a_suite_lacks_is_left_out_and_named_alone(
+    checkout: Path, tmp_path: Path, stubs: dict[str, str]
+) -> None:
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    fill = (checkout / "environments/debian/release.sh", "--fill", "newer", root, "openmpi")
+    assert run(*fill, **stubs).returncode == 0
+    assert (root / "missing.txt").read_text() == ""
+    asked, installed, _ = Path(stubs["STUB_CALLS"]).read_text().splitlines()
+    assert " -s " in asked and " libpnetcdf-dev" in installed  # one question, where all are there
+    (root / "missing.txt").unlink()
+    assert run(*fill, **stubs, STUB_LACKS="libpnetcdf-dev").returncode == 0
+    assert (root / "missing.txt").read_text() == "libpnetcdf-dev\n"
+    *_, less, _ = Path(stubs["STUB_CALLS"]).read_text().splitlines()
+    assert less.split() == [word for word in installed.split() if word != "libpnetcdf-dev"]
+
+
+@enters
+@pytest.mark.parametrize(
+    "said",
+    [
+        "E: Failed to fetch https://archive.invalid/dists/newer/InRelease  Could not connect",
+        "E: The repository 'https://archive.invalid newer Release' does not have a Release file.",
+    ],
+)
+def test_an_archive_that_hands_nothing_out_is_no_failure_of_the_script(
+    checkout: Path, stubs: dict[str, str], said: str
+) -> None:
+    Path(stubs["STUB_CALLS"] + ".fail").write_text(f"I: running apt-get update...\n{said}\n")
+    found = run(checkout / "environments" / "debian" / "release.sh", "newer", **stubs)
+    assert found.returncode == 3
+    last = found.stderr.splitlines()[-1]
+    assert last == f"release.sh: the archive does not hand out newer: {said.removeprefix('E: ')}"
+
+
+@enters
 def test_a_root_that_was_not_finished_does_not_count(checkout: Path, stubs: dict[str, str]) -> None:
     script = checkout / "environments" / "debian" / "release.sh"
     Path(stubs["STUB_CALLS"] + ".fail").touch()

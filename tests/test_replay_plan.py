@@ -21,7 +21,7 @@ from analysis.__main__ import main
 from analysis.darshan.header import Header
 from analysis.darshan.log import read_log
 from analysis.errors import AnalysisError
-from analysis.replay import acts, check, extents, phases, plan, schedule, trace
+from analysis.replay import acts, check, extents, memory, phases, plan, schedule, trace
 from analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
 from iogauge.paths import ROOT
 
@@ -284,3 +284,21 @@ def test_who_writes_the_same_bytes_is_named(tmp_path: Path) -> None:
     one.accesses[1]["end"] += 5
     made = plan.make(one, tmp_path / "s", gap=3.0)
     assert len(made.phases) == 2 and not made.undefined and not made.conflicts
+
+
+@pytest.mark.parametrize(
+    ("each", "word"),
+    [
+        ([[1 << 20] * 40] * 2, "reused"),
+        ([[1 << 20] * 40 + [100] * 50] * 2, "reused"),
+        ([[1 << 20] * 40, [1 << 20] * 8], "whole"),
+        ([[1 << 20] * 40 + [1 << 19] * 40] * 2, "whole"),
+        ([[4096] * 1000], "whole"),
+        ([[]], "whole"),
+    ],
+    ids=["alike", "and a header", "one has few", "two sizes", "small", "nothing"],
+)
+def test_one_buffer_is_guessed_from_sizes(each: list[list[int]], word: str) -> None:
+    some = [rows_of([(0, 1, 0, length) for length in lengths]) for lengths in each]
+    found = memory.guess(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
+    assert found.word == word and "inferred" in found.why

@@ -105,6 +105,7 @@ def test_a_library_that_is_too_old(
         ),
         ("openmpi", {"hdf5": "1.10.11", "cgns": "4.5.0"}, ["hdf5", "cgns"]),
         ("openmpi", {"parallel-netcdf": "1.12.3"}, ["pnetcdf"]),
+        ("openmpi", {"parallel-netcdf": "1.14.0"}, ["pnetcdf", "pnetcdf-aggregation"]),
         ("openmpi", {"hdf5": "1.12.2", "netcdf-c": "4.9.2"}, ["hdf5", "netcdf4"]),
         ("openmpi", {"adios2": "2.10.2"}, ["adios2"]),
     ],
@@ -124,6 +125,7 @@ def test_of_a_stack_that_is_not_known_all_is_asked(fake: FakeSpack, text: str | 
     lock = fake.environment("one", NONE, {}) / "spack.lock"
     lock.unlink() if text is None else lock.write_text(text)
     right = ["romio", "hdf5", "pnetcdf", "netcdf4", "adios2", "cgns", "cgns-multi", "hdf5-multi"]
+    right += ["pnetcdf-aggregation"]
     assert spack.features("one") == right
 
 

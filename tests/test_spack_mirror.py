@@ -7,6 +7,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tools import lock_check, spack_mirror
 
@@ -62,6 +63,30 @@ def test_a_folder_says_which_archives_are_its_own(table: Path, tmp_path: Path) -
     (missing,) = spack_mirror.fill([tmp_path / "given"], tmp_path / "mirror")
     assert missing.startswith("zlib 1: this machine has no apt with an archive of Debian")
     assert (tmp_path / "mirror/archives/mpich/mpich-4.tar.bz2").read_bytes() == b"source"
+
+
+def test_what_is_optional_is_built_where_it_is_given(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """IOR and Darshan: a stack without their archives is whole, and one with them has them."""
+    digest = an_archive(tmp_path / "given", "darshan.tar.gz")
+    a_table(tmp_path / "given" / "archives.txt", f"darshan-util 3 {digest} darshan.tar.gz")
+    a_table(table, f"ior 4 {'0' * 64} - optional", f"darshan-util 3 {'1' * 64} - optional")
+    assert spack_mirror.fill([], tmp_path / "mirror") == []
+    assert "left out, optional: ior 4: put the archive with sha256 000" in capsys.readouterr().out
+    settings = tmp_path / "mirror/settings/definitions.yaml"
+    assert yaml.safe_load(settings.read_text()) == {"definitions": [{"given": []}]}
+    assert spack_mirror.fill([tmp_path / "given"], tmp_path / "mirror") == []
+    assert yaml.safe_load(settings.read_text()) == {"definitions": [{"given": ["darshan-util"]}]}
+
+
+def test_what_is_given_is_in_the_environment(tmp_path: Path) -> None:
+    """Lists of one name add up, as Spack adds them."""
+    (tmp_path / "a.yaml").write_text("definitions: [{given: []}]\n")
+    (tmp_path / "b.yaml").write_text("definitions: [{given: [ior]}]\n")
+    (tmp_path / "spack.yaml").write_text("spack: {include: [a.yaml, b.yaml], specs: [$given]}\n")
+    assert lock_check.merged(tmp_path)[1] == {"given": ["ior"]}
+    assert any("ior has no version" in said for said in lock_check.problems(tmp_path))
 
 
 def test_a_line_that_is_none_is_named(table: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.commands import trace
 from analysis.darshan import others
-from analysis.darshan.log import Segments, read_log
+from analysis.darshan.log import Log, Segments, read_log
 from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
 from analysis.ledger.phases import OUTSIDE
 from analysis.ledger.traced import Traced, load
@@ -208,6 +208,22 @@ def test_a_log_alone_has_a_page_where_one_stands(
     assert capsys.readouterr().out.splitlines()[1].startswith("MPI-IO,1,")
 
 
+def test_two_logs_in_one_folder_have_a_summary_each(
+    alone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ask(log: Log, page: Path) -> others.Others:
+        page.write_text(f"of {log.path.name}")
+        return others.Others(summary=page)
+
+    monkeypatch.setattr(trace, "ask_others", ask)
+    for log in (alone, Path(shutil.copy(alone, alone.with_name("other.darshan")))):
+        assert main(["trace", str(log)]) == EXIT_OK
+        beside = Path(f"{log.stem}.{others.SUMMARY}")
+        assert beside.read_text() == f"of {log.name}"
+        assert f'href="{beside}"' in Path(f"{log.stem}.html").read_text()
+        assert f"wrote {beside}" in capsys.readouterr().err
+
+
 def test_a_log_beside_a_document_is_a_run(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", str(copied / "trace.darshan"), "--json"]) == EXIT_OK
     assert "verdict" in json.loads(capsys.readouterr().out)
@@ -286,7 +302,7 @@ def test_what_cannot_be_shown_is_one_line(
 def test_a_summary_that_fails_is_left_out(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = read_log(copied / "trace.darshan")
     monkeypatch.setattr(others.sys, "executable", "/bin/false")
-    found = others.ask_others(log, copied)
+    found = others.ask_others(log, copied / others.SUMMARY)
     assert found.summary is None and "left out" in found.problems[0]
 
 

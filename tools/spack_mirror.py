@@ -6,7 +6,8 @@ sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER ma
 archives.txt of its own, with the names of its files in place of paths: its lines come first.
 
 In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes that know these versions by
-these sums) and `settings` (what an environment includes). Exit status: 1 if something is missing.
+these sums) and `settings` (what an environment includes; there the list `given` has the packages
+that are optional and have an archive). Exit status: 1 if something is missing that is not optional.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from iogauge.paths import ROOT
 
 TABLE = ROOT / "environments" / "from-source" / "archives.txt"
 MIRROR = ROOT / ".local" / "spack-mirror"
-LINE = re.compile(r"([a-z0-9-]+) ([\w.-]+) ([0-9a-f]{64}) (\S+)( autoreconf)?")
+LINE = re.compile(r"([a-z0-9-]+) ([\w.-]+) ([0-9a-f]{64}) (\S+)((?: (?:autoreconf|optional))*)")
 ENDING = re.compile(r"\.(?:tar\.(?:gz|bz2|xz)|tgz)$")
 APT_HELPER = Path("/usr/lib/apt/apt-helper")
 BUILDERS = ("autoconf", "automake", "libtool", "m4")
@@ -56,6 +57,7 @@ class Archive:
     sha256: str
     where: str
     autoreconf: bool
+    optional: bool
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}"
@@ -70,10 +72,13 @@ def read(table: Path) -> list[Archive]:
             continue
         match = LINE.fullmatch(line)
         if not match:
-            raise Wrong(f"{table}:{number}: right is: PACKAGE VERSION SHA256 WHERE [autoreconf]")
+            right = "PACKAGE VERSION SHA256 WHERE [autoreconf] [optional]"
+            raise Wrong(f"{table}:{number}: right is: {right}")
         own = table != TABLE and match[4] != "-"
         where = str(table.parent / match[4]) if own else match[4]
-        found.append(Archive(match[1], match[2], match[3], where, bool(match[5])))
+        words = match[5].split()
+        reconf, optional = "autoreconf" in words, "optional" in words
+        found.append(Archive(match[1], match[2], match[3], where, reconf, optional))
     return found
 
 
@@ -159,14 +164,16 @@ def recipe(archive: Archive, mirror: Path) -> str:
     return text + "".join(f'    depends_on("{one}", type="build")\n' for one in needs)
 
 
-def settings(folder: Path) -> Iterator[tuple[str, str]]:
-    """What an environment includes: names of files, and their text."""
+def settings(folder: Path, extra: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What an environment includes: names of files, and their text. `extra`: optional packages that
+    have an archive; Spack adds the list to the one of that name in from-source/packages.yaml."""
     made = "# Made by tools.spack_mirror.\n"
     yield "mirrors.yaml", f"{made}mirrors:\n  iogauge: {(folder / 'archives').as_uri()}\n"
     yield "repos.yaml", f"{made}repos:\n- {folder / 'repo'}\n"
+    yield "definitions.yaml", f"{made}definitions:\n- given: [{', '.join(extra)}]\n"
 
 
-def write(found: Sequence[Archive], folder: Path) -> None:
+def write(found: Sequence[Archive], folder: Path, optional: Collection[str]) -> None:
     """Recipes and settings for the archives that are in the mirror."""
     repo = folder / "repo"
     shutil.rmtree(repo, ignore_errors=True)
@@ -174,12 +181,14 @@ def write(found: Sequence[Archive], folder: Path) -> None:
     for archive in found:
         text = recipe(archive, folder / "archives")
         write_whole(repo / "packages" / archive.package / "package.py", text)
-    for name, text in settings(folder):
+    extra = [row.package for row in found if row.package in optional]
+    for name, text in settings(folder, extra):
         write_whole(folder / "settings" / name, text)
 
 
 def fill(folders: Sequence[Path], folder: Path = MIRROR) -> list[str]:
-    """Fill the mirror below `folder`; prints a line for each archive. What is missing, with why."""
+    """Fill the mirror below `folder`; prints a line for each archive that it takes, and for each
+    optional one that it has not. What else is missing, with why."""
     tables = [table for one in folders if (table := one / "archives.txt").is_file()]
     rows = [row for table in (*tables, TABLE) for row in read(table)]
     here, source = given(folders), debian()
@@ -195,8 +204,13 @@ def fill(folders: Sequence[Path], folder: Path = MIRROR) -> list[str]:
         else:
             found[key] = row
             print(f"{row}: {place(row, folder / 'archives').relative_to(folder)}", flush=True)
-    write(list(found.values()), folder)
-    return [f"{' '.join(key)}: {'; or '.join(why[key])}" for key in why if key not in found]
+    optional = {row.package for row in rows if row.optional}
+    write(list(found.values()), folder, optional)
+    missing = {key: "; or ".join(said) for key, said in why.items() if key not in found}
+    for (package, version), reason in missing.items():
+        if package in optional:
+            print(f"left out, optional: {package} {version}: {reason}", flush=True)
+    return [f"{' '.join(key)}: {missing[key]}" for key in missing if key[0] not in optional]
 
 
 def main(words: list[str]) -> int:

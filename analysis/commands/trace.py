@@ -13,7 +13,7 @@ from pathlib import Path
 from iogauge.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
-from ..darshan.others import Others, ask_others
+from ..darshan.others import SUMMARY, Others, ask_others
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..ledger import seconds
 from ..ledger.ledger import Ledger
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
         trace_text.print_ledger(traced)
         page = args.html or traced.folder / PAGE
-        others = Others() if args.no_summary else ask_others(traced.log, traced.folder)
+        others = Others() if args.no_summary else ask_others(traced.log, traced.folder / SUMMARY)
         for problem in others.problems:
             options.say(problem)
         trace_page.write(traced, others, page)
@@ -94,11 +94,13 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
 
         log_page.print_log(log)
         page = args.html or Path(f"{log.path.stem}.html")
-        others = Others() if args.no_summary else ask_others(log, page.absolute().parent)
+        summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
+        others = Others() if args.no_summary else ask_others(log, summary)
         for problem in others.problems:
             options.say(problem)
         log_page.write(log, others, page)
-        options.say_written(page)
+        for written in filter(None, (page, others.summary)):
+            options.say_written(written)
     return EXIT_OK
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import resource
+import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 from ..errors import EXIT_DATA, AnalysisError
 from . import library as native
 from .convert import convert, short_names
-from .header import is_older, read_header
+from .header import is_of_other_order, is_older, is_packed_whole, read_header
 from .reduce import Record, reduce
 
 # The newest version of each module's records that can be read: DXT by this program, all others by
@@ -32,6 +33,11 @@ DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # From this version on a segment also names its thread, which the wheel's library does not know:
 # that is why this program reads DXT.
 THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
+# Of POSIX records before this version, from a machine of the other byte order, Darshan's library
+# (3.5) leaves some times as they are in the log: those at the places of these counters, which it
+# has added to such a record (darshan-posix-logutils.c: the loop over times asks for counters).
+ALL_TURNED = 4
+ADDED = ("RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 # What is more than this is damage: bins of a heat map, seconds of a job or since 1970, and any
 # number with a fraction (the largest is a variance of bytes).
 MOST_BINS = 10**5
@@ -54,6 +60,11 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
     """What the log says, as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
+        if is_packed_whole(log):
+            raise BrokenLogError(
+                f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
+                "right is a log of any format since Darshan 3.0, as it was written"
+            )
         raise BrokenLogError(f"{log}: no Darshan log, or a cut one")
     job = native.Job()
     if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
@@ -152,12 +163,18 @@ def _files(
     kind = native.counted_type(prefix, skip)
     columns = short_names(name)
     by_file: dict[int, list[Record]] = {}
+    unturned: list[int] = []
+    if name == "POSIX" and module.version < ALL_TURNED and is_of_other_order(log):
+        unturned = [columns.index(counter) for counter in ADDED]
     for address, _ in _records(log, handle, module, ctypes.sizeof(kind)):
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
             raise BrokenLogError(f"{log}: a record of {name} of rank {entry.rank}, without a name")
-        _check(log, name, entry.times, MOST)
-        values = dict(zip(columns, [*entry.counters, *entry.times], strict=True))
+        times = list(entry.times)
+        for place in unturned:
+            (times[place],) = struct.unpack("<d", struct.pack(">d", times[place]))
+        _check(log, name, times, MOST)
+        values = dict(zip(columns, [*entry.counters, *times], strict=True))
         by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
     for identity, records in by_file.items():
         whole = records[0] if len(records) == 1 else reduce(records)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Darshan's library does not tell of a log: which modules lost records, and the bytes of
-modules that are newer than the library. It reads log format 3.41; all of an older one the library
-tells by itself."""
+modules that are newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and
+3.2.0) have room for 16 modules, and number them in another way."""
 
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +20,17 @@ MODULES = 64
 # Version, magic number, compression, flags of what is partial, the place of the names, then of
 # each module; versions of the modules.
 HEAD = struct.Struct(f"<8sqB7xQ2Q{2 * MODULES}Q{MODULES}I")
+OLD_MODULES = 16
+OLD_HEAD = struct.Struct(f"<8sqB3xI2Q{2 * OLD_MODULES}Q{OLD_MODULES}I")
 ZLIB = 0
 NAMES = (
     "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE",
     "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
+# Before PNETCDF_VAR; before that, HDF5 was one module.
+OF_320 = tuple(name for name in NAMES if name != "PNETCDF_VAR")[:OLD_MODULES]
+OF_300 = tuple(name for name in OF_320 if name != "H5D")[:11]
+FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD, OF_300))
 MOST_BYTES = 2**30  # of a module; more would be damage
 PIECE = 2**24
 
@@ -94,16 +101,37 @@ def is_older(log: Path) -> bool:
         return OLDEST <= file.read(len(FORMAT)) < FORMAT
 
 
+def is_packed_whole(log: Path) -> bool:
+    """Packed by gzip or bzip2 as a whole, as Darshan 2 did."""
+    with log.open("rb") as file:
+        return file.read(4).startswith((b"\x1f\x8b", b"BZh"))
+
+
+def is_of_other_order(log: Path) -> bool:
+    """Of a machine of the other byte order (Blue Gene)."""
+    with log.open("rb") as file:
+        head = file.read(HEAD.size)
+    return int.from_bytes(head[8:16], "big" if sys.byteorder == "little" else "little") == MAGIC
+
+
 def read_header(log: Path) -> Header:
     """`HeaderError` where the log is cut or of another format."""
     with log.open("rb") as file:
         head = file.read(HEAD.size)
-    if len(head) < HEAD.size:
+    format_ = head[: len(FORMAT)]
+    layout, names = next(
+        ((layout, names) for first, layout, names in FORMATS if first <= format_ <= FORMAT),
+        (HEAD, NAMES),
+    )
+    if len(head) < layout.size:
         raise HeaderError(f"{log}: no Darshan log, or a cut one")
-    version, magic, compression, partial, _, _, *rest = HEAD.unpack(head)
-    if not version.startswith(FORMAT) or magic != MAGIC:
+    version, magic, compression, partial, _, _, *rest = layout.unpack_from(head)
+    if not OLDEST <= format_ <= FORMAT or magic != MAGIC:
         text = version.rstrip(b"\0").decode(errors="replace")
-        raise HeaderError(f"{log}: log format {text}, this reads {FORMAT.decode()}")
-    places = tuple(zip(rest[: 2 * MODULES : 2], rest[1 : 2 * MODULES : 2], strict=True))
-    lost = tuple(name for i, name in enumerate(NAMES) if partial >> i & 1)
+        raise HeaderError(
+            f"{log}: log format {text}, this reads {OLDEST.decode()} to {FORMAT.decode()}"
+        )
+    pairs = dict(zip(names, zip(rest[::2], rest[1::2], strict=False), strict=False))
+    places = tuple(pairs.get(name, (0, 0)) for name in NAMES)
+    lost = tuple(name for i, name in enumerate(names) if partial >> i & 1)
     return Header(log, compression, lost, places)

@@ -135,7 +135,8 @@ def read_log(
             end = f"the reader crashed (signal {-done.returncode})"
         if done.returncode == -signal.SIGXCPU:
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
-        raise UnreadableLogError(f"{log}: {said[-1] if said else end}")
+        why = said[-1].removeprefix(f"{log.absolute()}: ") if said else end
+        raise UnreadableLogError(f"{log}: {why}")
     try:
         return _log(log, json_file.parse(done.stdout))
     except (json_file.Unreadable, ValueError, KeyError, TypeError) as error:

@@ -17,7 +17,7 @@ SECONDS = 50.0
 
 @dataclass(frozen=True)
 class Others:
-    """`summary`: PyDarshan's page, beside the log. `advice`: what Drishti printed. `problems`: why
+    """`summary`: PyDarshan's page. `advice`: what Drishti printed. `problems`: why
     one of them is left out, a line each."""
 
     summary: Path | None = None
@@ -25,32 +25,32 @@ class Others:
     problems: tuple[str, ...] = ()
 
 
-def ask_others(known: Log, folder: Path) -> Others:
-    """Run both on the log; the page goes to `folder`."""
-    log, page = known.path, folder / SUMMARY
+def ask_others(known: Log, page: Path) -> Others:
+    """Run both on the log; the summary is written as `page`."""
+    log = known.path
     summary, problem = None, ""
     if any("<" in text for text in (known.command, known.recorder, *(f.path for f in known.files))):
         problem = f"{log}: PyDarshan's summary is left out: it takes '<' in a name for HTML"
     else:
         command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
-        said, problem = _run([*command, str(page.absolute())])
+        said, problem = _run("PyDarshan's summary", [*command, str(page.absolute())])
         summary = page if said is not None and page.exists() else None
     drishti = Path(sys.executable).with_name("drishti")
     if not drishti.exists():
         return Others(summary, "", (problem,) if problem else ())
-    advice, other = _run([str(drishti), str(log.absolute())])
+    advice, other = _run("Drishti's advice", [str(drishti), str(log.absolute())])
     return Others(summary, advice or "", tuple(filter(None, (problem, other))))
 
 
-def _run(command: list[str]) -> tuple[str | None, str]:
+def _run(what: str, command: list[str]) -> tuple[str | None, str]:
     """What a program prints; None where it fails, with the reason."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, check=False, errors="replace"
         )
     except subprocess.TimeoutExpired:
-        return None, f"{command[0]} took longer than {SECONDS:g} s: left out"
+        return None, f"{what} is left out: it took longer than {SECONDS:g} s"
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
-        return None, f"{' '.join(command[:4])} failed, left out: {said}"
+        return None, f"{what} is left out: {' '.join(command[:4])} failed: {said}"
     return done.stdout, ""

@@ -52,8 +52,7 @@ def fastest(group: Sequence[Row], default: str) -> Row:
     as often."""
     most = max(len(row["found"]) for row in group)
     often = [row for row in group if len(row["found"]) == most]
-    stacks = {row["stack"] for row in often if row["call"] == default and row["hints"] == ""}
-    known = [row for row in often if row["stack"] in stacks]
+    known = [row for row in often if default_of(row, often, default)]
     best, sure = max(often, key=_speed), max(known, key=_speed, default=None)
     if sure is None or interval.of_jobs(sure["found"], best["found"]).verdict == "faster":
         return best
@@ -70,7 +69,7 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
     ordered = [first, *sorted((row for row in group if row is not first), key=_speed, reverse=True)]
     ranked = []
     for number, row in enumerate(ordered, 1):
-        base = next((other for other in group if _is_default(other, row, default)), None)
+        base = default_of(row, group, default)
         gain = interval.of_jobs(base["found"], row["found"]) if base else None
         speed = interval.of_median(list(row["found"].values()))
         verdict = gain.verdict if gain else "no run of the default"
@@ -85,11 +84,15 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
     return ranked
 
 
-def _is_default(other: Row, row: Row, default: str) -> bool:
-    """The default on the same stack: without hints, and with the same parameters or none."""
-    same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
-    named = other["call"] == default or (":" not in default and other["method"] == default)
-    return bool(same and named and not other["hints"])
+def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
+    """What a way is held against, perhaps itself: the default on the same stack, without hints, and
+    with the same parameters or none. `default`: METHOD, or METHOD:MODE."""
+    for other in group:
+        same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
+        named = other["call"] == default or (":" not in default and other["method"] == default)
+        if same and named and not other["hints"]:
+            return other
+    return None
 
 
 def settings(

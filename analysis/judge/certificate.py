@@ -29,6 +29,7 @@ BAD = (WRONG, "crash", "hang", "error")
 OUTCOMES = (RIGHT, *BAD, LATE)
 NONE = "none"  # the setting of a run that does not go through MPI-IO
 DEFAULT = "default"
+REPEATED = ("again", "told")  # why a case was run with many seeds, whatever the first one gave
 IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
 CERTIFIED = 50
 SURE = 0.05  # chance of having seen only right runs of what fails as often as its neighbour
@@ -189,7 +190,7 @@ def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
     tried = [_tried(part, by_setting) for part in [*facts["settings"], NONE]]
     tried = [one for one in tried if one.runs]
     counts = Counter(row["outcome"] for row in rows)
-    safe = _safe(tried)
+    safe = _safe(tried, {row["setting"] for row in rows if row["outcome"] == WRONG})
     settings = facts["settings"].get(safe, {"hints": {}, "variables": {}})
     return Stack(
         name, dict(facts["versions"]), facts["most_processes"], facts["limit"],
@@ -205,9 +206,12 @@ def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
     return Tried(part, len(rows), _bad(rows), len(by_setting.get(part, [])))
 
 
-def _safe(tried: Sequence[Tried]) -> str:
-    """Nothing, where that is certified; else the certified setting that was tried most often."""
+def _safe(tried: Sequence[Tried], wrong: Iterable[str]) -> str:
+    """Nothing, where that is certified; else the certified setting that was tried most often. Where
+    a setting of the same MPI-IO wrote wrong bytes, the library may choose as that one does."""
     found = [one for one in tried if one.certified and one.setting != NONE]
+    chancy = any(IO not in factors(one) for one in wrong if one != NONE)
+    found = [one for one in found if one.setting != DEFAULT or not chancy]
     if any(one.setting == DEFAULT for one in found):
         return DEFAULT
     return max(found, key=lambda one: one.runs).setting if found else ""
@@ -231,7 +235,7 @@ def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, lis
     calls = {call_of(row) for row in bad}
     cases = {_case(row) for row in bad}
     of_calls = [row for row in by_setting[setting] if call_of(row) in calls]
-    again = [row for row in of_calls if row["why"] == "again" and _case(row) in cases]
+    again = [row for row in of_calls if row["why"] in REPEATED and _case(row) in cases]
     rate = _bad(again) / len(again) if again else None
     instead, runs = _instead(setting, calls, min(map(_size, bad)), by_setting)
     chance = (1 - rate) ** runs if rate is not None and runs else None

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..store import database as store
+from ..store import versions
 from ..store.database import Where
 from . import interval, references
 from .comparison import measured, pairs
-from .sides import Group, case_columns, groups, keys_condition
+from .sides import Group, case_columns, groups, keys_condition, share_a_stack
 
 Test = Mapping[str, Any]
 
@@ -184,8 +185,11 @@ def _place(some: Sequence[Group]) -> Place:
 def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group]]:
     a, b = test["a"], test["b"]
     with_mode = any(":" in side.get("method", "") for side in (a, b))
-    columns = case_columns(list(dict.fromkeys([*a, *b])), with_mode)
     sides = [keys_condition(a), keys_condition(b)]
+    by = list(dict.fromkeys([*a, *b]))
+    if not set(versions.names()).isdisjoint(by) and not share_a_stack(connection, where, sides):
+        by.append("stack")  # each version has a stack of its own
+    columns = case_columns(by, with_mode)
     return pairs(groups(connection, where, [test["quantity"]], sides, columns))
 
 

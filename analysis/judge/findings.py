@@ -15,7 +15,7 @@ from iogauge.digits import three
 from ..errors import NothingFoundError
 from ..store import database as store
 from . import compare_with, interval
-from .advice import DEFAULT, candidates, fastest
+from .advice import DEFAULT, candidates, default_of, fastest
 from .comparison import Question
 
 Row = dict[str, Any]
@@ -57,8 +57,8 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
 
 def _place(pattern: str, fs: str, group: Sequence[Row], default: str) -> Place:
     best = fastest(group, default)
-    base = _default_of(best, group, default)
-    gain = interval.of_jobs(base["found"], best["found"]) if base else None
+    base = default_of(best, group, default)
+    gain = interval.of_jobs(base["found"], best["found"]) if base and base is not best else None
     same = ("call", "variant", "hints")
     stacks = {
         row["stack"]: interval.of_jobs(row["found"], best["found"])
@@ -66,13 +66,6 @@ def _place(pattern: str, fs: str, group: Sequence[Row], default: str) -> Place:
         if row["stack"] != best["stack"] and all(row[key] == best[key] for key in same)
     }
     return Place(pattern, fs, best, gain, stacks)
-
-
-def _default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
-    """What a way is held against: the default on the same stack, without hints."""
-    alike = (other for other in group if other is not row and other["hints"] == "")
-    same = (other for other in alike if (other["call"], other["stack"]) == (default, row["stack"]))
-    return next(same, None)
 
 
 def in_words(connection: Any, where: store.Where, default: str = DEFAULT) -> list[str]:

@@ -51,7 +51,12 @@ class Published:
 
 
 _FACTORS = {
-    "MiB/s": {"MB/s": 1e6 / 2**20, "GB/s": 1e9 / 2**20, "Gbit/s": 1e9 / 8 / 2**20},
+    "MiB/s": {
+        "MB/s": 1e6 / 2**20,
+        "GB/s": 1e9 / 2**20,
+        "GiB/s": 2.0**10,
+        "Gbit/s": 1e9 / 8 / 2**20,
+    },
     "bytes": {"MB": 1e6, "GB": 1e9, "MiB": 2.0**20, "GiB": 2.0**30},
 }
 

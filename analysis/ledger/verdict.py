@@ -166,7 +166,11 @@ def _rewritten(ledger: Ledger) -> int:
 def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
     """The cause of `extra` written bytes: MPI-IO must have read them before."""
     read = ledger.side("read")
-    expected = (read.stored if read.mpiio is None else read.mpiio) if read else 0
+    expected = 0
+    if read:
+        # More than POSIX read: a library asks for a whole buffer, and the file ends before.
+        wanted = read.stored if read.mpiio is None else read.mpiio
+        expected = wanted if wanted <= read.posix else read.stored
     before = ledger.all_read - expected
     if 2 * before < extra and side.stored != side.payload and extra <= (side.format_overhead or 0):
         # It lay behind the end of the file, where a read before finds nothing.

@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,15 @@ class Member:
         return SIZES[self.type] * math.prod(self.shape)
 
 
+class Place(NamedTuple):
+    """Of an array in a mesh. `role`: a word of kernels/patterns/file_schema.c. `node`: its name
+    there; of a connectivity that of its section."""
+
+    zone: str
+    role: str
+    node: str
+
+
 @dataclass
 class Variable:
     """`filters`: names and levels (kernels/base/filters.def). `cannot`: what it holds, in words,
@@ -61,6 +70,7 @@ class Variable:
     attributes: list[Attribute] = field(default_factory=list)
     cannot: str = ""
     members: list[Member] = field(default_factory=list)
+    place: Place | None = None
 
     def size(self) -> int:
         """Bytes of an element. Members are packed."""
@@ -69,7 +79,8 @@ class Variable:
 
 @dataclass
 class Like:
-    """`unlimited`: the dimensions that may grow; `said`: what is not taken over."""
+    """`unlimited`: the dimensions that may grow; `lists`: who has which points of a dimension;
+    `maps`: of several dimensions together; `said`: what is not taken over."""
 
     source: str
     dimensions: dict[str, int] = field(default_factory=dict)
@@ -77,6 +88,7 @@ class Like:
     variables: list[Variable] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
     lists: dict[str, Runs] = field(default_factory=dict)
+    maps: dict[tuple[str, ...], Runs] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 
     def bytes(self) -> int:
@@ -177,12 +189,6 @@ def check(like: Like) -> None:
                 f"{len(one.dimensions)} dimensions; right is at most {MOST_OF_COMPOUND} bytes and "
                 f"at least one dimension: --skip {one.name}"
             )
-    for name, runs in like.lists.items():
-        if sum(n for mine in runs for _, n in mine) != like.dimensions.get(name):
-            raise CannotLikeError(
-                f"--list {name}: its points are not those of the dimension, which has "
-                f"{like.dimensions.get(name, 'no such name')}"
-            )
 
 
 def _number(value: Any) -> Any:
@@ -200,6 +206,20 @@ def _attributes(some: list[Attribute]) -> list[dict[str, Any]]:
 
 def _members(one: Variable) -> list[dict[str, Any]]:
     return [{"name": m.name, "type": m.type, "shape": list(m.shape)} for m in one.members]
+
+
+def _placed(like: Like, one: Variable) -> dict[str, Any]:
+    """Zones are numbered from 0, without those that no variable is of."""
+    if not one.place:
+        return {}
+    zones = list(dict.fromkeys(v.place.zone for v in like.variables if v.place))
+    return {
+        "zone": zones.index(one.place.zone), "role": one.place.role, "node": one.place.node,
+    }  # fmt: skip
+
+
+def _maps(like: Like) -> list[dict[str, Any]]:
+    return [{"dimensions": list(names), "runs": runs} for names, runs in like.maps.items()]
 
 
 def write(like: Like, path: Path) -> None:
@@ -222,11 +242,13 @@ def write(like: Like, path: Path) -> None:
                 **({"members": _members(one)} if one.members else {}),
                 **({"chunk": fitting(like, one)} if one.chunk else {}),
                 **({"filters": one.filters} if one.filters else {}),
+                **_placed(like, one),
                 "attributes": _attributes(one.attributes),
             }
             for one in like.variables
         ],
         "attributes": _attributes(like.attributes),
+        **({"maps": _maps(like)} if like.maps else {}),
     }
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import cdl, filters
+from . import cdl, cgns, filters
 from .document import Attribute, CannotLikeError, Like, Variable, attribute, members
 
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
@@ -120,6 +120,9 @@ def _hdf5(path: Path) -> Like:
     h5py = _library("h5py")
     like = Like(str(path))
     with h5py.File(path) as file:
+        if cgns.is_cgns(file):
+            cgns.read(like, file, lambda name, found: _hdf5_dataset(h5py, like, name, found))
+            return like
         like.attributes = _hdf5_attributes(like, ":", file)
 
         def visit(name: str, found: Any) -> None:
@@ -164,7 +167,7 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
     )
 
 
-def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
+def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
     """Its dimensions have no names in HDF5: they are called by place, from the last, and length."""
     what = _hdf5_kind(h5py, found.dtype) or ("nothing" if found.shape is None else "")
     compound = members(found.dtype) if found.dtype.fields and not what else []
@@ -172,7 +175,7 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
         what, compound = compound, []
     if what:
         like.variables.append(Variable(name, "", [], cannot=what))
-        return
+        return like.variables[-1]
     dims = []
     for i, (length, most) in enumerate(zip(found.shape, found.maxshape, strict=True)):
         dims.append(f"axis{len(found.shape) - i}_{length}")
@@ -191,3 +194,4 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> None:
     pipeline = [plist.get_filter(i) for i in range(plist.get_nfilters())]
     filters.take(like, made, [(n, values, who.decode()) for n, _, values, who in pipeline])
     like.variables.append(made)
+    return made

@@ -15,28 +15,63 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .document import CannotLikeError, Like, Runs
+from .document import CannotLikeError, Like
 
 Points = NDArray[np.int64]
 
 
 def take(like: Like, maps: dict[str, str]) -> None:
-    """Cuts dimensions as maps say: `A` or `A,B`, slowest first, and the map's file."""
+    """Cuts dimensions as maps say: `A` or `A,B`, slowest first, and the map's file. Where all are
+    grids of processes, the dimensions are cut each by itself; else each map says for itself which
+    points of its dimensions a process has."""
+    found: dict[tuple[str, ...], list[Points]] = {}
     for words, path in maps.items():
-        names = words.split(",")
+        names = tuple(words.split(","))
         for name in names:
             if name not in like.dimensions:
                 have = ", ".join(like.dimensions) or "none"
                 raise CannotLikeError(f"--list {words}: no dimension {name}; it has {have}")
-        like.lists |= read(Path(path), names, [like.dimensions[name] for name in names])
-        for name in names:  # the pattern numbers processes in the order of dimensions
-            like.dimensions[name] = like.dimensions.pop(name)
+        found[names] = read(Path(path), names, _lengths(like, names))
+    grids = {names: _grid(points, _lengths(like, names)) for names, points in found.items()}
+    once = [name for names in found for name in names]
+    if len(set(once)) == len(once) and all(grids.values()):
+        for names, axes in grids.items():
+            for name, axis in zip(names, axes or [], strict=True):
+                like.lists[name] = [_runs(one) for one in axis]
+                # the pattern numbers processes in the order of dimensions
+                like.dimensions[name] = like.dimensions.pop(name)
+        return
+    if len({len(points) for points in found.values()}) > 1:
+        each = ", ".join(f"{','.join(names)} of {len(some)}" for names, some in found.items())
+        raise CannotLikeError(
+            f"--list: maps of one run have as many processes each; these are {each}"
+        )
+    for names, points in found.items():
+        row = like.dimensions[names[-1]]
+        _must_fit(like, names, maps[",".join(names)])
+        like.maps[names] = [_runs(one, row) for one in points]
 
 
-def read(path: Path, names: list[str], lengths: list[int]) -> dict[str, Runs]:
-    """The runs of each dimension's places. `names`, `lengths`: of the dimensions that the map is
-    of, slowest first. `CannotLikeError` for a file in another form, of other dimensions, or whose
-    processes have no box of places each: all points of one dimension's with all of another's."""
+def _lengths(like: Like, names: tuple[str, ...]) -> list[int]:
+    return [like.dimensions[name] for name in names]
+
+
+def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:
+    """Some variable has these dimensions in this order, one after the other."""
+    for one in like.variables:
+        for i in range(len(one.dimensions)):
+            if tuple(one.dimensions[i : i + len(names)]) == names:
+                return
+    raise CannotLikeError(
+        f"{path}: no variable has {', '.join(names)} one after the other; right is their order in "
+        "a variable, as ncdump shows it"
+    )
+
+
+def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]:
+    """The points of each process, counted from 0 through all dimensions, the last one fastest.
+    `names`, `lengths`: of the dimensions that the map is of, slowest first. `CannotLikeError` for a
+    file in another form, of other dimensions, or that does not give each point to one process."""
     try:
         lines = path.read_text(encoding="ascii").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
@@ -63,8 +98,16 @@ def read(path: Path, names: list[str], lengths: list[int]) -> dict[str, Runs]:
         points = [_points(path, lines, i, math.prod(lengths)) for i in range(processes)]
     except (ValueError, IndexError):
         raise CannotLikeError(f"{path}: expected a decomposition map as PIO writes it") from None
-    axes = _axes(path, points, lengths)
-    return {name: [_runs(one) for one in axis] for name, axis in zip(names, axes, strict=True)}
+    owners = np.zeros(math.prod(lengths), np.int64)
+    for mine in points:
+        owners[mine] += 1
+    if (owners != 1).any():
+        raise CannotLikeError(
+            f"{path}: {int((owners == 0).sum())} points of {','.join(names)} are no process's, and "
+            f"{int((owners > 1).sum())} are several processes'; right is a map that gives each "
+            "point to one process"
+        )
+    return points
 
 
 def _points(path: Path, lines: list[str], process: int, length: int) -> Points:
@@ -79,34 +122,32 @@ def _points(path: Path, lines: list[str], process: int, length: int) -> Points:
     return points
 
 
-def _axes(path: Path, points: list[Points], lengths: list[int]) -> list[list[Points]]:
-    """Of each dimension, which points each of its places has. Processes are numbered with the last
-    dimension's place changing fastest, as the pattern does."""
+def _grid(points: list[Points], lengths: list[int]) -> list[list[Points]] | None:
+    """Of each dimension, which points each of its places has: all points of one dimension's with
+    all of another's, in a grid of processes whose last place changes fastest, as the pattern
+    numbers them. None: the map is another one."""
     if len(lengths) == 1:
         return [points]
     boxes = [[np.unique(one) for one in np.unravel_index(mine, lengths)] for mine in points]
     found: list[list[Points]] = []
     for k in range(len(lengths)):
-        places: list[Points] = []
+        places: dict[bytes, Points] = {}
         for box in boxes:
-            if not any(np.array_equal(box[k], one) for one in places):
-                places.append(box[k])
-        found.append(places)
-    right = list(product(*(range(len(places)) for places in found)))
+            places.setdefault(box[k].tobytes(), box[k])
+        found.append(list(places.values()))
+    right = list(product(*found)) if math.prod(map(len, found)) == len(boxes) else []
     for process, box in enumerate(boxes):
-        at = right[process] if process < len(right) else ()
-        fits = len(right) == len(boxes) and all(
-            np.array_equal(box[k], found[k][place]) for k, place in enumerate(at)
-        )
+        fits = bool(right) and all(map(np.array_equal, box, right[process]))
         if not fits or math.prod(len(one) for one in box) != len(points[process]):
-            raise CannotLikeError(
-                f"{path}: the points of process {process} are no box of a grid of processes, whose "
-                "last place changes fastest; right is a map that is one, or of one dimension"
-            )
+            return None
     return found
 
 
-def _runs(points: Points) -> list[list[int]]:
-    edges = np.flatnonzero(np.diff(points) != 1) + 1
+def _runs(points: Points, row: int = 0) -> list[list[int]]:
+    """First point and how many, within a row of so many points."""
+    gaps = np.diff(points) != 1
+    if row:
+        gaps |= points[1:] % row == 0
+    edges = np.flatnonzero(gaps) + 1
     cuts = [0, *edges.tolist(), len(points)]
     return [[int(points[a]), b - a] for a, b in pairwise(cuts) if b > a]

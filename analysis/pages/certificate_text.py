@@ -88,7 +88,7 @@ def page(certificate: Certificate) -> str:
 def _row(stack: Stack) -> Sequence[object]:
     counts = (stack.outcomes[kind] for kind in OUTCOMES)
     return (
-        stack.name,
+        f"`{stack.name}`",
         _version(stack),
         stack.runs,
         *counts,

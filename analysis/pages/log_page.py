@@ -91,6 +91,7 @@ def write(log: Log, others: Others, page: Path) -> None:
         explained=EXPLAINED,
         notes=notes(log),
         advice=others.advice,
+        summary=others.summary.name if others.summary else None,
         pictures=[(name, Markup(trace_chart.to_svg(one))) for name, one in pictures if one],
     )
     save(page, text.encode())

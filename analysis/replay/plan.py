@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import acts, extents, schedule
+from . import acts, extents, memory, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
 from .trace import POSIX, READ, TOGETHER, WRITE, CannotReplayError, Trace
@@ -38,7 +38,8 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     phases = find(trace, gap)
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
-    plan = Plan(trace, phases, [*trace.said, *phases.say(gap)])
+    buffer = memory.guess(trace)
+    plan = Plan(trace, phases, [*trace.said, *phases.say(gap), buffer.why])
     _demote(plan)
     _leave_out_empty(plan)
     periods = _periods(plan)
@@ -64,6 +65,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
             "collective": any(any(one.together) for one in trace.files if one.level == TOGETHER),
             "phases": len(phases),
             "gap": gap,
+            "buffer": buffer.word,
             "said": plan.said,
             "conflicts": plan.conflicts,
         }

@@ -31,11 +31,12 @@ declare -rA suites=([pnetcdf]='own bookworm' [cgns]='own sid' [jansson]=own [hdf
 
 build_pnetcdf() {
     # Debian's source has no configure. Suffix names only: plain mpicc is
-    # whichever MPI was installed last.
+    # whichever MPI was installed last. Its tools have a type `bool` of their own, which C23, the
+    # default of GCC 15, does not allow.
     run_logged "$log" autoreconf -fi
     run_logged "$log" ./configure --prefix="$prefix" \
         --disable-fortran --disable-cxx --enable-shared --disable-static \
-        MPICC="mpicc.$mpi" CFLAGS="-O2 -g"
+        MPICC="mpicc.$mpi" CFLAGS="-O2 -g -std=gnu17"
     run_logged "$log" make -j"$(nproc)"
     run_logged "$log" make install DESTDIR="$stage"
 }
@@ -44,12 +45,17 @@ build_cgns() {
     # Debian's own build is serial. The wrapper of the stack's HDF5 is named, or
     # CMake would take whichever h5pcc it finds; 64 bits: cgsize_t is int64.
     # The tools bring cgnscheck, an independent reader; it needs no X.
+    local hdf5=() config
+    # HDF5 2 has CMake files for each MPI, and CGNS 4.5 does not know their word for `parallel`.
+    for config in /usr/lib/*/cmake/"hdf5_$mpi"/hdf5-config.cmake; do
+        [[ ! -f $config ]] || hdf5=(-DHDF5_DIR="${config%/*}" -DHDF5_ENABLE_PARALLEL=ON)
+    done
     run_logged "$log" cmake -S . -B iogauge-build -G Ninja \
         -DCMAKE_C_COMPILER="mpicc.$mpi" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
         -DCMAKE_INSTALL_RPATH="$prefix/lib" \
         -DCGNS_ENABLE_HDF5=ON -DHDF5_PREFER_PARALLEL=ON -DHDF5_NEED_MPI=ON \
-        -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$mpi" \
+        -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$mpi" "${hdf5[@]}" \
         -DCGNS_ENABLE_PARALLEL=ON -DCGNS_ENABLE_64BIT=ON -DCGNS_BUILD_SHARED=ON \
         -DCGNS_BUILD_CGNSTOOLS=OFF -DCGNS_ENABLE_TESTS=OFF
     run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"

@@ -133,12 +133,13 @@ static int take_share(io_schedule *s, json_t *from, io_share *share, io_error *e
 
 static int take(io_schedule *s, json_t *header, uint64_t data, io_error *error) {
     const char *format, *source, *recorder;
+    const char *buffer = "whole"; /* older schedules do not say */
     json_t *files, *each;
     json_int_t prepared, undefined;
     int collective;
-    if (json_unpack(header, "{s:s,s:s,s:s,s:o,s:o,s:I,s:I,s:b}", "format", &format, "source", &source,
+    if (json_unpack(header, "{s:s,s:s,s:s,s:o,s:o,s:I,s:I,s:b,s?s}", "format", &format, "source", &source,
                     "recorder", &recorder, "files", &files, "each", &each, "prepared", &prepared, "undefined",
-                    &undefined, "collective", &collective) ||
+                    &undefined, "collective", &collective, "buffer", &buffer) ||
         strcmp(format, SCHEDULE_FORMAT))
         return damaged(s, "its end is not what " SCHEDULE_FORMAT " has", error);
     s->nfiles = json_array_size(files);
@@ -146,6 +147,7 @@ static int take(io_schedule *s, json_t *header, uint64_t data, io_error *error) 
     s->nprepared = (uint64_t)prepared;
     s->nundefined = (uint64_t)undefined;
     s->collective = collective;
+    s->reuses = !strcmp(buffer, "reused");
     if (!s->nfiles || s->nfiles > MOST_FILES) return damaged(s, "it has no file, or more than 65536", error);
     if (!s->processes || s->processes > MOST_PROCESSES)
         return damaged(s, "it has impossibly many processes", error);

@@ -73,6 +73,7 @@ typedef struct {
     io_share *shares;
     io_share all;
     bool collective; /* somewhere in it */
+    bool reuses;     /* its data lay in one buffer, as far as its sizes say */
 } io_schedule;
 
 /* What it holds, without the acts. Zeroed on failure. */

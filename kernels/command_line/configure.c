@@ -68,7 +68,7 @@ static int check_buffer(io_run *run, io_error *error) {
     const char *waiting = c->method->servers ? "the I/O processes go on while values are made"
                           : c->io_group      ? "with --io-group others wait for their turn meanwhile"
                                              : NULL;
-    if (!run->reuse_given) c->reuse = c->pattern->packs && !waiting;
+    if (!run->reuse_given) c->reuse = (c->pattern->packs || c->common.packs) && !waiting;
     if (!c->reuse || !waiting) return 0;
     return io_fail_usage(error, "--buffer reused: %s, which would be measured; right is --buffer whole",
                          waiting);

@@ -24,10 +24,11 @@ int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
 
 static const char *why_not(const io_schema *s, const io_dataset *d, const io_dataset *first) {
     bool alike = d->ndims == first->ndims && !memcmp(d->dim, first->dim, sizeof d->dim);
-    if (!d->node || d->role == IO_PARAMETER) return "is of none";
+    if (!d->node || d->role == IO_PARAMETER) return "is of no zone";
     if (io_cgns_type(d->type) == CGNS_ENUMV(DataTypeNull)) return "is of a type that CGNS has not";
     switch (d->role) {
     case IO_CONNECTIVITY:
+        if (d->ndims == 2 && d->block[1] < s->dims[d->dim[1]].length) return "is cut through its elements";
         if (d->ndims == 2 && d->type == IO_INT64 &&
             io_cgns_element(s->dims[d->dim[1]].length) != CGNS_ENUMV(ElementTypeNull))
             return NULL;

@@ -5,7 +5,8 @@
  * variable that lacks a dimension which is cut belongs to the first places along that one.
  *
  * In a file the runs of a cyclic dimension lie apart. A variable's parts therefore are: for each point along
- * the dimensions before the last one that is cut so, the runs along that one; whole behind it. */
+ * the dimensions before the last one that is cut so, the runs along that one; whole behind it. Of a variable
+ * with a decomposition map of several dimensions together: file_maps.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,15 @@ extern const io_pattern io_pattern_file;
 
 enum { LIKE = 256, GRID, CUT, CALM };
 #define MOST_PARTS (1 << 20)
-#define CALM_WORDS 128 /* of which io_dataset.calm counts */
+#define LONGEST "longest" /* --cut */
+#define CALM_WORDS 128    /* of which io_dataset.calm counts */
 
 typedef struct {
     const char *path, *grid, *cut;
     double calm;
     file_schema file;
+    bool by_variable; /* each variable is cut by itself: by its map, or in blocks of its longest dimension */
+    file_cut spread;  /* these blocks */
     uint64_t processes;
     int most_parts;
 } like;
@@ -34,7 +38,8 @@ static const io_option options[] = {
     {"procs-grid", GRID, "AxBx...",
      "processes along the last dimensions of the largest variable, in its order (default: even blocks)"},
     {"cut", CUT, "D=N[:cyclic[:B]],...",
-     "or by name: dimension D over N processes, in blocks or B points in turn"},
+     "or by name: dimension D over N processes, in blocks or B points in turn; " LONGEST
+     ": each variable by itself, in blocks of its longest dimension"},
     {"compressibility", CALM, "X", "of the values, the part that repeats: 0 (default) to 1"},
     {0},
 };
@@ -57,12 +62,31 @@ static int option(void *state, int letter, const char *value, io_error *error) {
 
 /* ---------------------------------------------------------------- what is whose */
 
+typedef struct {
+    uint64_t owner, along[FILE_MOST_DIMS];
+} place;
+
 /* Which place the owner has along each dimension: along the last one it goes round fastest. */
-static void places_of(const like *s, uint64_t owner, uint64_t *places) {
+static place place_of(const like *s, uint64_t owner) {
+    place p = {.owner = owner};
     for (int i = s->file.schema.ndims; i--;) {
-        places[i] = owner % s->file.cuts[i].procs;
+        p.along[i] = owner % s->file.cuts[i].procs;
         owner /= s->file.cuts[i].procs;
     }
+    return p;
+}
+
+static bool has_map(const like *s, const io_dataset *d) {
+    int axis;
+    return file_map_of(&s->file, d, &axis);
+}
+
+/* The longest axis, of which each process has a block; -1: it is too short. */
+static int spread_axis(const like *s, const io_dataset *d) {
+    int longest = 0;
+    for (int i = 1; i < io_rank(d); i++)
+        if (s->file.dims[d->dim[i]].length > s->file.dims[d->dim[longest]].length) longest = i;
+    return s->file.dims[d->dim[longest]].length >= s->processes ? longest : -1;
 }
 
 static bool has_dim(const io_dataset *d, int axes, int dim) {
@@ -74,6 +98,7 @@ static bool has_dim(const io_dataset *d, int axes, int dim) {
 /* The cut of an axis of a variable; one dimension of two axes is cut along the first of them. */
 static const file_cut *cut_of(const like *s, const io_dataset *d, int axis) {
     static const file_cut whole = {.procs = 1};
+    if (s->by_variable) return axis == spread_axis(s, d) ? &s->spread : &whole;
     return has_dim(d, axis, d->dim[axis]) ? &whole : &s->file.cuts[d->dim[axis]];
 }
 
@@ -91,6 +116,7 @@ static int last_of_runs(const like *s, const io_dataset *d) {
 /* How many parts the variable has, of each owner. */
 static uint64_t parts_of(const like *s, const io_dataset *d) {
     uint64_t parts = 1;
+    if (has_map(s, d)) return file_map_parts(&s->file, d);
     int last = last_of_runs(s, d);
     for (int i = 0; i <= last; i++) {
         file_cut_most most = file_cut_largest(cut_of(s, d, i), length_of(s, d, i));
@@ -100,22 +126,26 @@ static uint64_t parts_of(const like *s, const io_dataset *d) {
 }
 
 /* A variable is of those at the first places along the dimensions that it lacks. */
-static bool is_owner(const like *s, const io_dataset *d, const uint64_t *places) {
+static bool is_owner(const like *s, const io_dataset *d, const place *p) {
+    if (s->by_variable) return !p->owner || spread_axis(s, d) >= 0;
     for (int i = 0; i < s->file.schema.ndims; i++)
-        if (places[i] && !has_dim(d, d->ndims, i)) return false;
+        if (p->along[i] && !has_dim(d, d->ndims, i)) return false;
     return true;
 }
 
-static uint64_t place_along(const io_dataset *d, int axis, const uint64_t *places) {
-    return has_dim(d, axis, d->dim[axis]) ? 0 : places[d->dim[axis]];
+static uint64_t place_along(const like *s, const io_dataset *d, int axis, const place *p) {
+    if (s->by_variable) return axis == spread_axis(s, d) ? p->owner : 0;
+    return has_dim(d, axis, d->dim[axis]) ? 0 : p->along[d->dim[axis]];
 }
 
 /* Part `number` of a variable; false: the owner has fewer. */
-static bool part_at(const like *s, const io_dataset *d, const uint64_t *places, int last, uint64_t number,
+static bool part_at(const like *s, const io_dataset *d, const place *p, int last, uint64_t number,
                     io_part *part) {
+    if (has_map(s, d)) return file_map_part(&s->file, d, p->owner, number, part);
+    if (!is_owner(s, d, p)) return false;
     for (int i = last; i >= 0; i--) {
         const file_cut *cut = cut_of(s, d, i);
-        uint64_t length = length_of(s, d, i), at = place_along(d, i, places);
+        uint64_t length = length_of(s, d, i), at = place_along(s, d, i, p);
         file_cut_most most = file_cut_largest(cut, length);
         uint64_t of = i == last ? most.runs : most.points, here = number % of;
         number /= of;
@@ -127,15 +157,16 @@ static bool part_at(const like *s, const io_dataset *d, const uint64_t *places, 
             part->start[i] = file_cut_point(cut, length, at, here), part->count[i] = 1;
     }
     for (int i = last + 1; i < d->ndims; i++)
-        file_cut_run(cut_of(s, d, i), length_of(s, d, i), place_along(d, i, places), 0, &part->start[i],
+        file_cut_run(cut_of(s, d, i), length_of(s, d, i), place_along(s, d, i, p), 0, &part->start[i],
                      &part->count[i]);
     return true;
 }
 
-static uint64_t elements_of(const like *s, const io_dataset *d, const uint64_t *places) {
-    uint64_t elements = is_owner(s, d, places);
+static uint64_t elements_of(const like *s, const io_dataset *d, const place *p) {
+    if (has_map(s, d)) return file_map_elements(&s->file, d, p->owner);
+    uint64_t elements = is_owner(s, d, p);
     for (int i = 0; i < d->ndims && elements; i++)
-        elements *= file_cut_points(cut_of(s, d, i), length_of(s, d, i), place_along(d, i, places));
+        elements *= file_cut_points(cut_of(s, d, i), length_of(s, d, i), place_along(s, d, i, p));
     return elements;
 }
 
@@ -162,11 +193,43 @@ static int check_product(const like *s, io_error *error) {
                          *text ? text : "1", product, s->processes, s->processes);
 }
 
+static int check_maps(const like *s, io_error *error) {
+    const uint64_t theirs = s->file.maps->cut.lists;
+    if (s->cut || s->grid)
+        return io_fail_usage(error,
+                             "%s: a decomposition map says who has what; right is to leave it out, or "
+                             "plan-like without --list",
+                             s->cut ? "--cut" : "--procs-grid");
+    if (theirs == s->processes) return 0;
+    return io_fail_usage(error,
+                         "--like: its decomposition map is of %" PRIu64 " processes, and here are %" PRIu64
+                         "; start so many with mpiexec -n %" PRIu64,
+                         theirs, s->processes, theirs);
+}
+
+static void set_block(const like *s, io_dataset *d) {
+    if (has_map(s, d)) {
+        file_map_block(&s->file, d);
+        return;
+    }
+    for (int k = 0, last = last_of_runs(s, d); k < d->ndims; k++)
+        d->block[k] = k < last ? 1 : file_cut_largest(cut_of(s, d, k), length_of(s, d, k)).longest;
+}
+
 static int cut_up(like *s, io_error *error) {
     file_schema *f = &s->file;
     if (s->grid && s->cut)
         return io_fail_usage(error, "--procs-grid and --cut both say how to cut; right is one of them");
-    for (int i = 0; i < f->schema.ndims; i++) f->cuts[i].procs = f->cuts[i].lists ? f->cuts[i].lists : 1;
+    s->by_variable = f->nmaps || (s->cut && !strcmp(s->cut, LONGEST));
+    s->spread.procs = s->processes;
+    for (int i = 0; i < f->schema.ndims; i++) {
+        f->cuts[i].procs = f->cuts[i].lists && !s->by_variable ? f->cuts[i].lists : 1;
+        if (f->cuts[i].lists && s->by_variable)
+            return io_fail_usage(error,
+                                 "--cut " LONGEST ": dimension %s has a list; right is plan-like without it",
+                                 f->dims[i].name);
+    }
+    if (s->by_variable) return f->nmaps ? check_maps(s, error) : 0;
     if (s->cut && file_cuts_parse(f, s->cut, error)) return -1;
     if (s->grid && file_cuts_grid(f, s->grid, error)) return -1;
     if (!s->cut && !s->grid) file_cuts_default(f, s->processes);
@@ -188,8 +251,7 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
                 "points a turn, or cyclic along a dimension further to the left",
                 d->name, MOST_PARTS);
         if ((int)parts > s->most_parts) s->most_parts = (int)parts;
-        for (int k = 0, last = last_of_runs(s, d); k < d->ndims; k++)
-            d->block[k] = k < last ? 1 : file_cut_largest(cut_of(s, d, k), length_of(s, d, k)).longest;
+        set_block(s, d);
         d->calm = (int)(s->calm * CALM_WORDS + 0.5);
     }
     return 0;
@@ -208,6 +270,13 @@ static json_t *describe(const void *state) {
                                 json_pack("{s:I,s:s,s:I}", "processes", (json_int_t)cut->procs, "how", how,
                                           "turn", (json_int_t)cut->cycle));
     }
+    if (s->by_variable && !s->file.nmaps)
+        json_object_set_new(cuts, "*",
+                            json_pack("{s:I,s:s}", "processes", (json_int_t)s->processes, "how", LONGEST));
+    for (int i = 0; i < s->file.nmaps; i++)
+        json_object_set_new(cuts, s->file.maps[i].name,
+                            json_pack("{s:I,s:s,s:i}", "processes", (json_int_t)s->processes, "how", "map",
+                                      "dimensions", s->file.maps[i].ndims));
     return json_pack("{s:s,s:i,s:i,s:f,s:o}", "source", s->file.source, "dimensions", s->file.named,
                      "variables", s->file.schema.ndatasets, "compressibility", s->calm, "cuts", cuts);
 }
@@ -237,15 +306,14 @@ static int most_parts(const void *state) { return ((const like *)state)->most_pa
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const like *s = state;
     const io_dataset *d = &s->file.datasets[transfer];
-    uint64_t places[FILE_MOST_DIMS], offset = 0;
+    const place p = place_of(s, owner);
+    uint64_t offset = 0;
     int last = last_of_runs(s, d), n = (int)parts_of(s, d);
-    places_of(s, owner, places);
     for (uint64_t i = 0; i < transfer; i++)
-        offset += elements_of(s, &s->file.datasets[i], places) * io_type_size(s->file.datasets[i].type);
-    bool own = is_owner(s, d, places);
+        offset += elements_of(s, &s->file.datasets[i], &p) * io_type_size(s->file.datasets[i].type);
     for (int i = 0; i < n; i++) {
         out[i] = (io_part){.dataset = (int)transfer, .offset = offset};
-        if (!own || !part_at(s, d, places, last, (uint64_t)i, &out[i])) {
+        if (!part_at(s, d, &p, last, (uint64_t)i, &out[i])) {
             memset(out[i].start, 0, sizeof out[i].start);
             memset(out[i].count, 0, sizeof out[i].count);
         }
@@ -256,10 +324,10 @@ static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *
 
 static uint64_t bytes(const void *state, uint64_t owner) {
     const like *s = state;
-    uint64_t places[FILE_MOST_DIMS], sum = 0;
-    places_of(s, owner, places);
+    const place p = place_of(s, owner);
+    uint64_t sum = 0;
     for (int i = 0; i < s->file.schema.ndatasets; i++)
-        sum += elements_of(s, &s->file.datasets[i], places) * io_type_size(s->file.datasets[i].type);
+        sum += elements_of(s, &s->file.datasets[i], &p) * io_type_size(s->file.datasets[i].type);
     return sum;
 }
 

@@ -32,6 +32,16 @@ void file_cut_run(const file_cut *cut, uint64_t length, uint64_t at, uint64_t i,
                   uint64_t *n);
 uint64_t file_cut_point(const file_cut *cut, uint64_t length, uint64_t at, uint64_t i);
 file_cut_most file_cut_largest(const file_cut *cut, uint64_t length);
+/* Of a JSON list: of each place its runs [first, how many], in order. -1: a point is missing, or too many. */
+int file_cut_take(file_cut *cut, json_t *all, uint64_t length);
+void file_cut_release(file_cut *cut);
+
+/* Who has which points of several dimensions together, in no grid. A run lies within one row of the last. */
+typedef struct {
+    const char *name; /* of its first dimension */
+    int ndims, dim[IO_MAX_DIMS];
+    file_cut cut; /* of the points of all, counted with the last dimension fastest */
+} file_map;
 
 typedef struct {
     json_t *document; /* the names are its */
@@ -44,6 +54,8 @@ typedef struct {
     io_note *notes;
     void **values;  /* of the notes */
     file_cut *cuts; /* of the dims */
+    int nmaps;      /* if any, they say who has what, and the cuts nothing */
+    file_map *maps;
 } file_schema;
 
 /* Reads a document that plan-like has made (path NULL: the built-in one), and believes nothing of it. */
@@ -53,6 +65,19 @@ void file_schema_release(file_schema *schema);
 int file_schema_dim(const file_schema *schema, const char *name, size_t length);
 /* The data set of most bytes, the first of them. */
 const io_dataset *file_schema_largest(const file_schema *schema);
+
+/* The maps of the document. NULL, or the first dimension of one that is wrong. */
+const char *file_maps_take(file_schema *schema);
+void file_maps_release(file_schema *schema);
+/* The map of a data set, the one of most dimensions, and its first axis there; NULL: none is. */
+const file_map *file_map_of(const file_schema *schema, const io_dataset *dataset, int *axis);
+/* Of a data set with a map: pieces of the process that has most, elements, piece `number` (false: the process
+ * has fewer), and the largest piece. */
+uint64_t file_map_parts(const file_schema *schema, const io_dataset *dataset);
+uint64_t file_map_elements(const file_schema *schema, const io_dataset *dataset, uint64_t owner);
+bool file_map_part(const file_schema *schema, const io_dataset *dataset, uint64_t owner, uint64_t number,
+                   io_part *part);
+void file_map_block(const file_schema *schema, io_dataset *dataset);
 
 /* --cut NAME=N[:cyclic[:B]][,...] */
 int file_cuts_parse(file_schema *schema, const char *text, io_error *error);

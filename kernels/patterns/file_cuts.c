@@ -55,6 +55,56 @@ file_cut_most file_cut_largest(const file_cut *cut, uint64_t length) {
     return most;
 }
 
+/* ---------------------------------------------------------------- lists */
+
+/* The runs of every process, which take each point once, and each process's in order. */
+static int take_runs(file_cut *cut, json_t *all, uint64_t length) {
+    size_t i, k;
+    json_t *mine, *run;
+    uint64_t used = 0, points = 0;
+    json_array_foreach(all, i, mine) {
+        uint64_t next = 0;
+        cut->first[i] = used;
+        json_array_foreach(mine, k, run) {
+            json_int_t start, n;
+            if (json_unpack(run, "[I,I!]", &start, &n) || n < 1 || start < 0 || (uint64_t)start < next ||
+                (uint64_t)n > length || (uint64_t)start > length - (uint64_t)n)
+                return -1;
+            cut->start[used] = (uint64_t)start;
+            cut->n[used++] = (uint64_t)n;
+            next = (uint64_t)(start + n);
+            cut->points[i] += (uint64_t)n;
+            if ((uint64_t)n > cut->most.longest) cut->most.longest = (uint64_t)n;
+        }
+        cut->first[i + 1] = used;
+        points += cut->points[i];
+        if (used - cut->first[i] > cut->most.runs) cut->most.runs = used - cut->first[i];
+        if (cut->points[i] > cut->most.points) cut->most.points = cut->points[i];
+    }
+    return points == length ? 0 : -1;
+}
+
+int file_cut_take(file_cut *cut, json_t *all, uint64_t length) {
+    size_t i, runs = 0;
+    json_t *mine;
+    if (!json_is_array(all) || !json_array_size(all)) return -1;
+    json_array_foreach(all, i, mine) runs += json_array_size(mine);
+    cut->lists = json_array_size(all);
+    cut->first = calloc(cut->lists + 1, sizeof *cut->first);
+    cut->points = calloc(cut->lists, sizeof *cut->points);
+    cut->start = calloc(runs + 1, sizeof *cut->start);
+    cut->n = calloc(runs + 1, sizeof *cut->n);
+    if (!cut->first || !cut->points || !cut->start || !cut->n) return -1;
+    return take_runs(cut, all, length);
+}
+
+void file_cut_release(file_cut *cut) {
+    free(cut->first);
+    free(cut->start);
+    free(cut->n);
+    free(cut->points);
+}
+
 /* ---------------------------------------------------------------- options */
 
 static int check_places(const file_schema *s, int dim, const char *option, uint64_t procs, io_error *error) {

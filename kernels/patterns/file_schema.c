@@ -8,6 +8,7 @@
 
 #include "patterns/file.h"
 
+#define MOST_NODE 32 /* of CGNS */
 #define MOST_NAME 255
 #define MOST_LENGTH ((uint64_t)1 << 48)
 #define MOST_BYTES ((uint64_t)1 << 62)
@@ -235,6 +236,28 @@ static int take_filters(json_t *all, io_filters *filters) {
     return 0;
 }
 
+/* What makes an array of a mesh of a variable: its zone, and what it is there under which name. */
+static int take_mesh(json_t *one, const io_dataset *before, io_dataset *d) {
+    static const char *const roles[] = {[IO_FIELD] = "field",
+                                        [IO_COORDINATE] = "coordinate",
+                                        [IO_CONNECTIVITY] = "connectivity",
+                                        [IO_USER_ARRAY] = "user-array"};
+    const char *role = json_string_value(json_object_get(one, "role"));
+    d->zone = before ? before->zone : 0;
+    if (!role) return 0;
+    json_int_t zone = json_integer_value(json_object_get(one, "zone"));
+    d->node = json_string_value(json_object_get(one, "node"));
+    if (!d->node || !is_name(d->node) || strlen(d->node) > MOST_NODE) return -1;
+    if (zone < 0 || zone > d->zone + (before ? 1 : 0) || zone < d->zone) return -1;
+    d->zone = (int)zone;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (roles[i] && !strcmp(roles[i], role)) {
+            d->role = (io_role)i;
+            return 0;
+        }
+    return -1;
+}
+
 static int take_variables(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "variables"), *one, *axes;
     size_t i;
@@ -256,6 +279,8 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
             return damaged(path, error, "a type that is unknown, of variable", d->name);
         if (take_axes(s, axes, json_object_get(one, "chunk"), d))
             return damaged(path, error, "impossible dimensions or chunks, of variable", d->name);
+        if (take_mesh(one, i ? d - 1 : NULL, d))
+            return damaged(path, error, "an impossible place in a mesh, of variable", d->name);
         if (take_filters(json_object_get(one, "filters"), &d->filters))
             return damaged(path, error, "filters that are unknown, of variable", d->name);
         s->schema.ndatasets++;
@@ -272,47 +297,6 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
 }
 
 /* ---------------------------------------------------------------- dimensions */
-
-/* The runs of every process, which take each point once, and each process's in order. */
-static int take_runs(file_cut *cut, json_t *all, uint64_t length) {
-    size_t i, k;
-    json_t *mine, *run;
-    uint64_t used = 0, points = 0;
-    json_array_foreach(all, i, mine) {
-        uint64_t next = 0;
-        cut->first[i] = used;
-        json_array_foreach(mine, k, run) {
-            json_int_t start, n;
-            if (json_unpack(run, "[I,I!]", &start, &n) || n < 1 || start < 0 || (uint64_t)start < next ||
-                (uint64_t)n > length || (uint64_t)start > length - (uint64_t)n)
-                return -1;
-            cut->start[used] = (uint64_t)start;
-            cut->n[used++] = (uint64_t)n;
-            next = (uint64_t)(start + n);
-            cut->points[i] += (uint64_t)n;
-            if ((uint64_t)n > cut->most.longest) cut->most.longest = (uint64_t)n;
-        }
-        cut->first[i + 1] = used;
-        points += cut->points[i];
-        if (used - cut->first[i] > cut->most.runs) cut->most.runs = used - cut->first[i];
-        if (cut->points[i] > cut->most.points) cut->most.points = cut->points[i];
-    }
-    return points == length ? 0 : -1;
-}
-
-static int take_list(file_cut *cut, json_t *all, uint64_t length) {
-    size_t i, runs = 0;
-    json_t *mine;
-    if (!json_is_array(all) || !json_array_size(all)) return -1;
-    json_array_foreach(all, i, mine) runs += json_array_size(mine);
-    cut->lists = json_array_size(all);
-    cut->first = calloc(cut->lists + 1, sizeof *cut->first);
-    cut->points = calloc(cut->lists, sizeof *cut->points);
-    cut->start = calloc(runs + 1, sizeof *cut->start);
-    cut->n = calloc(runs + 1, sizeof *cut->n);
-    if (!cut->first || !cut->points || !cut->start || !cut->n) return -1;
-    return take_runs(cut, all, length);
-}
 
 static size_t compounds(const file_schema *s) {
     json_t *one;
@@ -343,7 +327,7 @@ static int take_dimensions(file_schema *s, const char *path, io_error *error) {
             return damaged(path, error, "a dimension lacks name or length", "");
         if (file_schema_dim(s, name, strlen(name)) >= 0) return damaged(path, error, "two dimensions", name);
         s->dims[i] = (io_dim){name, (uint64_t)length};
-        if (list && take_list(&s->cuts[i], list, (uint64_t)length))
+        if (list && file_cut_take(&s->cuts[i], list, (uint64_t)length))
             return damaged(path, error, "a list that does not take each point once, of dimension", name);
     }
     return 0;
@@ -357,6 +341,8 @@ int file_schema_read(const char *path, file_schema *s, io_error *error) {
         strcmp(format, FILE_FORMAT))
         return damaged(path, error, "it is no " FILE_FORMAT, "");
     if (take_dimensions(s, path, error) || take_variables(s, path, error)) return -1;
+    const char *map = file_maps_take(s);
+    if (map) return damaged(path, error, "a map that does not take each point once, of dimensions", map);
     if (take_notes(s, s->document, -1))
         return damaged(path, error, "an attribute of the file cannot be understood", "");
     s->schema.notes = s->notes;
@@ -365,12 +351,8 @@ int file_schema_read(const char *path, file_schema *s, io_error *error) {
 
 void file_schema_release(file_schema *s) {
     for (int i = 0; s->values && i < s->schema.nnotes; i++) free(s->values[i]);
-    for (int i = 0; s->cuts && i < s->schema.ndims; i++) {
-        free(s->cuts[i].first);
-        free(s->cuts[i].start);
-        free(s->cuts[i].n);
-        free(s->cuts[i].points);
-    }
+    for (int i = 0; s->cuts && i < s->schema.ndims; i++) file_cut_release(&s->cuts[i]);
+    file_maps_release(s);
     for (int i = 0; s->datasets && i < s->schema.ndatasets; i++)
         free((void *)(uintptr_t)s->datasets[i].members);
     free(s->values);

@@ -63,6 +63,7 @@ static int adjust(void *state, io_common *common, io_error *error) {
     if (io_schedule_open(s->path, &s->schedule, error)) return -1;
     const io_share *all = &s->schedule.all;
     if (!all->reads && !all->writes) return io_fail_usage(error, "--schedule: it has no access: %s", s->path);
+    common->packs = s->schedule.reuses;
     common->write_only = !all->reads;
     common->read_only = !all->writes;
     return 0;
@@ -170,7 +171,6 @@ const io_pattern io_pattern_replay = {
     .options = options,
     .state_size = sizeof(replay),
     .max_parts = 1,
-    .packs = true,
     .defaults = defaults,
     .option = option,
     .adjust = adjust,

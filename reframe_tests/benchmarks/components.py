@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The S3D pattern through each component of MPI-IO that a stack can choose."""
+"""The S3D pattern through each component of MPI-IO that a stack can choose, and with PnetCDF's
+aggregation within a node."""
 
 from __future__ import annotations
 
@@ -55,3 +56,24 @@ class Components(S3d):
         if used["mpi_io"] != right:
             wrong.append(f"MPI-IO was {used['mpi_io']}, the test's name stands for {right}")
         return wrong, silent
+
+
+@rfm.simple_test
+class Aggregation(S3d):
+    """`aggregators` of each node write for the others of it (PnetCDF 1.14); 0: each for itself."""
+
+    descr = "S3D, PnetCDF's aggregation within a node"
+    aggregators = parameter(["0", "1", "2"], type=str, loggable=True)
+    call = parameter(["pnetcdf:collective", "pnetcdf:nonblocking"], type=str, loggable=True)
+    scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
+    has_label = True
+
+    def environs(self) -> list[str]:
+        return [f"{environ} +pnetcdf-aggregation" for environ in super().environs()]
+
+    @run_after("init")
+    def set_tags(self) -> None:
+        self.tags |= {"aggregation", self.pattern, self.method, self.scale, self.fs}
+
+    def label_hints(self) -> Label:
+        return {"nc_num_aggrs_per_node": self.aggregators}

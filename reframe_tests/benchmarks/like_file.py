@@ -24,7 +24,8 @@ DOCUMENT = "file.like"
 class LikeFile(Planned):
     """Listed only where a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
     `grid`: processes along the last dimensions of the largest variable (`4x4x2`); `lists`: a
-    decomposition map for a dimension (`ncol:FILE`); `compressibility`: from 0 to 1."""
+    decomposition map for a dimension (`ncol:FILE`), or several (`lev+ncol:FILE`);
+    `compressibility`: from 0 to 1."""
 
     descr = "a file like the user's"
     pattern = "file"
@@ -53,6 +54,8 @@ class LikeFile(Planned):
         self.plan_once()
         if self.grid:
             return prod(int(n) for n in self.grid.split("x") if n.isdecimal())
+        if self.made and self.made.maps:
+            return len(next(iter(self.made.maps.values())))
         if self.made and self.made.lists:
             return prod(len(runs) for runs in self.made.lists.values())
         return None
@@ -61,7 +64,7 @@ class LikeFile(Planned):
         like = files.load(Path(self.file))
         document.narrow(like, [], list(self.leave_out))
         document.resize(like, dict(self.length))
-        maps.take(like, dict(self.lists))
+        maps.take(like, {name.replace("+", ","): path for name, path in self.lists.items()})
         document.check(like)
         document.write(like, to)
         return like

@@ -23,8 +23,8 @@ from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 
 # Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
-# libmpich.so.12.
-MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
+# libmpich.so.12; of either for the ABI of MPI 5.0, libmpi_abi.so.1.
+MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
 # Ninja where the stack's modules or the machine have it, else make: known only in the script.
 GENERATOR = (

@@ -30,6 +30,7 @@ SINCE = (
     ("cgns-multi", "cgns", (4, 4)),
     ("cgns-multi", "hdf5", (1, 14)),
     ("hdf5-multi", "hdf5", (1, 14)),
+    ("pnetcdf-aggregation", "parallel-netcdf", (1, 14)),
 )
 
 # MPIs whose MPI-IO is not ROMIO, or is ROMIO only if a run asks for it.

@@ -134,7 +134,7 @@ def test_no_name_in_a_log_runs(tmp_path: Path) -> None:
     traced = load(copied)
     object.__setattr__(traced.log, "command", " ".join(SCRIPTS))
     object.__setattr__(traced.ledger, "recorder", SCRIPTS[0])
-    others = ask_others(traced.log, copied)
+    others = ask_others(traced.log, copied / SUMMARY)
     assert others.summary is None
     assert f"{copied / TRACE}: PyDarshan's summary is left out" in others.problems[0]
     assert not (copied / SUMMARY).exists()

@@ -184,15 +184,70 @@ def test_a_map_of_two_dimensions(
         np.testing.assert_array_equal(made["packed"][...], values)
 
 
-def test_a_map_that_is_no_grid(
-    users_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    odd = list(range(1, LAT * LON + 1, 2))
-    even = list(range(2, LAT * LON + 1, 2))
-    (tmp_path / "map").write_text(in_two("13 9", [odd, even]))
-    words = ["plan-like", str(users_file), "-o", str(tmp_path / "out"), "--only", "packed"]
-    assert analysis([*words, "--list", f"lat,lon={tmp_path / 'map'}"]) == 3
-    assert "the points of process 0 are no box" in capsys.readouterr().err
+def test_maps_that_are_no_grids(openmpi: Stack, users_file: Path, tmp_path: Path) -> None:
+    """As E3SM's: each process has points of `lat` and `lon` together at no regular places, one has
+    a single one, and another map stands for `ncol`. Who has none of a map's dimensions is cut in
+    blocks, and a value alone is the first process's."""
+    whose = np.array([(7 * i * i + i // 5) % 11 % 2 for i in range(LAT * LON)])
+    whose[50] = 2
+    of = [np.flatnonzero(whose == i) for i in range(3)]
+    (tmp_path / "two").write_text(in_two("13 9", [(some + 1).tolist() for some in of]))
+    columns = [list(range(1 + i, COLUMNS + 1, 3)) for i in range(3)]
+    one = "".join(f"{i} {len(n)}\n{' '.join(map(str, n))}\n" for i, n in enumerate(columns))
+    (tmp_path / "one").write_text(f"version 2001 npes 3 ndims 1 \n{COLUMNS}\n{one}")
+    out = tmp_path / "maps.like"
+    words = ["plan-like", str(users_file), "-o", str(out), "--length", "time=4"]
+    for name in ("packed", "warm", "n8", "p0"):
+        words += ["--only", name]
+    lists = ["--list", f"lat,lon={tmp_path / 'two'}", "--list", f"ncol={tmp_path / 'one'}"]
+    assert analysis([*words, *lists]) == 0
+    document = write(openmpi, out, tmp_path / "own", "--method", "posix", processes=3)
+    cuts = document["asked"]["pattern_options"]["cuts"]
+    assert cuts["lat"] == {"processes": 3, "how": "map", "dimensions": 2}
+    values = right(json.loads(out.read_text()))
+    for i, file in enumerate(sorted((tmp_path / "own").iterdir())):
+        mine = [
+            values["warm"].reshape(12, -1)[:, of[i]], values["packed"].reshape(3, -1)[:, of[i]],
+            values["n8"][:, [p - 1 for p in columns[i]]],
+            values["p0"] if i == 0 else values["p0"].ravel()[:0],
+        ]  # fmt: skip
+        expected = np.concatenate([some.ravel().view(np.uint8) for some in mine])
+        np.testing.assert_array_equal(np.fromfile(file, np.uint8), expected)
+    write(openmpi, out, tmp_path / "d", "--method", "pnetcdf", processes=3)
+    with netCDF4.Dataset(next((tmp_path / "d").iterdir())) as made:
+        made.set_auto_maskandscale(False)
+        for name, some in values.items():
+            np.testing.assert_array_equal(made[name][...], some)
+    done = openmpi.alone("file", "--plan", "--procs", "2", "--like", str(out))
+    assert done.returncode == 2 and "its decomposition map is of 3 processes" in done.stderr
+
+
+def test_a_mesh(openmpi: Stack, tmp_path: Path) -> None:
+    """A CGNS file becomes one of the same nodes and shapes, with the model's values."""
+    (tmp_path / "user").mkdir()
+    words = ["cgns-unstructured", "--elements", "50", "--method", "cgns", "--keep"]
+    document = tmp_path / "user.json"
+    openmpi.run(*words, "--dir", str(tmp_path / "user"), document=document).good()
+    (theirs,) = (tmp_path / "user").iterdir()
+    out = tmp_path / "mesh.like"
+    assert analysis(["plan-like", str(theirs), "-o", str(out)]) == 0
+    how = ("--method", "cgns", "--cut", "longest")
+    write(openmpi, out, tmp_path / "d", *how, processes=3)
+    nodes: list[list[Any]] = [[], []]
+    with h5py.File(theirs) as user, h5py.File(next((tmp_path / "d").iterdir())) as made:
+        for file, found in zip((user, made), nodes, strict=True):
+            file.visititems(
+                lambda name, one, to=found: to.append(
+                    (name, getattr(one, "shape", None), one.attrs.get("label"))
+                )
+            )
+        values = right(json.loads(out.read_text()))
+        assert nodes[0] == nodes[1] and len(values) == 9
+        for name, some in values.items():
+            np.testing.assert_array_equal(made[name + "/ data"][...], some.ravel())
+    words = ["file", "--plan", "--procs", "2", "--like", str(out), "--method", "cgns"]
+    done = openmpi.alone(*words, "--cut", "corners_6=2")
+    assert done.returncode == 2 and "ElementConnectivity is cut through its elem" in done.stderr
 
 
 DIM = {"name": "x", "length": 4}
@@ -207,6 +262,8 @@ NEW = {"format": "iogauge.like/1", "source": "a.nc", "dimensions": [DIM], "varia
         ({"dimensions": [{"name": "x", "length": 0}]}, "a dimension lacks name or length"),
         ({"dimensions": [DIM, DIM]}, "two dimensions x"),
         ({"dimensions": [{**DIM, "list": [[[0, 3]], [[2, 2]]]}]}, "does not take each point once"),
+        ({"maps": [{"dimensions": ["x"], "runs": [[[0, 3]], [[2, 2]]]}]}, "a map that does not"),
+        ({"maps": [{"dimensions": ["y"], "runs": [[[0, 4]]]}]}, "a map that does not"),
         ({"variables": []}, "no variables"),
         ({"variables": [ONE, ONE]}, "two variables v"),
         ({"variables": [{**ONE, "type": "string"}]}, "a type that is unknown, of variable v"),

@@ -95,11 +95,17 @@ def ior_command(case: Case, program: Path, folder: Path, upstream: bool) -> list
     return [*command, "-O", "summaryFormat=JSON", "-O", f"summaryFile={summary}"]
 
 
-def s3d_command(case: Case, program: Path, folder: Path) -> list[str]:
+def s3d_words(
+    grid: tuple[int, ...], procs: tuple[int, int, int], method: str, folder: Path
+) -> list[str]:
     """S3D-IO's nine arguments."""
+    return [*map(str, (*grid, *procs, method)), "F", str(folder)]
+
+
+def s3d_command(case: Case, program: Path, folder: Path) -> list[str]:
     procs = process_grid(case.processes)
-    numbers = [*s3d_grid(case.size, procs), *procs, S3D_METHODS[case.call]]
-    return [str(program), *map(str, numbers), "F", str(folder)]
+    words = s3d_words(s3d_grid(case.size, procs), procs, S3D_METHODS[case.call], folder)
+    return [str(program), *words]
 
 
 @dataclass(frozen=True)

@@ -55,35 +55,44 @@ NEIGHBOURS = 3  # of each neighbouring setting
 
 
 @dataclass(frozen=True)
-class Told:
-    """A case that showed what upstream was told of (analysis/judge/upstream.py). What is dealt out
-    would meet one that special by luck alone."""
+class How:
+    """How a call is made, on any stack."""
 
-    pattern: str
-    method: str
-    mode: str
     options: tuple[str, ...]
     setting: Setting = field(hash=False)
     processes: int
     fs: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What upstream was told of (analysis/judge/upstream.py): a case that showed it, which what is
+    dealt out would meet by luck alone."""
+
+    of: tuple[str, str, str]  # pattern, method, mode
+    how: How
+    avoided: tuple[Setting, ...] = ()  # by these settings in its place, as they were told
     runs: int = 10
 
 
+AMR = ("ramses-amr", "mpiio", "collective")
 TOLD = (
-    Told("ramses-amr", "mpiio", "collective", ("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+    Told(
+        AMR,
+        How(("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+        ({"aggregators": "2", "sieving": "off"},),
+    ),
+    # The same with no setting: OMPIO gives an aggregator to 8 processes.
+    Told(AMR, How(("--size", "64"), {}, 16, "disk")),
 )
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(How):
     """One run. `why`: `plan`, `told`, or what it looks after: `again`, `smaller`, `instead`."""
 
     stack: str
     call: Call
-    options: tuple[str, ...]
-    setting: Setting = field(hash=False)
-    processes: int
-    fs: str
     seed: int
     why: str = "plan"
 
@@ -117,6 +126,12 @@ def sizes(call: Call) -> Sequence[tuple[str, ...]]:
     return [options for options in every if not call.own_files or OF_SHARED not in options]
 
 
+def rank(call: Call, options: tuple[str, ...]) -> int:
+    """Which of its sizes that is; what only TOLD has is larger than all."""
+    every = list(sizes(call))
+    return every.index(options) if options in every else len(every)
+
+
 def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
     """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
     through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
@@ -130,21 +145,26 @@ def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
 
 
 def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """What upstream was told of, on a stack that can be so."""
+    """What upstream was told of, on a stack that can be so, and what avoids it: twice as often,
+    since it has to be right each time."""
     for one in TOLD:
-        of = (one.pattern, one.method, one.mode)
-        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == of and not c.served]
-        if one.setting in stack.settings and one.processes in stack.counts and one.fs in fs:
-            for call, number in itertools.product(calls, range(one.runs)):
-                yield Case(
-                    stack.name, call, one.options, one.setting, one.processes, one.fs,
-                    1 + (seed * 1000003 - number) % 999983, "told",
-                )  # fmt: skip
+        how = one.how
+        if not stack.is_ompio or how.processes not in stack.counts or how.fs not in fs:
+            continue
+        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == one.of and not c.served]
+        ways = [(how.setting, "told", one.runs)]
+        ways += [(setting, "instead", 2 * one.runs) for setting in one.avoided]
+        for call, (setting, why, runs) in itertools.product(calls, ways):
+            for number in range(runs):
+                seed_of_run = 1 + (seed * 1000003 - number) % 999983
+                yield Case(how.options, setting, how.processes, how.fs, stack.name, call,
+                           seed_of_run, why)  # fmt: skip
 
 
 def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """The runs of a stack, without end."""
-    yield from told(stack, fs, seed)
+    """The runs of a stack, without end; every other one is what upstream was told of, until all of
+    that has come."""
+    early = told(stack, fs, seed)
     base = f"{seed} {stack.name}"
     # What most users have: their share is a sixth, however many settings there are.
     defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
@@ -163,10 +183,9 @@ def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
         if processes > max(stack.counts):
             continue  # no room for a process that writes and one that computes
         options = next(of_size[call.pattern, call.own_files])
-        yield Case(
-            stack.name, call, options, setting, processes, next(places),
-            1 + (seed * 1000003 + index) % 999983,
-        )  # fmt: skip
+        yield from itertools.islice(early, 1)
+        seed_of_run = 1 + (seed * 1000003 + index) % 999983
+        yield Case(options, setting, processes, next(places), stack.name, call, seed_of_run)
 
 
 def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:

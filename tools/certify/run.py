@@ -18,7 +18,7 @@ from analysis.judge.certificate import KEY, LATE, RIGHT
 from iogauge.hints import sort_hints
 from iogauge.paths import ROOT
 from tools import kernels
-from tools.certify.plan import REPEATS, Case, sizes
+from tools.certify.plan import REPEATS, Case, rank
 from tools.certify.settings import hints_of, variables_of
 from tools.certify.stacks import Stack
 
@@ -117,7 +117,7 @@ def execute(stack: Stack, case: Case, base: Path) -> Record:
     outcome, words_of_it = judge(status, found, said)
     record = {
         **dict(zip(KEY, case.key, strict=True)),
-        "size": sizes(case.call).index(case.options),
+        "size": rank(case.call, case.options),
         "why": case.why,
         "outcome": outcome,
         "seconds": round(time.monotonic() - began, 2),

@@ -76,7 +76,10 @@ def calls(listing: dict[str, Any]) -> list[Call]:
             continue
         for mode in method["modes"] or [""]:
             on_one = mode in alone
-            found.append(Call(pattern, method["name"], mode, (), bool(mode) and not on_one, on_one))
+            found.append(
+                Call(pattern, method["name"], mode, (), bool(mode) and not on_one, on_one,
+                     method["file_per_process"])
+            )  # fmt: skip
     return found
 
 
@@ -129,11 +132,12 @@ def prepare(name: str, built: str = "") -> Stack:
         raise NotHere(f"stack {name}: {lacking}")
     inside = list(extras.get("inside", []))
     own_name = environ["name"]
-    program = (
-        Path(built.format(stack=own_name)).absolute() / "iokernel"
-        if built
-        else _build(own_name, extras, environ["features"])
-    )
+    if built:
+        program = Path(built.format(stack=own_name)).absolute() / "iokernel"
+    elif "iokernel" in extras:
+        program = Path(extras["iokernel"])
+    else:
+        program = _build(own_name, extras, environ["features"])
     listing = json.loads(_run([*inside, str(program), "--list", "--json", "-"]))
     is_ompio = "romio" not in environ["features"]
     launcher = extras["launcher"]

@@ -43,7 +43,7 @@ NUMBERS = """\
 ## Published numbers
 
 With the conditions that are printed, from `references/published.yaml`. S: printed in the document;
-V: checked in a public source of the same authors. None is derived, none is read off a chart.
+V: checked in a public source. None is derived, none is read off a chart.
 `iogauge compare last published` shows those that runs have beside the runs.
 """
 
@@ -100,8 +100,9 @@ def _needs(one: Experiment) -> str:
 
 
 def _numbers() -> Iterator[str]:
-    """A row for each group that an experiment names, in the file's order."""
+    """A row for each group that an experiment or a claim names, in the file's order."""
     named = {group for one in experiments.experiments() for group in one.published}
+    named |= {str(test.get("published")) for claim in claims.load() for test in claim.tests}
     groups: dict[str, list[Published]] = {}
     for number in references.published():
         if number.id in named:

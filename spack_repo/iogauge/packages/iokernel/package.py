@@ -29,18 +29,31 @@ def _libraries():
 LIBRARIES = _libraries()
 
 
+def _cited(key):
+    """The values of a key of CITATION.cff: `repository-code`, the public address, and `alias`, an
+    author's account there. Neither is in it before the project is published."""
+    text = (CHECKOUT / "CITATION.cff").read_text()
+    found = re.findall(rf"^[ -]*{key}: *(\S+)", text, re.MULTILINE)
+    return [value.strip("\"'") for value in found]
+
+
+ADDRESS, MAINTAINERS = _cited("repository-code"), _cited("alias")
+
+
 class Iokernel(CMakePackage):
     """The I/O kernels of iogauge: patterns of simulation codes, written and read back by POSIX,
     MPI-IO, HDF5, PnetCDF and CGNS, every byte verified."""
 
-    # No public address yet: the source, and the home page, is the checkout that this recipe lies
+    # Without a public address the source, and the home page, is the checkout that this recipe lies
     # in. The environments take its working tree (`develop`); without that, Spack clones a commit.
-    homepage = (CHECKOUT / "README.md").as_uri()
-    git = CHECKOUT.as_uri()
+    homepage = ADDRESS[0] if ADDRESS else (CHECKOUT / "README.md").as_uri()
+    git = ADDRESS[0] if ADDRESS else CHECKOUT.as_uri()
 
-    maintainers("iogauge-authors")
+    # Accounts, which Spack's robots write to: a name that nobody has given could be a stranger's.
+    if MAINTAINERS:
+        maintainers(*MAINTAINERS)
 
-    license("BSD-3-Clause", checked_by="iogauge-authors")
+    license("BSD-3-Clause")
 
     # What the checkout has, unless a version is named.
     version("main", branch="main", preferred=True)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A log that Darshan 3.1 wrote on a machine of the other byte order (Blue Gene), made here byte by
+byte: each of its times is read as it was written."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from analysis.darshan import header
+from analysis.darshan.log import UnreadableLogError, read_log
+
+COUNTERS, TIMES = 64, 17  # of a POSIX record of version 3
+BYTES_READ, BYTES_WRITTEN = 9, 10  # their places in it
+READ, WRITE, META, MAX_READ, MAX_WRITE = 8, 9, 10, 11, 12
+
+
+def big_endian_log(path: Path, times: dict[int, float]) -> None:
+    """Format 3.21, as darshan-logutils.h of 3.2.1 describes it: head, job, names, POSIX records."""
+    counters = [0] * COUNTERS
+    counters[BYTES_READ], counters[BYTES_WRITTEN] = 30, 40
+    record = struct.pack(">Qq64q", 77, -1, *counters)
+    record += struct.pack(">17d", *(times.get(place, 0.0) for place in range(TIMES)))
+    job = struct.pack(">5q", 1, 1000, 1002, 4, 5) + b"lib_ver=3.1.8\n".ljust(1024, b"\0")
+    text = (job + b"./program\n").ljust(4096, b"\0")
+    parts = [zlib.compress(text), zlib.compress(struct.pack(">Q", 77) + b"/fs/a\0")]
+    parts.append(zlib.compress(record))
+    layout = struct.Struct(">8sqB3xI2Q32Q16I")
+    names_at = layout.size + len(parts[0])
+    places = [names_at, len(parts[1]), *[0] * 32]
+    module = header.NAMES.index("POSIX")
+    places[2 + 2 * module : 4 + 2 * module] = [names_at + len(parts[1]), len(parts[2])]
+    versions = [3 if one == module else 0 for one in range(16)]
+    head = layout.pack(b"3.21", header.MAGIC, header.ZLIB, 0, *places, *versions)
+    path.write_bytes(head + b"".join(parts))
+
+
+def test_all_times_of_the_other_byte_order_are_turned(tmp_path: Path) -> None:
+    log = tmp_path / "big.darshan"
+    times = {READ: 0.25, WRITE: 0.5, META: 0.3135710887500238, MAX_READ: 0.125, MAX_WRITE: 0.375}
+    big_endian_log(log, times)
+    (file,) = read_log(log).files
+    assert (file.path, file.count("BYTES_READ"), file.count("BYTES_WRITTEN")) == ("/fs/a", 30, 40)
+    names = ("READ", "WRITE", "META", "MAX_READ", "MAX_WRITE")
+    assert [file.values[f"F_{name}_TIME"] for name in names] == list(times.values())
+
+
+@pytest.mark.parametrize("start", [b"\x1f\x8b\x08", b"BZh9"])
+def test_a_log_of_darshan_2_is_said_to_be_one(start: bytes, tmp_path: Path) -> None:
+    log = tmp_path / "old.darshan.gz"
+    log.write_bytes(start + bytes(2000))
+    with pytest.raises(UnreadableLogError, match=r"Darshan 2.*since Darshan 3\.0"):
+        read_log(log)
