@@ -116,11 +116,12 @@ def test_what_upstream_was_told_comes_early() -> None:
     """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
     amr = Call("ramses-amr", "mpiio", "collective")
     stack = replace(STACK, calls=[*CALLS, amr], counts=(1, 2, 4, 16))
-    first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 80))
+    first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 130))
     assert [one.why for one in first[:6]] == ["told", "plan"] * 3
     told = [one for one in first if one.why == "told"]
     instead = {one.key: one.setting_name for one in first if one.why == "instead"}
-    assert [*instead.values()] == ["aggregators=2 sieving=off"] * 2 * plan.TOLD[0].runs
+    assert set(instead.values()) == {"aggregators=2 sieving=off", "sieving=off"}
+    assert len(instead) == sum(2 * one.runs for one in plan.TOLD)
     assert {(one.call, one.setting_name, one.processes, one.fs) for one in told} == {
         (amr, "aggregators=2", 4, "disk"), (amr, "default", 16, "disk"),
     }  # fmt: skip

@@ -87,7 +87,9 @@ def path() -> Path:
     """The library's file. `DarshanLibraryError` where the wheel is not installed."""
     found = importlib.util.find_spec("darshan")
     if found is None or found.origin is None:
-        raise DarshanLibraryError("no Python package darshan: see requirements/run.in")
+        raise DarshanLibraryError(
+            "no Python package darshan; right is: environments/debian/setup.sh --python-only"
+        )
     beside = Path(found.origin).parent.parent / "darshan.libs"
     libraries = sorted(beside.glob("libdarshan-util*.so*"))
     if not libraries:

@@ -184,6 +184,19 @@ python_in_place() {
 sys.exit(u.find_spec("reframe") is None)' 2>/dev/null
 }
 
+# The wheel of Darshan ends with Python 3.12. What is used of it is its C library, which any Python
+# loads: for a newer one the wheel comes alone, and PyDarshan's own summary page is left out.
+add_darshan() {
+    local site
+    ! "$venv/bin/python" -c 'import importlib.util as u, sys
+sys.exit(u.find_spec("darshan") is None)' || return 0
+    site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    sed -n '/^darshan==/,/# via/{s/ ; [^\\]*/ /;p}' "$root/requirements/run.lock" >"$venv/darshan.lock"
+    run_logged "$1" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
+        --require-hashes --only-binary :all: --no-deps --python-version 3.12 --target "$site" \
+        -r "$venv/darshan.lock"
+}
+
 # set_up_python LEVEL, which is `run` or `test`
 set_up_python() {
     local level=$1 log python modules='altair, duckdb, jinja2, numpy, polars, rich, vl_convert, yaml'
@@ -209,6 +222,7 @@ set_up_python() {
         --disable-pip-version-check --require-hashes --only-binary :all: \
         -r "$root/requirements/$level.lock"
     run_logged "$log" "$venv/bin/python" -m pip check
+    add_darshan "$log"
     [[ $level == run ]] || modules+=', h5py, hypothesis, netCDF4, pytest, scipy'
     run_logged "$log" "$venv/bin/python" -c "import $modules"
     run_logged "$log" "$venv/bin/reframe" --version

@@ -83,7 +83,7 @@ TOLD = (
         ({"aggregators": "2", "sieving": "off"},),
     ),
     # The same with no setting: OMPIO gives an aggregator to 8 processes.
-    Told(AMR, How(("--size", "64"), {}, 16, "disk")),
+    Told(AMR, How(("--size", "64"), {}, 16, "disk"), ({"sieving": "off"},)),
 )
 
 
