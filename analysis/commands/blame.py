@@ -12,6 +12,7 @@ from iogauge.run_folder import DOCUMENT, TRACE
 
 from ..blame import races, wrong
 from ..blame.accesses import LAYERS
+from ..darshan.raw import TRACES, holds_traces
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
 from . import formats, options
 
@@ -66,11 +67,11 @@ def source(given: Path) -> Path:
     """The best that a run has: the recorder's traces, else the log."""
     folders = [given, given / RAW] if given.is_dir() else []
     for folder in folders:
-        if next(folder.glob("process-*.trace"), None):
+        if holds_traces(folder):
             return folder
     log = given / TRACE if given.is_dir() else given
     if not log.is_file():
-        raise NothingFoundError(f"{given}: expected {RAW}/process-*.trace or {TRACE}, found none")
+        raise NothingFoundError(f"{given}: expected {RAW}/{TRACES} or {TRACE}, found none")
     return log
 
 

@@ -9,11 +9,13 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from iogauge.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
 from ..darshan.others import SUMMARY, Others, ask_others
+from ..darshan.raw import holds_traces
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..ledger import seconds
 from ..ledger.ledger import Ledger
@@ -27,6 +29,7 @@ examples:
   python -m analysis trace output/SESSION/local/host/mpich/S3d_0d1a48dc
   python -m analysis trace --json FOLDER | jq .verdict
   python -m analysis trace mine.darshan                   a log of your own program, of any version
+  python -m analysis trace traces/                        a folder of the recorder's traces
 
 A run that was made with -S dxt=true shows each access. Exit code 1: the ledger does not add up.
 """
@@ -37,7 +40,8 @@ PAGE = "trace.html"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", nargs="?", type=Path, metavar="RUN",
-        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), or any log",
+        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any log, or a "
+        "folder of the recorder's traces",
     )  # fmt: skip
     options.add_output(parser)
     formats.add_format(parser, "the ledger (and make no page)")
@@ -57,6 +61,10 @@ def run(args: argparse.Namespace) -> int:
     folder = args.folder or last_traced(args.output)
     if folder.is_file() and not folder.with_name(DOCUMENT).exists():
         return run_alone(args, read_log(folder, heat=True, segments=True))
+    if not (folder / DOCUMENT).exists() and holds_traces(folder):
+        with TemporaryDirectory() as place:
+            log = Path(place) / f"{folder.absolute().name}.darshan"
+            return run_alone(args, read_log(log, convert=folder, heat=True, segments=True))
     traced = load(folder if folder.is_dir() else folder.parent)
     if args.json:
         json.dump(as_json(traced.ledger, traced.judgement), sys.stdout, indent=1)

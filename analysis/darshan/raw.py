@@ -14,6 +14,7 @@ MAGIC, END, VERSION = b"IOGTRACE", b"IOGT-END", 2
 COMPLETE, PARTIAL, FORKED, MPI = 1, 2, 4, 8
 READ, WRITE = 0, 1
 MODULES = ("POSIX", "MPI-IO")
+TRACES = "process-*.trace"  # in a folder
 
 _HEADER = struct.Struct("=8sIIiiqqqqqqdIIIIII64s128s1024s")
 _RECORD = struct.Struct("=QQQIIII")
@@ -182,9 +183,14 @@ def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
     )
 
 
+def holds_traces(path: Path) -> bool:
+    """Is it a folder of them?"""
+    return any(path.glob(TRACES))
+
+
 def read_folder(folder: Path) -> list[RawProcess]:
     """All traces in a folder, by rank. `BrokenTraceError` where there is none, or one is broken."""
-    found = [read_trace(path) for path in sorted(folder.glob("process-*.trace"))]
+    found = [read_trace(path) for path in sorted(folder.glob(TRACES))]
     if not found:
         raise BrokenTraceError(f"{folder}: no process left a trace")
     _share_clocks(found)

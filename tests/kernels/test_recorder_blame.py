@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from analysis.blame.races import find
 AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators"
 
 
-def test_each_access_has_its_call_place_and_number(stack: Stack, tmp_path: Path) -> None:
+def test_each_access_has_its_call_place_and_number(
+    stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A block of three dimensions of each process, through file views: together every byte of the
     file once."""
     words = ("s3d", "--grid", "12x10x8", "--method", "mpiio", "--mode", "collective")
@@ -39,6 +42,11 @@ def test_each_access_has_its_call_place_and_number(stack: Stack, tmp_path: Path)
         by_number = below[np.argsort(below["sequence"])]
         assert len(set(below["sequence"])) == len(below)
         assert (np.diff(by_number["end"]) >= 0).all()
+    # The same folder, as a user without Darshan has it: where the seconds went.
+    assert main(["trace", str(tmp_path / "traces"), "--json"]) == 0
+    layers = {layer["name"]: layer for layer in json.loads(capsys.readouterr().out)["layers"]}
+    assert layers["MPI-IO"]["written"] == run.good()["payload"]["bytes"]
+    assert set(layers["POSIX"]["ranks"]) == {"0", "1"}
 
 
 @pytest.mark.parametrize(
