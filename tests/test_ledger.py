@@ -69,6 +69,17 @@ def test_equal_at_each_layer_is_balanced() -> None:
     assert (write.amplification, write.format_overhead) == (1.0, 0)
 
 
+@pytest.mark.parametrize(
+    ("mode", "verdict"), [("multi", "explained"), ("collective", "unbalanced")]
+)
+def test_calls_for_several_data_sets_are_not_in_darshans_log(mode: str, verdict: str) -> None:
+    """Its runtime counts HDF5's calls for one data set alone: here half of the payload."""
+    counts = {"WRITES": 8, "READS": 8, "BYTES_WRITTEN": ALL // 2, "BYTES_READ": ALL}
+    sets = FileTrace("H5D", f"{FILE}:u", dict(counts), {}, ())
+    found = ledger(sets, trace("POSIX", ALL), asked={"hints": {}, "mode": mode})
+    assert judge(found).verdict == verdict
+
+
 def test_compressed_data_is_held_against_what_it_takes_in_the_files() -> None:
     half = {"payload": {"bytes": PAYLOAD, "stored": PAYLOAD // 2}, "file_bytes": PAYLOAD // 2}
     half["files"] = [{"path": FILE, "bytes": PAYLOAD // 2}]

@@ -111,7 +111,8 @@ class Ledger:
     """The byte ledger of one run. `hints`: for each hint, the value asked for and the value in
     force, each None where not given. `all_read`: bytes that POSIX calls read, also those read to
     prepare a write. `other_files`: bytes moved in each file that is not the run's own.
-    `phases_from`: which part of the trace gave the phases, or why there are none."""
+    `phases_from`: which part of the trace gave the phases, or why there are none. `mode`: of the
+    method, or nothing."""
 
     recorder: str
     processes: int
@@ -123,6 +124,7 @@ class Ledger:
     other_files: dict[str, int]
     phases: tuple[Phase, ...] = ()
     phases_from: str = ""
+    mode: str = ""
 
     def side(self, direction: Direction) -> Side | None:
         return next((side for side in self.sides if side.direction == direction), None)
@@ -164,6 +166,7 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
         other_files={f.path: f.count(*BYTES.values()) for f in others if f.module == "POSIX"},
         phases=phases,
         phases_from=phases_from,
+        mode=document["asked"].get("mode") or "",
     )
 
 

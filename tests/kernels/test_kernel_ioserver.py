@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import INNER, Run, Stack
+from iokernel_stacks import INNER, Run, Stack, listing
 
+from tools.selftest.cases import SMALL
 from tools.selftest.injector import Plan, preload
 
 GRID = ["weather", "--grid", "61x47x5", "--arrays", "3"]
@@ -46,6 +47,19 @@ def served(stack: Stack, place: Path, *more: str, processes: int = 2) -> Run:
     (place / "data").mkdir(exist_ok=True)
     document = place / "result.json"
     return stack.run(*words(place / "data", *more), processes=processes, document=document)
+
+
+def test_every_pattern_gives_a_document_of_the_schema(openmpi: Stack, tmp_path: Path) -> None:
+    """Direct writing beside it has what the pattern has, such as its named transfers."""
+    taken = [p["pattern"] for p in listing()["cross"] if p["method"] == "ioserver" and p["ok"]]
+    assert len(taken) > 5
+    for pattern in taken:
+        place = tmp_path / pattern
+        (place / "data").mkdir(parents=True)
+        asked = words(place / "data", pattern=[pattern, *SMALL.get(pattern, ())])
+        run = openmpi.run(*asked, document=place / "result.json")
+        for sample in run.good()["samples"]:
+            assert ("stretches" in sample["direct"]) == ("stretches" in sample["write"])
 
 
 @pytest.mark.parametrize("inner", INNER)
