@@ -18,7 +18,7 @@ from ..judge.findings import Place
 from ..session.rows import rank
 from ..store.database import Where
 from .page import link
-from .words import bandwidth_text, share_text, with_mark
+from .words import bandwidth_text, of_processes, share_text, with_mark
 
 Row = dict[str, Any]
 
@@ -42,7 +42,7 @@ def _several(found: Sequence[Place]) -> list[str]:
 
 def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) -> dict[str, Any]:
     best = place.best
-    said = {"scale": best["scale"], "processes": _counted(best["processes"])}
+    said = {"scale": best["scale"], "processes": of_processes(best["processes"])}
     return {
         "pattern": place.pattern,
         "where": ", ".join([place.fs, *(said[name] for name in several if said[name])]),
@@ -69,10 +69,6 @@ def _to_try(folder: Path) -> Row:
         "try": advice.text,
         "commands": advice.commands,
     }
-
-
-def _counted(processes: int) -> str:
-    return f"{processes} process" if processes == 1 else f"{processes} processes"
 
 
 def _gain(place: Place) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from ..ledger.seconds import Layer, layers
 from . import screen, trace_chart
 from .page import load_template, save
 from .screen import shown
+from .words import of_processes
 
 TEMPLATE = "log.html.j2"
 WIDTH = 140
@@ -30,8 +31,8 @@ EXPLAINED = (
 
 
 def heading(log: Log) -> str:
-    words = log.command.split()
-    return f"{Path(words[0]).name if words else log.path.name}, {log.processes} processes"
+    command = log.command.split()
+    return f"{Path(command[0]).name if command else log.path.name}, {of_processes(log.processes)}"
 
 
 def rows(log: Log) -> list[tuple[str, ...]]:
