@@ -52,24 +52,32 @@ static const struct {
     {SIGABRT, "SIGABRT"},
 };
 
-static void tell(const char *text) {
-    if (write(STDERR_FILENO, text, strlen(text)) < 0) _exit(EXIT_FAILURE);
+/* The line that a crash says: written at once, because other processes may say theirs at the same time. */
+typedef struct {
+    char text[sizeof crashing->doing + sizeof crashing->doing_more + 128];
+    size_t length;
+} last_line;
+
+static void tell(last_line *line, const char *text) {
+    while (*text && line->length < sizeof line->text) line->text[line->length++] = *text++;
 }
 
-static void tell_address(uintptr_t address) {
+static void tell_address(last_line *line, uintptr_t address) {
     char text[2 * sizeof address + 1] = "";
     for (size_t i = 2 * sizeof address; i--; address >>= 4) text[i] = "0123456789abcdef"[address & 15];
-    tell("0x");
-    tell(text);
+    tell(line, "0x");
+    tell(line, text);
 }
 
 /* Which thread it was, where that is not the program's own: a library's may outlive what it works on. */
-static void tell_thread(void) {
+static void tell_thread(last_line *line) {
 #ifdef __linux__
     char name[17] = "";
     if (syscall(SYS_gettid) == getpid() || prctl(PR_GET_NAME, name)) return;
-    tell(", in thread ");
-    tell(name);
+    tell(line, ", in thread ");
+    tell(line, name);
+#else
+    (void)line;
 #endif
 }
 
@@ -96,13 +104,16 @@ static void crash(int number, siginfo_t *info, void *context) {
     (void)context;
     if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
     if (!crashing || !crashing->doing[0]) _exit(EXIT_FAILURE);
-    tell(crashing->doing);
+    last_line line = {.length = 0};
+    tell(&line, crashing->doing);
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-        if (crashes[i].number == number) tell(" ("), tell(crashes[i].name);
-    if (number != SIGABRT && info->si_code > 0) tell(" at "), tell_address((uintptr_t)info->si_addr);
-    tell_thread();
-    tell(crashing->doing_over ? ", after it)" : ", within it)");
-    tell(crashing->doing_more);
+        if (crashes[i].number == number) tell(&line, " ("), tell(&line, crashes[i].name);
+    if (number != SIGABRT && info->si_code > 0)
+        tell(&line, " at "), tell_address(&line, (uintptr_t)info->si_addr);
+    tell_thread(&line);
+    tell(&line, crashing->doing_over ? ", after it)" : ", within it)");
+    tell(&line, crashing->doing_more);
+    if (write(STDERR_FILENO, line.text, line.length) < 0) _exit(EXIT_FAILURE);
     tell_place();
     wait_for_cleaning(crashing->pulse);
     _exit(EXIT_FAILURE);

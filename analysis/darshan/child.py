@@ -60,7 +60,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
     """What the log says, as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
-        if is_packed_whole(log):
+        if log.is_file() and is_packed_whole(log):
             raise BrokenLogError(
                 f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
                 "right is a log of any format since Darshan 3.0, as it was written"

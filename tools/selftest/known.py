@@ -83,6 +83,12 @@ KNOWN: tuple[Known, ...] = (
         ALL,
         "ROMIO ends the job itself when it cannot reach the file of its shared pointer",
     ),
+    Known(
+        r"^openmpi-.*-mpiio-nonblocking (place:full|write:(EIO|ENOSPC|EDQUOT))$",
+        (SILENT, CAUGHT),
+        ALL,
+        "Open MPI 4.1 crashes in MPI_Waitall, on all processes at once, where a request has failed",
+    ),
 )
 
 

@@ -54,9 +54,8 @@ class Outcome:
 
     @property
     def errors(self) -> list[str]:
-        return [
-            line for line in self.complained.splitlines() if line.startswith("iokernel: error: ")
-        ]
+        """Also in the middle of a line: a launcher mixes what processes say at the same time."""
+        return [line for line in self.complained.splitlines() if "iokernel: error: " in line]
 
     @property
     def good(self) -> bool:
