@@ -87,7 +87,7 @@ KNOWN: tuple[Known, ...] = (
         r"^openmpi-.*-mpiio-nonblocking (place:full|write:(EIO|ENOSPC|EDQUOT))$",
         (SILENT, CAUGHT),
         ALL,
-        "Open MPI 4.1 crashes where a request has failed, also in a thread in which no handler runs",
+        "Open MPI 4.1 crashes where a request has failed, also in a thread without a handler",
     ),
 )
 
