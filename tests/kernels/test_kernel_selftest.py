@@ -37,9 +37,10 @@ def test_all_that_is_injected_is_seen(tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False
     )
-    assert done.returncode == 0, done.stderr + done.stdout
+    assert done.returncode in (0, 1), done.stderr + done.stdout
     found = json.loads((tmp_path / "r.json").read_text())
-    assert found["bad"] == []
+    assert found["bad"] == []  # before the tables: a long message is cut in its middle
+    assert done.returncode == 0, done.stderr + done.stdout
     for call, faults in FAULTS.items():
         for fault in faults:
             row = found["faults"].get(f"{call}:{fault}")
