@@ -68,6 +68,7 @@ class Bench:
             return {
                 "LD_PRELOAD": preload,
                 "DARSHAN_LOGDIR": str(traces),
+                "DARSHAN_LOGHINTS": "",
                 "DXT_ENABLE_IO_TRACE": "1",
                 "DARSHAN_CONFIG_PATH": str(self.config),
             }

@@ -20,7 +20,7 @@ from typing import Any
 from ..errors import EXIT_DATA, AnalysisError
 from . import library as native
 from .convert import convert, short_names
-from .header import is_of_other_order, is_older, is_packed_whole, read_header
+from .header import OF_OPEN_MPI, is_of_other_order, is_older, is_packed_whole, read_header
 from .reduce import Record, reduce
 
 # The newest version of each module's records that can be read: DXT by this program, all others by
@@ -150,7 +150,8 @@ def _records(
         if result == 0:
             return
         if result < 0 or not pointer.value:
-            raise BrokenLogError(f"{log}: a record of {_name(module)} cannot be read")
+            what = f"a record of {_name(module)} cannot be read {OF_OPEN_MPI}"
+            raise BrokenLogError(f"{log}: {what}")
         yield pointer.value, pointer
         lib.darshan_free(pointer)
 

@@ -33,6 +33,11 @@ OF_300 = tuple(name for name in OF_320 if name != "H5D")[:11]
 FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD, OF_300))
 MOST_BYTES = 2**30  # of a module; more would be damage
 PIECE = 2**24
+# https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
+OF_OPEN_MPI = (
+    "(Open MPI up to 5.0.5 damages logs of four processes and more; right is a run with "
+    "DARSHAN_LOGHINTS=cb_nodes=1)"
+)
 
 
 class HeaderError(AnalysisError):
@@ -83,7 +88,7 @@ class Header:
                 try:
                     found = stream.decompress(rest, min(PIECE, room))
                 except zlib.error as error:
-                    what = f"{self.log}: {NAMES[module]} is damaged: {error}"
+                    what = f"{self.log}: {NAMES[module]} is damaged: {error} {OF_OPEN_MPI}"
                     raise HeaderError(what) from None
                 room -= len(found)
                 if found:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import acts, extents, memory, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
-from .trace import POSIX, READ, TOGETHER, WRITE, CannotReplayError, Trace
+from .trace import READ, TOGETHER, WRITE, CannotReplayError, Trace
 
 NAME_ROOM = 120
 MOST_PAUSE = 1e9  # seconds
@@ -90,7 +90,6 @@ def names_of(trace: Trace) -> list[str]:
 def _files(trace: Trace) -> list[dict[str, object]]:
     size = np.zeros(len(trace.files), np.int64)
     used = np.zeros((2, len(trace.files)), bool)
-    through_mpi = {entry.path for entry in trace.log.files if entry.module == "MPI-IO"}
     for rows in trace.accesses:
         np.maximum.at(size, rows["file"], rows["offset"] + rows["length"])
         for way in (READ, WRITE):
@@ -99,7 +98,7 @@ def _files(trace: Trace) -> list[dict[str, object]]:
         {
             "name": name, "path": one.path, "level": one.level, "extent": int(size[i]),
             "read": bool(used[READ, i]), "written": bool(used[WRITE, i]),
-            "by_library": one.level == POSIX and one.path in through_mpi,
+            "by_library": one.by_library,
         }
         for i, (name, one) in enumerate(zip(names_of(trace), trace.files, strict=True))
     ]  # fmt: skip

@@ -41,11 +41,13 @@ class CannotReplayError(AnalysisError):
 
 @dataclass
 class TracedFile:
-    """`together`: its calls of a direction (READ, WRITE) are collective."""
+    """`together`: its calls of a direction (READ, WRITE) are collective. `by_library`: POSIX reads
+    that an MPI library made of the program's calls, into memory of its own."""
 
     path: str
     level: str
     counters: FileTrace | None
+    by_library: bool = False
     together: list[bool] = field(default_factory=lambda: [False, False])
 
     def count(self, *names: str) -> int:
@@ -112,12 +114,16 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
         order = sorted(levels, key=lambda i: log.ids[i])
         if len(order) > MOST_FILES:
             raise CannotReplayError(f"{source}: {len(order)} files; right is at most {MOST_FILES}")
+    own = _read_by_library(log, blocks)
     blocks = [b for b in blocks if b.file in levels and b.module == MODULE_OF[levels[b.file]]]
     counters = {(entry.module, entry.path): entry for entry in log.files}
     files = [
-        TracedFile(log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])))
+        TracedFile(
+            log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
+            levels[i] == POSIX and i in own,
+        )
         for i in order
-    ]
+    ]  # fmt: skip
     for one in files:
         _find_collective(one, said)
     accesses = _by_process(blocks, {identity: at for at, identity in enumerate(order)}, log)
@@ -227,6 +233,19 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
         if why:
             said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
     return found
+
+
+def _read_by_library(log: Log, blocks: Sequence[dxt.Block]) -> set[int]:
+    """Files that an MPI library read otherwise than it was called. Where each of its POSIX reads
+    has the length of a call, in the same order, it handed on the program's own memory."""
+    through_mpi = {entry.path for entry in log.files if entry.module == "MPI-IO"}
+    lengths: dict[tuple[int, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for block in blocks:
+        if log.ids[block.file] in through_mpi:
+            reads = block.segments[block.writes :]
+            in_order = reads["length"][np.argsort(reads["start"], kind="stable")]
+            lengths[block.file, block.rank][block.module] += in_order.tolist()
+    return {file for (file, _), of in lengths.items() if of["POSIX"] != of["MPI-IO"]}
 
 
 def _find_collective(one: TracedFile, said: list[str]) -> None:

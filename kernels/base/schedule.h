@@ -56,7 +56,7 @@ typedef struct {
     uint64_t extent; /* one past the last byte that is touched */
     io_level level;
     bool read, written;
-    bool by_library; /* POSIX calls that an MPI library made of the program's */
+    bool by_library; /* POSIX reads that an MPI library made of the program's, into memory of its own */
 } io_schedule_file;
 
 /* Of one process of the log. */
