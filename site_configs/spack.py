@@ -25,10 +25,13 @@ KERNELS: dict[str, Any] = {"iokernel": "iokernel"} if INSTALLED else {}
 
 
 def environ(variant: str) -> dict[str, Any]:
-    """Root and few cores are no reason for Open MPI to refuse; the other MPIs do not read this."""
+    """Root and few cores are no reason for Open MPI to refuse, and no process is bound to a core,
+    in version 4 and (PRTE) in 5; the other MPIs do not read this."""
     settings = {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
     }
     if os.geteuid() == 0:
         settings |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

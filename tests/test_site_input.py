@@ -296,3 +296,17 @@ def test_a_stacks_extras_land_in_its_extras() -> None:
         assert given.items() <= made["extras"].items()
         assert not given.keys() & made.keys()
         assert made["env_vars"] == [["A", "1"]]
+
+
+def test_the_program_that_a_stack_names_is_the_one_that_runs(tmp_path: Path) -> None:
+    """From `common.stack(iokernel=...)` in a site file to the line of the job that starts it."""
+    code = (
+        "from site_configs import common\n"
+        "own = common.stack('own', 'mpicc', 'libmpi.so.40', [], iokernel='/opt/own/iokernel')\n"
+        "site['environments'], partition['environs'] = [own], ['own']"
+    )
+    one = ("--dry-run", "--system", "local", "-t", "smoke", "-n", "S3d.*fs=disk.*mpiio:collective")
+    session = reframe(tmp_path, *one, config=changed_site(tmp_path, code), tests="s3d.py")
+    assert session.status == 0, session.text
+    (script,) = session.scripts("own")
+    assert "/opt/own/iokernel s3d --grid " in script.read_text()

@@ -76,6 +76,9 @@ def test_an_environment_needs_no_other_set_up(fake: FakeSpack, tmp_path: Path) -
     script = (kept / "rfm_job.sh").read_text()
     assert f". {spack.activation_file(VARIANT)}\n" in script
     assert "/spack-debian/mpich/bin/mpiexec -n 2 " in script
+    # Of the launcher of Open MPI 5, which does not read Open MPI 4's.
+    for setting in ("hwloc_default_binding_policy=none", "rmaps_default_mapping_policy=:over"):
+        assert f"export PRTE_MCA_{setting}" in script.replace('"', "")
 
 
 def test_two_stacks_compare_in_one_session(fake: FakeSpack, tmp_path: Path) -> None:

@@ -40,7 +40,11 @@ from spack.pkg.builtin.{module} import {name} as Builtin
 
 
 class {name}(Builtin):
-    version("{version}", sha256="{sha256}", url="{url}")
+    version(
+        "{version}",
+        sha256="{sha256}",
+        url="{url}",
+    )
 """
 
 

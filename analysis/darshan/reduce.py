@@ -48,7 +48,10 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        return sum(self.values.get(f"F_{what}_TIME", 0.0) for what in ("READ", "WRITE", "META"))
+        """Without a time below 0: old runtimes (3.1, 3.2) left some, from a clock set back or taken
+        of calls that overlap."""
+        names = (f"F_{what}_TIME" for what in ("READ", "WRITE", "META"))
+        return sum(max(0.0, self.values.get(name, 0.0)) for name in names)
 
 
 def named(values: Mapping[str, float], what: str) -> dict[int, int]:
@@ -98,6 +101,8 @@ def _value(name: str, all_values: Sequence[Mapping[str, float]]) -> float:
         return min((value for value in column if value > 0), default=0.0)
     if name.startswith(("F_FASTEST", "F_SLOWEST", "F_VARIANCE")):
         return 0.0
+    if name.startswith("F_"):
+        return sum(max(0.0, value) for value in column)
     return -1 if min(column) < 0 else sum(column)  # a negative count is "not known"
 
 

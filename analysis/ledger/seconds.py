@@ -16,10 +16,20 @@ LAYERS = (
 
 
 @dataclass(frozen=True)
+class Together:
+    """A file of which the log has one record of all processes. It names two: (process, seconds)."""
+
+    path: str
+    slowest: tuple[int, float]
+    fastest: tuple[int, float]
+
+
+@dataclass(frozen=True)
 class Layer:
     """Bytes, and seconds of all processes together: in reading, in writing, in opening, closing and
-    the like. `ranks`: process -> seconds, of the files that have a record for each; `shared`:
-    seconds of those that have one of all processes."""
+    the like. `ranks`: process -> seconds, where the log has a record or each access (DXT) of each;
+    `shared`: the other seconds, of which it has only the sum over all processes; `together`: the
+    file of such whose slowest process took longest."""
 
     name: str
     files: int
@@ -30,6 +40,7 @@ class Layer:
     other: float
     ranks: dict[int, float]
     shared: float
+    together: Together | None = None
 
     @property
     def slowest(self) -> tuple[int, float] | None:
@@ -46,15 +57,22 @@ class Layer:
 
 def layers(log: Log) -> list[Layer]:
     """Those of which the log has something."""
-    found = [_layer(name, [f for f in log.files if f.module == name]) for name in LAYERS]
+    found = [_layer(name, [f for f in log.files if f.module == name], log) for name in LAYERS]
     return [one for one in found if one.files]
 
 
-def _layer(name: str, files: list[FileTrace]) -> Layer:
+def _layer(name: str, files: list[FileTrace], log: Log) -> Layer:
     ranks: dict[int, float] = defaultdict(float)
     for file in files:
         for work in file.ranks:
             ranks[work.rank] += work.seconds
+    whole = {file.path: file for file in files if not file.ranks}
+    moved = 0.0
+    for one in log.segments:
+        if one.module == name and one.path in whole:
+            seconds = sum(end - start for *_, start, end in (*one.writes, *one.reads))
+            ranks[one.rank] += seconds
+            moved += seconds
 
     def total(counter: str) -> float:
         return sum(_seconds(file, counter) for file in files)
@@ -68,8 +86,24 @@ def _layer(name: str, files: list[FileTrace]) -> Layer:
         total("F_WRITE_TIME"),
         total("F_META_TIME"),
         dict(ranks),
-        sum(_all_seconds(file) for file in files if not file.ranks),
+        max(0.0, sum(map(_all_seconds, whole.values())) - moved),
+        max(
+            filter(None, map(_together, whole.values())),
+            key=lambda one: one.slowest[1],
+            default=None,
+        ),
     )
+
+
+def _together(file: FileTrace) -> Together | None:
+    """What the record names; None where the module keeps no such counters, or no time."""
+
+    def named(which: str) -> tuple[int, float]:
+        return int(file.values[f"{which}_RANK"]), _seconds(file, f"F_{which}_RANK_TIME")
+
+    if not _seconds(file, "F_SLOWEST_RANK_TIME"):
+        return None
+    return Together(file.path, named("SLOWEST"), named("FASTEST"))
 
 
 def _seconds(file: FileTrace, counter: str) -> float:

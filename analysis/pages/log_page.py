@@ -41,13 +41,6 @@ def rows(log: Log) -> list[tuple[str, ...]]:
 
 
 def _row(layer: Layer) -> tuple[str, ...]:
-    slowest = layer.slowest
-    if slowest is None:
-        where = "not in this log: it holds one record of all processes"
-    else:
-        where = f"process {slowest[0]}: {slowest[1]:.4g} s"
-        if layer.shared:
-            where += f"; {layer.shared:.4g} s are in records of all processes"
     return (
         layer.name,
         f"{layer.files:,}",
@@ -55,8 +48,23 @@ def _row(layer: Layer) -> tuple[str, ...]:
         f"{layer.written / MIB:,.4g}",
         *(f"{seconds:.4g}" for seconds in (layer.reading, layer.writing, layer.other)),
         str(len(layer.ranks)) if layer.ranks else "?",
-        where,
+        _slowest(layer),
     )
+
+
+def _slowest(layer: Layer) -> str:
+    """Who took longest: of those whose seconds are known, or in a file of which the log has the sum
+    of all and names the slowest."""
+    own, one = layer.slowest, layer.together
+    if one and (own is None or own[1] < one.slowest[1]):
+        (slow, most), (fast, least) = one.slowest, one.fastest
+        return (
+            f"process {slow}: {most:.4g} s in {Path(one.path).name}, of which the log has one "
+            f"record of all (the fastest, process {fast}: {least:.4g} s)"
+        )
+    if own:
+        return f"process {own[0]}: {own[1]:.4g} s"
+    return "not in this log: it holds one record of all processes, which names none"
 
 
 def notes(log: Log) -> list[str]:

@@ -208,9 +208,9 @@ def heatmap(log: Log) -> alt.Chart | None:
 
 def fine_heat(log: Log) -> Heat | None:
     """A heat map from the accesses themselves (DXT), in finer intervals than the recorder's; the
-    bytes of an access count at its end."""
+    bytes of an access count at its end. One that moved nothing does not make them coarser."""
     own = [one for one in log.segments if one.module == "POSIX"]
-    last = max((row[3] for one in own for row in (*one.writes, *one.reads)), default=0.0)
+    last = max((row[3] for one in own for row in (*one.writes, *one.reads) if row[1]), default=0.0)
     if last <= 0:
         return None
     width = last / MOST_BINS
@@ -219,5 +219,6 @@ def fine_heat(log: Log) -> Heat | None:
         both = ranks.setdefault(one.rank, ([0] * (MOST_BINS + 1), [0] * (MOST_BINS + 1)))
         for bins, entries in zip(both, (one.reads, one.writes), strict=True):
             for _, length, _, end in entries:
-                bins[max(0, int(end / width))] += length
+                if length:
+                    bins[max(0, int(end / width))] += length
     return Heat(width, ranks)
