@@ -28,7 +28,9 @@ owns which part of them, for `iokernel extents --extents FILE --method METHOD` w
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """The trace, and what of it is taken."""
     parser.add_argument(
-        "trace", type=Path, help="a Darshan log with DXT, or the recorder's folder of raw traces"
+        "trace",
+        type=Path,
+        help="a Darshan log with DXT, the recorder's folder of raw traces, or Recorder's of text",
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="FOLDER",
