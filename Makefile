@@ -8,7 +8,7 @@ SHELL := bash
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak \
 	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
-	replay-faithful what-if tune blame-size shrink
+	replay-faithful replay tune blame-size shrink
 
 PYTHON := .venv/bin/python
 REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
@@ -155,8 +155,8 @@ selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--s
 replay-faithful: setup ## a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)
 
-what-if: setup ## a traced program's data through every method, beside its replay (ARGS='LOG --iokernel PROGRAM --dir DIR')
-	@$(PYTHON) -m tools.what_if $(ARGS)
+replay: setup ## a traced program as it was, verified, and what would have been faster (ARGS='app.darshan --dir DIR')
+	@$(PYTHON) -m tools.replay $(ARGS)
 
 replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)

@@ -34,6 +34,7 @@ COMMANDS = {
     "claims": "what publications say, put to the test with the runs of the store",
     "report": "one page of a session with scaling, publications, claims and history",
     "trace": "what a run did: its byte ledger, and pictures of its trace",
+    "replay": "a traced program as it was, verified, and what would have been faster",
     "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
     "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
     "plan-like": "reads what a file of yours holds, and `iokernel file --like` writes one like it",

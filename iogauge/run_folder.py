@@ -9,6 +9,7 @@ from pathlib import Path
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
+RECORDER = "libiogauge-recorder.so"  # that of the kernels, preloaded
 JOB_SCRIPT = "rfm_job.sh"
 EXIT_STATUS = "exit_status"  # written by the job script as it ends
 CASE = "case.json"  # what a test is, as it begins and ends: reframe_tests/framework/case_file.py

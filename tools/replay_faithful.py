@@ -39,14 +39,15 @@ LAUNCH = "mpiexec.openmpi --allow-run-as-root --oversubscribe"
 
 @dataclass
 class Found:
-    """`program`, `replays`: seconds of each turn; of a replay by its options."""
+    """`program`, `replays`: seconds by turn; of a replay by its options. A turn that was not like
+    the log has none."""
 
     calls: int
     bytes: int
     phases: int
     said: list[str]
-    program: list[float] = field(default_factory=list)
-    replays: dict[str, list[float]] = field(default_factory=dict)
+    program: dict[int, float] = field(default_factory=dict)
+    replays: dict[str, dict[int, float]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     undefined: int = 0
@@ -121,7 +122,7 @@ def measure(bench: Bench, repeats: int) -> Found:
     sums = [check.sums(made.trace, way) for way in (trace.READ, trace.WRITE)]
     found = Found(
         sum(one.calls for one in sums), sum(one.bytes for one in sums), len(made.phases), made.said,
-        undefined=made.undefined, replays={options: [] for options in bench.args.options},
+        undefined=made.undefined, replays={options: {} for options in bench.args.options},
     )  # fmt: skip
     for number in range(1, repeats + 1):
         for who in [PROGRAM, *found.replays][:: 1 if number % 2 else -1]:
@@ -131,7 +132,7 @@ def measure(bench: Bench, repeats: int) -> Found:
             if one.wrong:
                 (found.changed if program else found.wrong).extend(one.wrong[:3])
             if one.phases:
-                (found.program if program else found.replays[who]).append(one.replay_seconds)
+                (found.program if program else found.replays[who])[number] = one.replay_seconds
             called = who if program else f"replay {who}"
             print(f"{number} {called} {one.replay_seconds:.6f} s", *one.wrong[:3], file=sys.stderr)
     return found
@@ -152,18 +153,19 @@ def compared(planned: Path, log: Path, other: Path, key: str) -> check.Compariso
 
 def row(name: str, found: Found, options: str) -> str:
     replay = found.replays[options]
-    pairs = list(zip(replay, found.program, strict=False))
+    pairs = [(found.program[n], replay[n]) for n in replay if n in found.program]
     ratio, range_of = "-", ""
     if pairs:
-        ratios = [a / b for a, b in pairs]
-        interval = of_pairs([(b, a) for a, b in pairs])
+        ratios = [b / a for a, b in pairs]
+        interval = of_pairs(pairs)
         ratio = three(interval.value)
         if interval.low is not None and interval.high is not None:
             range_of = f" ({three(interval.low)} to {three(interval.high)})"
         else:
             range_of = f" (of {len(ratios)}: {three(min(ratios))} to {three(max(ratios))})"
     seconds = [
-        f"{statistics.median(some):.4g}" if some else "-" for some in (found.program, replay)
+        f"{statistics.median(some.values()):.4g}" if some else "-"
+        for some in (found.program, replay)
     ]
     name += f" {options}" if options else ""
     exact = "exact" if not found.wrong else "differs"

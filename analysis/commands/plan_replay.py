@@ -25,12 +25,12 @@ owns which part of them, for `iokernel extents --extents FILE --method METHOD` w
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """The trace, and what of it is taken."""
     parser.add_argument(
-        "trace", type=Path, help="a Darshan log with DXT, or the recorder's folder of raw traces"
-    )
-    parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE", help="the schedule"
+        "trace",
+        type=Path,
+        help="a Darshan log with DXT, the recorder's folder of raw traces, or Recorder's of text",
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="FOLDER",
@@ -47,6 +47,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--synthesise", action="store_true",
         help="of a log with counters only: accesses made up from them",
     )  # fmt: skip
+
+
+def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
+    """By the options of `add_reading`."""
+    if not 0 < args.gap < float("inf"):
+        raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
+    choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
+    return plan.make(trace.load(args.trace, choice), out, args.gap)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_reading(parser)
+    parser.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE", help="the schedule"
+    )
     parser.add_argument(
         "--what-if", type=Path, metavar="FILE",
         help="also: what was written, as arrays, for other methods",
@@ -55,10 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not 0 < args.gap < float("inf"):
-        raise trace.CannotReplayError(f"--gap {args.gap}: right is a number of seconds above 0")
-    choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
-    made = plan.make(trace.load(args.trace, choice), args.out, args.gap)
+    made = planned(args, args.out)
     found = {
         "processes": made.trace.processes,
         "files": len(made.trace.files),

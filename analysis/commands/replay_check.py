@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.csv:
         formats.write_csv([asdict(phase) for phase in found.phases], ())
     else:
-        _show(found)
+        show(found)
     if args.page:
         words = ("replay-check", args.schedule, args.log, args.replay, "--page", args.page)
         beside_page.write(args.page, found, log, replay, shlex.join(map(str, words)))
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_NOT_VERIFIED if found.wrong else EXIT_OK
 
 
-def _show(found: Comparison) -> None:
+def show(found: Comparison) -> None:
     print(f"{'':8} {'calls':>12} {'replay':>12} {'bytes':>16} {'replay':>16}")
     for word, way in (("read", trace.READ), ("written", trace.WRITE)):
         a, b = found.log[way], found.replay[way]

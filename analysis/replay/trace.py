@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from ..darshan import dxt
 from ..darshan.header import read_header
 from ..darshan.log import FileTrace, Log, read_log
 from ..errors import AnalysisError
-from . import synthesise, turns
+from . import recorder_text, synthesise, turns
 
 POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
@@ -27,7 +28,7 @@ ACCESS = np.dtype(
 )  # fmt: skip
 # No data of a program: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
-HELPERS = (".locktest.",)
+HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$")
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
 ROOM = (
     "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
@@ -84,11 +85,15 @@ class Choice:
 
 
 def load(source: Path, choice: Choice | None = None) -> Trace:
-    """Read a Darshan log, or a folder of raw traces."""
+    """Read a Darshan log, a folder of raw traces, or one of Recorder's text."""
     choice = choice or Choice()
+    folder = recorder_text.folder_of(source)
+    if folder:
+        text = recorder_text.read(source, folder)
+        return _of_blocks(source, text.log, text.blocks, text.said, choice)
     if source.is_dir():
-        with tempfile.TemporaryDirectory() as folder:
-            return _load(source, Path(folder) / "trace.darshan", source, choice)
+        with tempfile.TemporaryDirectory() as made:
+            return _load(source, Path(made) / "trace.darshan", source, choice)
     return _load(source, source, None, choice)
 
 
@@ -99,6 +104,14 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
         raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
     blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
     said: list[str] = [synthesise.SAID] if made_up else []
+    said += [f"the log is cut off: {name} is not whole" for name in read_header(path).cut]
+    return _of_blocks(source, log, blocks, said, choice, made_up)
+
+
+def _of_blocks(
+    source: Path, log: Log, blocks: list[dxt.Block], said: list[str], choice: Choice,
+    made_up: bool = False,
+) -> Trace:  # fmt: skip
     if choice.paths:
         order = _named(source, log, choice.paths)
         levels = dict(zip(order, choice.levels, strict=True))
@@ -108,7 +121,6 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
         if not blocks:
             where = ", ".join(choice.only) or "data"
             raise CannotReplayError(f"{source}: no access to a file of {where}")
-        said += [f"the log is cut off: {name} is not whole" for name in read_header(path).cut]
         said += _missing(log, blocks)
         levels = _levels(log, blocks, choice.posix, said)
         order = sorted(levels, key=lambda i: log.ids[i])
@@ -137,7 +149,7 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:
-    if any(word in path for word in HELPERS):
+    if HELPERS.search(path):
         return False
     if only:
         return any(path.startswith(folder.rstrip("/") + "/") for folder in only)

@@ -59,7 +59,7 @@ static json_t *read_header(const io_schedule *s, uint64_t *data, io_error *error
     uint64_t size = (uint64_t)st.st_size;
     if (!S_ISREG(st.st_mode) || size < MAGIC_BYTES + TAIL ||
         pread(fd, magic, MAGIC_BYTES, 0) != MAGIC_BYTES || memcmp(magic, SCHEDULE_MAGIC, MAGIC_BYTES)) {
-        damaged(s, "it is no schedule", error);
+        damaged(s, "it is a trace or another file, and no schedule", error);
         goto out;
     }
     bool whole = pread(fd, tail, TAIL, (off_t)(size - TAIL)) == TAIL;

@@ -10,7 +10,7 @@
 
 extern const io_pattern io_pattern_replay;
 
-enum { SCHEDULE = 256, THINK, FOLD };
+enum { SCHEDULE = 256, TRACE, THINK, FOLD };
 #define MOST_THINK 1e6
 
 typedef struct {
@@ -26,6 +26,7 @@ typedef struct {
 static const io_option options[] = {
     {"schedule", SCHEDULE, "FILE",
      "what to replay: python -m analysis plan-replay LOG -o FILE makes it of a trace"},
+    {"trace", TRACE, "LOG", "says which command makes a schedule of a trace, or does all of it"},
     {"think", THINK, "X",
      "of the time between phases, in which the program did something else: 1 all of it (default), 0 none"},
     {"fold", FOLD, NULL, "fewer processes than the log has: each does the work of several"},
@@ -45,6 +46,11 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     replay *s = state;
     switch (letter) {
     case SCHEDULE: s->path = value; return 0;
+    case TRACE:
+        return io_fail_usage(error,
+                             "--trace %s: a schedule is made of a trace first, and that is what is replayed; "
+                             "right is python -m analysis replay %s --dir FOLDER, which does both",
+                             value, value);
     case THINK: return set_think(s, value, error);
     default: s->fold = true; return 0;
     }

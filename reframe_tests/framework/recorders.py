@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.run_folder import RECORDER as RECORDER
 from iogauge.run_folder import TRACE
 
 # Files of a run, in its own folder.
@@ -16,7 +17,6 @@ LOG = TRACE
 RAW = "trace"
 CONFIG = "darshan.conf"
 
-RECORDER = "libiogauge-recorder.so"
 RUNTIME = "libdarshan.so"
 # In place of the runtime's library, where the stack's programs are linked with libdarshan.a.
 LINKED = "linked"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from iogauge import tables
 from iogauge.libraries import libraries
+from iogauge.methods import BEHIND
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,6 @@ FEATURES["hdf5:multi"] = ("hdf5-multi",)
 # Call.copies of those that are not `yes`.
 COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
 COPIES["cgns:serial"] = "no"
-# A method in front of another -> which ones the tests put behind it.
-BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
 
 
 def _features(method: str, library: str, mode: str | None) -> tuple[str, ...]:

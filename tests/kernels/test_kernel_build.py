@@ -15,6 +15,7 @@ from iokernel_stacks import Stack
 from iokernel_stacks import listing as listed
 
 from iogauge import tables
+from iogauge.methods import BEHIND
 from iogauge.paths import KERNELS
 from reframe_tests.machine import calls, stacks
 from tools import kernels
@@ -58,7 +59,7 @@ def test_list(stack: Stack) -> None:
         for m in here
         for second in (
             sorted({*m["modes"], *m["lacking_modes"]}, key=modes.index)
-            or calls.BEHIND.get(m["name"], [None])
+            or BEHIND.get(m["name"], [None])
         )
     ]
     needs = {row[1]: row[2] for row in tables.rows("methods/methods.def", "IO_METHOD")}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from iokernel_stacks import ROOT, Stack, missing, prepared, stacks
 from recorder_runs import kernel
 
+from analysis.__main__ import main
 from analysis.replay import check, phases, plan, schedule, trace
 from analysis.replay.schedule import (
     ACT,
@@ -222,6 +224,8 @@ def test_options_of_a_replay(any_stack: Stack, tmp_path: Path) -> None:
         (["--schedule", file, "--write-only"], "leave --write-only and --read-only out"),
         (["--schedule", file, "--steps", "2"], "--steps: a replay is done once in a repeat"),
         (["--schedule", file, "--think", "-1"], "--think -1: right is a number from 0 on"),
+        (["--trace", "a.darshan"], "right is python -m analysis replay a.darshan --dir FOLDER"),
+        (["--schedule", __file__], "it is a trace or another file, and no schedule"),
     ):
         assert says in any_stack.run("replay", *words, "--dir", str(tmp_path)).error(2)
 
@@ -253,6 +257,33 @@ def test_a_replay_is_what_it_replays(stack: Stack, tmp_path: Path, words: tuple[
     assert found.log == found.replay
     accesses = sum(len(rows) for rows in made.trace.accesses)
     assert sum(phase.calls for phase in found.phases) == accesses > 0
+
+
+def test_one_command(
+    any_stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """From the trace to the answer, and a page of both."""
+    for name, value in any_stack.environment().items():
+        monkeypatch.setenv(name, value)
+    run, _ = kernel(any_stack, tmp_path, "s3d", "--method", "posix-shared", "--grid", "8x6x4",
+                    dxt=True)  # fmt: skip
+    run.good()
+    out = tmp_path / "out"
+    status = main([
+        "replay", str(tmp_path / "traces"), "--dir", str(tmp_path / "data"), "-o", str(out),
+        "--iokernel", str(any_stack.iokernel), "--launch", shlex.join(any_stack.launch),
+        "--rounds", "1", "--method", "posix",
+    ])  # fmt: skip
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "as it was: verified" in said
+    assert "sizes, places and order: exact for 2 of 2 processes" in said
+    assert "\nposix: " in said and "of too few rounds to say a range" in said
+    assert {path.name for path in out.iterdir()} == {
+        "answer.json", "app.extents", "app.schedule", "replay.html", "result.json", "trace"
+    }  # fmt: skip
+    assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_a_log_of_darshans_runtime(any_stack: Stack, tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Would another method have written a program's data faster, and how sure is that, in words."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from iogauge.digits import three
+
+from ..replay.ways import LOGGED, Race, Way
+from .interval import LEVEL, PAIRS, Interval, of_pairs
+
+COLUMNS = (
+    "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
+)  # fmt: skip
+
+
+def ratio(replay: Way, way: Way, ways: int = 1) -> Interval | None:
+    """How many times as fast as the replay, of the rounds that count; None where it has none. Of
+    several `ways`, all intervals hold at once in at least 95 of 100 uses (Bonferroni)."""
+    shared = [n for n in replay.seconds if n and n in way.seconds]
+    if not shared:
+        return None
+    pairs = [(1 / replay.seconds[n], 1 / way.seconds[n]) for n in shared]
+    return of_pairs(pairs, level=1 - (1 - LEVEL) / ways)
+
+
+def rounds_for(ways: int) -> int:
+    """The fewest that decide so many ways: all of them on one side by chance is rare enough."""
+    return max(PAIRS, math.ceil(1 + math.log2(ways / (1 - LEVEL))))
+
+
+def sentence(way: Way, found: Interval, ways: int = 1) -> str:
+    if found.low is None or found.high is None:
+        fewest = rounds_for(ways)
+        more = max(fewest, math.ceil(found.samples[0] * fewest / max(found.worth, 1)))
+        return (
+            f"{way.title}: {three(found.value)} times as fast, of too few rounds to say a range "
+            f"(right is --rounds {more} or more)"
+        )
+    span = f"({three(found.low)} to {three(found.high)})"
+    if found.low > 1:
+        return f"{way.title} would have written your dump {three(found.value)} times as fast {span}"
+    if found.high < 1:
+        slower = f"({three(1 / found.high)} to {three(1 / found.low)})"
+        return (
+            f"{way.title} would have taken {three(1 / found.value)} times as long {slower} to "
+            "write your dump"
+        )
+    return f"{way.title}: no difference seen, {three(found.value)} times as fast {span}"
+
+
+def answer(race: Race) -> list[str]:
+    """A line for each way: the decided ones, the fastest first; those that ran once; the rest."""
+    replay, *others = race.ways
+    if replay.why:
+        return [f"{LOGGED}: {replay.why}"]
+    took = [value for number, value in replay.seconds.items() if number]
+    lines = [f"{LOGGED}: {statistics.median(took):.4g} s, verified"] if took else []
+    ways = len(race.decided)
+    found = [(one, way) for way in race.decided if (one := ratio(replay, way, ways))]
+    for one, way in sorted(found, key=lambda pair: -pair[0].value):
+        if not way.why:
+            lines.append(f"{sentence(way, one, ways)}, verified")
+    once = [way for way in others if not way.why and way not in race.decided]
+    for way in sorted(once, key=lambda way: way.seconds[0]):
+        speed = replay.seconds[0] / way.seconds[0]
+        lines.append(f"{way.title}: {three(speed)} times as fast in one round, verified")
+    return [*lines, *_left_out(others)]
+
+
+def rows(race: Race) -> list[dict[str, str | float | int | bool | None]]:
+    """For programs, the columns are COLUMNS; `ratio`: of speeds, to the replay's."""
+    replay = race.ways[0]
+    found = []
+    for way in race.ways:
+        one = ratio(replay, way, len(race.decided)) if way in race.decided else None
+        took = [seconds for number, seconds in way.seconds.items() if number or not one]
+        values = (
+            way.name, " ".join(way.hints), one.verdict if one else None, one.value if one else None,
+            one.low if one else None, one.high if one else None,
+            statistics.median(took) if took else None, len(took), bool(took) and not way.why,
+            way.why,
+        )  # fmt: skip
+        found.append(dict(zip(COLUMNS, values, strict=True)))
+    return found
+
+
+def _left_out(others: Sequence[Way]) -> list[str]:
+    """By reason, as a method has the same one in each mode."""
+    reasons: dict[tuple[bool, str], list[str]] = {}
+    for way in others:
+        if way.why:
+            reasons.setdefault((way.wrong, way.why), []).append(way.title)
+    return [
+        f"{'WRONG' if wrong else 'left out'}: {', '.join(names)}: {why}"
+        for (wrong, why), names in sorted(reasons.items())
+    ]
