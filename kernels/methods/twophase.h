@@ -6,6 +6,7 @@
 #define IOGAUGE_TWOPHASE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "method_roles.h"
 #include "methods/posix_file.h"
@@ -37,7 +38,7 @@ typedef struct {
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    uint64_t events;
+    _Atomic uint64_t events;
 } twophase_board;
 
 /* An aggregator's, in front of its buffers in the window. Chunk number n (of its own, from 0 since the file
@@ -68,6 +69,7 @@ struct twophase_file {
     bool alone; /* all are */
     MPI_Win window;
     twophase_board *board;
+    int crowded;  /* for so many waits to come this process sleeps at once */
     char *memory; /* in the window's place, where there is one process */
     twophase_aggregator *aggregators;
     int naggregators, mine; /* mine: which one this process is, or -1 */

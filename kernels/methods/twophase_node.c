@@ -7,6 +7,10 @@
 #include "methods/twophase.h"
 
 #define PAGE 4096
+/* How often a process lets others go on before it sleeps; when that took so long that others than those of
+ * this job are at work, and for how many waits it then sleeps at once. */
+enum { YIELDS = 500, CROWDED_WAITS = 50 };
+#define LONG_YIELD 2e-3 /* seconds */
 
 static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
@@ -181,17 +185,25 @@ void twophase_lock(twophase_file *f) { pthread_mutex_lock(&f->board->mutex); }
 
 void twophase_unlock(twophase_file *f, bool change) {
     if (change) {
-        f->board->events++;
+        atomic_fetch_add(&f->board->events, 1);
         pthread_cond_broadcast(&f->board->changed);
     }
     pthread_mutex_unlock(&f->board->mutex);
 }
 
-uint64_t twophase_events(twophase_file *f) {
-    twophase_lock(f);
-    uint64_t events = f->board->events;
-    twophase_unlock(f, false);
-    return events;
+uint64_t twophase_events(twophase_file *f) { return atomic_load(&f->board->events); }
+
+/* True once there was an event. To sleep and to be woken takes longer than most waits; of two processes on a
+ * core, the one that yields lets the other go on. Where strangers are at work it would be the last to run. */
+static bool yielded(twophase_file *f, uint64_t seen) {
+    for (int i = 0; i < YIELDS && !f->crowded; i++) {
+        double began = MPI_Wtime();
+        sched_yield();
+        if (MPI_Wtime() - began > LONG_YIELD) f->crowded = CROWDED_WAITS;
+        if (twophase_events(f) != seen) return true;
+    }
+    if (f->crowded) f->crowded--;
+    return false;
 }
 
 void twophase_wait(twophase_file *f, uint64_t seen) {
@@ -199,7 +211,8 @@ void twophase_wait(twophase_file *f, uint64_t seen) {
         sched_yield();
         return;
     }
+    if (yielded(f, seen)) return;
     twophase_lock(f);
-    while (f->board->events == seen) pthread_cond_wait(&f->board->changed, &f->board->mutex);
+    while (twophase_events(f) == seen) pthread_cond_wait(&f->board->changed, &f->board->mutex);
     twophase_unlock(f, false);
 }
