@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
-	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak \
+	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
 	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
 	replay-faithful replay tune blame-size shrink
 
@@ -72,8 +72,11 @@ soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anythin
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	for part in recorder ramses paio twophase; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
+	for part in recorder ramses paio twophase harness; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
 	exit $$status
+
+bench-harness: setup ## CPU of the harness for each case; with MANY=2000, the memory of a session of so many
+	@$(PYTHON) -m tools.bench.harness $(if $(MANY),--many $(MANY)) $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh
@@ -89,7 +92,7 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/guest/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels; warnings are errors.
 test-kernels: setup-test

@@ -30,7 +30,7 @@ from iogauge import paths, user
 from iogauge.mounts import mount_of
 from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
-from site_configs import check, push
+from site_configs import check, perflog, push
 
 settings.refuse_unknown()
 user.make_known()
@@ -104,9 +104,10 @@ def logging() -> list[dict[str, Any]]:
     values = "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s"
     return [
         {
-            # One line per variable: tests of one class log different sets (`null` has no
-            # fractions), and a file of one line per test would misalign its columns.
-            "perflog_multiline": True,
+            # One record of each case, which the handler makes a line per variable of: tests of one
+            # class log different sets (`null` has no fractions), and a file of one line per test
+            # would misalign its columns. For each record ReFrame gathers all variables of a test.
+            "perflog_multiline": False,
             "level": LOG_LEVEL,
             "handlers": [
                 {
@@ -119,7 +120,7 @@ def logging() -> list[dict[str, Any]]:
             ],
             "handlers_perflog": [
                 {
-                    "type": "filelog",
+                    "type": perflog.TYPE,
                     "basedir": str(OUTPUT / "perflogs"),
                     "prefix": "%(check_system)s/%(check_partition)s",
                     "level": "info",

@@ -63,10 +63,9 @@ def handlers() -> list[dict[str, Any]]:
 
 
 def document(record: Any, extras: Any, ignored: Any) -> str | None:
-    """One of each case that measured something: ReFrame makes a record of each value, all with all
-    values."""
+    """One of each case that measured something."""
     values = {name.split(":")[-1]: of[0] for name, of in (record.check_perfvalues or {}).items()}
-    if not values or record.check_perf_var != next(iter(values)):
+    if not values:
         return None
     about = {field: getattr(record, name, None) for field, (_, name) in FIELDS.items()}
     now = datetime.fromtimestamp(record.created, timezone.utc)

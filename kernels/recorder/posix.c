@@ -58,12 +58,11 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
                  double start) {
     if (result < 0 || !recorder_on()) return;
     double end = recorder_now();
-    recorder_lock();
+    recorder_lock_for_access();
     description *d = posix_description(fd);
     if (d && recorder_on()) {
         int64_t place = offset == HERE ? step(d, fd, result) : offset;
-        access_info a = {direction, result, place, offset, call, start, end};
-        record_access(d->file, &a, -1);
+        recorder_access(d->file, &(access_info){direction, result, place, offset, call, start, end});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
     }
     recorder_unlock();

@@ -42,7 +42,23 @@ double recorder_now(void) {
     return (double)(now.tv_sec - the.monotonic.tv_sec) + (double)(now.tv_nsec - the.monotonic.tv_nsec) * 1e-9;
 }
 
-void recorder_lock(void) { pthread_mutex_lock(&lock); }
+/* In the order in which they were seen. */
+static void count_waiting(void) {
+    for (int i = 0; i < the.waits; i++) record_access(the.wait[i].file, &the.wait[i].access, -1);
+    the.waits = 0;
+}
+
+void recorder_lock(void) {
+    pthread_mutex_lock(&lock);
+    count_waiting();
+}
+
+void recorder_lock_for_access(void) { pthread_mutex_lock(&lock); }
+
+void recorder_access(record *r, const access_info *access) {
+    if (the.waits == WAITING) count_waiting();
+    the.wait[the.waits++] = (waiting){r, *access};
+}
 
 void recorder_unlock(void) { pthread_mutex_unlock(&lock); }
 

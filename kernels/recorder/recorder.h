@@ -85,7 +85,10 @@ bool recorder_on(void);
 bool recorder_wants_segments(void);
 /* Seconds since the start of this process's recording. */
 double recorder_now(void);
+/* Whoever holds the lock finds all accesses counted that were seen before. */
 void recorder_lock(void);
+/* Only for recorder_access(): accesses may wait to be counted. */
+void recorder_lock_for_access(void);
 void recorder_unlock(void);
 /* Something was lost: the log is marked as partial. */
 void recorder_partial(void);
@@ -95,6 +98,9 @@ void recorder_partial(void);
  * system's prefix (`ufs:`), is taken as the process or its MPI library takes it. */
 record *recorder_record(int module, const char *path);
 record *recorder_known(int module, const char *path);
+/* With one of both locks held: an access to count, soon. Many are counted together, because each system call
+ * may have driven out of the cache what counting needs. */
+void recorder_access(record *r, const access_info *access);
 /* With the lock held: count an access (of `counter` too, where it is not negative). */
 void record_access(record *r, const access_info *access, int counter);
 void record_open(record *r, double start, double end);

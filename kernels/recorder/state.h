@@ -11,6 +11,7 @@
 #define RECORD_BUCKETS 4096
 #define DESCRIPTORS 65536
 #define MPI_FILES 256 /* open at a time */
+#define WAITING 64    /* accesses that are counted together */
 
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
 typedef struct {
@@ -32,6 +33,12 @@ typedef struct {
     record *file;
 } mpi_file;
 
+/* An access that was seen and not counted yet. */
+typedef struct {
+    record *file;
+    access_info access;
+} waiting;
+
 typedef struct {
     char *folder, *include; /* include: folders to record, separated by colons; empty: all */
     int rank, processes;
@@ -45,6 +52,8 @@ typedef struct {
     int shared_offsets; /* how often this process was forked */
     record *bucket[RECORD_BUCKETS], *all;
     heatmap heat[MODULES];
+    waiting wait[WAITING];
+    int waits;
     description *descriptor[DESCRIPTORS];
     mpi_file mpi_file[MPI_FILES];
     int mpi_files;

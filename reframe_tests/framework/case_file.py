@@ -66,6 +66,20 @@ class SelfDescribed(rfm.RegressionTestPlugin):
     def say_that_it_passed(self) -> None:
         self.write_case("pass", None)
 
+    def __rfm_json_encode__(self) -> Any:
+        """What ReFrame keeps of each case for --restore-session: without its fixtures, which keep
+        themselves, and of which each case's file would hold a copy."""
+        mine: dict[str, Any] = self.__dict__
+        fixtures = {
+            name: value for name, value in mine.items() if isinstance(value, rfm.RegressionTest)
+        }
+        for name in fixtures:
+            del mine[name]
+        try:
+            return super().__rfm_json_encode__()
+        finally:
+            mine.update(fixtures)
+
     def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
         """`checked`: the test's own checks have judged it."""
         test: Any = self

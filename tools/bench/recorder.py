@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What recording costs: the embedded recorder's share of the write time, and reading a large log.
 
-    python -m tools.bench_recorder [--pairs N] [--directory DIR]
+    python -m tools.bench_recorder [--pairs N] [--directory DIR] [--only small]
 
-Each pair runs the same writes with and without the recorder, back to back; the ratio of their times
-is of interest, and not the times. On a file system in memory, where a share is largest.
+Each round runs the same writes without a recorder, with the embedded one and, where DARSHAN_PREFIX
+names runtimes, with Darshan's of this MPI, back to back; the ratio of their times is of interest,
+and not the times. On a file system in memory, where a share is largest.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from reframe_tests.framework import recorders
 from site_configs import local
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
-from tools.bench.programs import CannotBuild, Stack, build
+from tools.bench.programs import CannotBuild, Stack, build, linked_to
 from tools.bench.run import DISTURBED
 
 PATIENCE = 5.0  # seconds to wait for others to be quiet, before each pair
@@ -45,52 +47,86 @@ class Case:
     most: float
 
 
-CASES = (Case(2**20, 256 * 2**20, 0.03), Case(4096, 64 * 2**20, 0.10))
+CASES = {
+    "large": Case(2**20, 256 * 2**20, 0.03),
+    "small": Case(4096, 64 * 2**20, 0.05),
+}
+NOBODY, OURS, THEIRS = "nobody", "embedded", "Darshan"
 
 
-def write_seconds(stack: Stack, program: Path, case: Case, folder: Path, *, traced: bool) -> float:
-    """The fastest of five repeats in one run: one process, so that no other's turn is measured."""
-    with tempfile.TemporaryDirectory(dir=folder) as data:
-        words = ["env"]
-        if traced:
-            words += [
-                f"LD_PRELOAD={program.parent / recorders.RECORDER}",
-                f"IOGAUGE_TRACE_DIR={data}",
-                f"IOGAUGE_TRACE_INCLUDE={data}",
-            ]
+def runtime(stack: Stack) -> Path | None:
+    """Darshan's library for the stack's MPI, of the prefixes that the user names, or None."""
+    for prefix in filter(None, os.environ.get("DARSHAN_PREFIX", "").split(":")):
+        library = Path(prefix) / "lib" / recorders.RUNTIME
+        if library.is_file() and linked_to(library, stack):
+            return library
+    return None
+
+
+def environment(library: Path, data: Path, *, real: bool) -> dict[str, str]:
+    """What makes a program record, below `data` alone. `real`: it is Darshan's runtime."""
+    if not real:
+        where = {"IOGAUGE_TRACE_DIR": str(data), "IOGAUGE_TRACE_INCLUDE": str(data)}
+        return {"LD_PRELOAD": str(library), **where}
+    config = data / recorders.CONFIG
+    config.write_text(f"NAME_EXCLUDE . *\nNAME_INCLUDE ^{data} *\nNAME_INCLUDE ^heatmap: *\n")
+    where = {"DARSHAN_CONFIG_PATH": str(config), "DARSHAN_LOGFILE": str(data / "one.trace")}
+    return {"LD_PRELOAD": str(library), **where}
+
+
+def write_seconds(
+    stack: Stack, program: Path, case: Case, folder: Path, recorder: tuple[str, Path | None]
+) -> float:
+    """The fastest of five repeats in one run: one process, so that no other's turn is measured.
+    `recorder`: whose, and its library, or None."""
+    who, library = recorder
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        data = Path(name)
+        variables = environment(library, data, real=who == THEIRS) if library else {}
+        words = ["env", *(f"{key}={value}" for key, value in variables.items())]
         words += [str(program), "ior", "-t", str(case.transfer), "-b", str(case.block)]
-        words += ["--method", "posix-shared", "--dir", data, "--repeat", "5", "--write-only"]
-        document = Path(data) / "result.json"
+        words += ["--method", "posix-shared", "--dir", name, "--repeat", "5", "--write-only"]
+        document = data / "result.json"
         subprocess.run(
             stack.launch(1, [*words, "--json", str(document)]), check=True, capture_output=True
         )
-        if traced and not list(Path(data).glob("*.trace")):
-            raise CannotBuild(f"{program.parent / recorders.RECORDER} recorded nothing")
+        if library and not list(data.glob("*.trace")):
+            raise CannotBuild(f"{library} recorded nothing")
         samples = json.loads(document.read_text())["samples"]
     return min(float(sample["write"]["phases"]["write"]["max"]) for sample in samples)
 
 
-def overhead(stack: Stack, program: Path, case: Case, pairs: int, folder: Path) -> None:
-    """Prints one line, which says where recording costs more than it may."""
-    with_it: list[float] = []
-    without: list[float] = []
-    for pair in range(pairs):
+def overhead(stack: Stack, program: Path, case: Case, rounds: int, folder: Path) -> None:
+    """Prints a line for each recorder, which says where recording costs more than it may."""
+    ways: dict[str, Path | None] = {NOBODY: None, OURS: program.parent / recorders.RECORDER}
+    if library := runtime(stack):
+        ways[THEIRS] = library
+    found: dict[str, list[float]] = {who: [] for who in ways}
+    for turn in range(rounds):
         bench_quiet.wait_for_quiet(local.CORES, DISTURBED, PATIENCE)
-        order = (True, False) if pair % 2 else (False, True)
-        for traced in order:
-            seconds = write_seconds(stack, program, case, folder, traced=traced)
-            (with_it if traced else without).append(seconds)
-    found = bench_stats.ratio(with_it, without)
+        order = list(ways.items())
+        first = turn % len(order)
+        for way in order[first:] + order[:first]:
+            found[way[0]].append(write_seconds(stack, program, case, folder, way))
+    for who in ways:
+        if who != NOBODY:
+            print_share(stack, case, who, found[who], found[NOBODY])
+
+
+def print_share(
+    stack: Stack, case: Case, who: str, with_it: list[float], without: list[float]
+) -> None:
+    share = bench_stats.ratio(with_it, without)
     calls = case.block // case.transfer
     each = (median(with_it) - median(without)) / calls * 1e9
-    good = found.value - 1 < case.most
-    ends = "too few pairs"
-    if found.low is not None and found.high is not None:
-        ends = f"{100 * (found.low - 1):+.1f} .. {100 * (found.high - 1):+.1f}"
+    good = who != OURS or share.value - 1 < case.most
+    ends = "too few rounds"
+    if share.low is not None and share.high is not None:
+        ends = f"{100 * (share.low - 1):+.1f} .. {100 * (share.high - 1):+.1f}"
+    aim = f"; aim: below {100 * case.most:.0f} %" if who == OURS else ""
     print(
-        f"  {stack.name:8} {case.transfer:8} bytes: {100 * (found.value - 1):+.1f} % of the write "
-        f"time ({ends}, {pairs} pairs; "
-        f"{each:+.0f} ns a call); aim: below {100 * case.most:.0f} %"
+        f"  {stack.name:8} {case.transfer:8} bytes, {who:8}: {100 * (share.value - 1):+.1f} % of "
+        f"the write time ({ends}, {len(without)} rounds; {each:+.0f} ns a call){aim}"
         f"{'' if good else '   ABOVE THE AIM'}",
         flush=True,
     )
@@ -131,13 +167,15 @@ def large_log(folder: Path) -> None:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.bench_recorder")
-    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--pairs", type=int, default=15, help="rounds (15)")
     parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
+    parser.add_argument("--only", choices=CASES, help="of the calls; no log is read")
     args = parser.parse_args(words)
     print("\nThe embedded recorder (posix-shared, one process)")
     failed = False
-    with tempfile.TemporaryDirectory() as folder:
-        large_log(Path(folder))
+    if not args.only:
+        with tempfile.TemporaryDirectory() as folder:
+            large_log(Path(folder))
     for environ in local.site_configuration["environments"]:
         stack = Stack.of(environ)
         lacking = stack.lacking()
@@ -146,7 +184,7 @@ def main(words: list[str] | None = None) -> int:
             continue
         try:
             program = build(stack) / "iokernel"
-            for case in CASES:
+            for case in [CASES[args.only]] if args.only else CASES.values():
                 overhead(stack, program, case, args.pairs, args.directory)
         except (CannotBuild, subprocess.CalledProcessError) as error:
             print(f"  {stack.name}: failed: {error}", file=sys.stderr)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ReFrame's performance log, a line for each figure of a case, made of one record for each case.
+
+For each record ReFrame gathers all variables of the test, and formats them all, whatever the log's
+format names. With its own `perflog_multiline` that is done for each figure of a case anew.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+from reframe.core.logging import MultiFileHandler, register_log_handler
+
+TYPE = "iogauge"  # of the handler, in a site's `handlers_perflog`
+# In the order of a figure's tuple in ReFrame's `perfvalues`.
+OF_A_FIGURE = tuple(
+    f"check_perf_{name}"
+    for name in ("value", "ref", "lower_thres", "upper_thres", "unit", "result")
+)
+# Of a record's fields about the test, those that ReFrame's formatter asks for by itself.
+ALWAYS = {"check_job_completion_time_unix"}
+
+
+class LineForEachFigure(MultiFileHandler):
+    """ReFrame's own `filelog`, for `perflog_multiline` that is off."""
+
+    def __init__(self, prefix: str, line: str, append: bool) -> None:
+        super().__init__(prefix, mode="a+" if append else "w+", fmt=line)
+        self._wanted = ALWAYS | set(re.findall(r"%\((\S+?)\)s", prefix + line))
+
+    def emit(self, record: Any) -> None:
+        """A test that is no performance check has one line, without a figure."""
+        values = record.check_perfvalues or {}
+        small = copy.copy(record)
+        for name in [name for name in vars(small) if name.startswith("check_")]:
+            if name not in self._wanted:
+                delattr(small, name)
+        if not record.__rfm_check__.is_performance_check():
+            super().emit(small)
+        for name, figure in values.items():
+            small.check_perf_var = name.split(":")[-1]
+            vars(small).update(zip(OF_A_FIGURE, figure, strict=False))
+            super().emit(small)
+
+
+@register_log_handler(TYPE)
+def _create(site_config: Any, where: str) -> LineForEachFigure:
+    """`where`: the handler's place in the site's configuration."""
+    names = ("basedir", "prefix", "format", "append")
+    base, prefix, line, append = (site_config.get(f"{where}/{name}") for name in names)
+    return LineForEachFigure(f"{base}/{prefix}", line, append)
