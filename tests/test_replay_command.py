@@ -182,6 +182,14 @@ def test_the_round_that_chooses_does_not_count() -> None:
     assert lines[-1] == "slow: 0.50 times as fast in one round, verified"
 
 
+def test_that_nothing_is_faster_is_said_first() -> None:
+    seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
+    lines = faster_way.answer(race({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]}))
+    assert lines[1] == ("none of the other methods (1) is decided to have written your dump faster")
+    lines = faster_way.answer(race({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
+    assert not any(line.startswith("none of") for line in lines)
+
+
 def test_three_ways_at_once_take_seven_rounds() -> None:
     """The chance that all of n rounds lie on one side of the truth, for any of the ways."""
     for ways, rounds in ((1, 6), (3, 7), (4, 8)):

@@ -61,6 +61,11 @@ def answer(race: Race) -> list[str]:
     lines = [f"{LOGGED}: {statistics.median(took):.4g} s, verified"] if took else []
     ways = len(race.decided)
     found = [(one, way) for way in race.decided if (one := ratio(replay, way, ways))]
+    if found and not any(one.low is not None and one.low > 1 for one, way in found if not way.why):
+        tried = sum(not way.why for way in others)
+        lines.append(
+            f"none of the other methods ({tried}) is decided to have written your dump faster"
+        )
     for one, way in sorted(found, key=lambda pair: -pair[0].value):
         if not way.why:
             lines.append(f"{sentence(way, one, ways)}, verified")
