@@ -30,9 +30,10 @@ from pathlib import Path
 from analysis.judge.interval import of_pairs
 from analysis.replay import check, plan, schedule, trace
 from iogauge.digits import three
+from reframe_tests.framework.recorders import LOG_HINTS
 
 # Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.
-ROOM = "MODMEM 256\nMAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO\n"
+CONFIG = f"MODMEM 256\nMAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO\n{LOG_HINTS}\n"
 PROGRAM = "program"
 LAUNCH = "mpiexec.openmpi --allow-run-as-root --oversubscribe"
 
@@ -61,7 +62,7 @@ class Bench:
         self.data = Path(args.dir).absolute() / "replay-faithful"
         self.planned = scratch / "schedule"
         self.config = scratch / "darshan.conf"
-        self.config.write_text(ROOM)
+        self.config.write_text(CONFIG)
 
     def variables(self, traces: Path) -> dict[str, str]:
         preload = str(Path(self.args.preload).absolute())
@@ -69,7 +70,6 @@ class Bench:
             return {
                 "LD_PRELOAD": preload,
                 "DARSHAN_LOGDIR": str(traces),
-                "DARSHAN_LOGHINTS": "",
                 "DXT_ENABLE_IO_TRACE": "1",
                 "DARSHAN_CONFIG_PATH": str(self.config),
             }

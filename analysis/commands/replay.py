@@ -17,7 +17,6 @@ from typing import Any
 
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from ..judge import faster_way
-from ..pages import beside_page
 from ..replay import check, plan, ways, what_if
 from ..replay.check import Comparison
 from ..replay.trace import CannotReplayError
@@ -179,9 +178,7 @@ def _as_it_was(
     found = check.compare(log, own, args.gap)
     replay_check.show(found)
     page = bench.work / "replay.html"
-    words = ("replay-check", planned, args.trace, traces, "--page", page)
-    beside_page.write(page, found, log, own, shlex.join(map(str, words)))
-    options.say_written(page)
+    replay_check.write_page(page, found, (planned, args.trace, traces), (log, own))
     return document, found
 
 

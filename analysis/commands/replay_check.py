@@ -14,6 +14,7 @@ from ..errors import EXIT_NOT_VERIFIED, EXIT_OK
 from ..pages import beside_page
 from ..replay import check, schedule, trace
 from ..replay.check import Comparison
+from ..replay.trace import Trace
 from . import formats, options
 
 EXAMPLES = """\
@@ -50,10 +51,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(found)
     if args.page:
-        words = ("replay-check", args.schedule, args.log, args.replay, "--page", args.page)
-        beside_page.write(args.page, found, log, replay, shlex.join(map(str, words)))
-        options.say_written(args.page)
+        write_page(args.page, found, (args.schedule, args.log, args.replay), (log, replay))
     return EXIT_NOT_VERIFIED if found.wrong else EXIT_OK
+
+
+def write_page(
+    page: Path, found: Comparison, files: tuple[Path, Path, Path], traces: tuple[Trace, Trace]
+) -> None:
+    """`files`: schedule, log, and the replay's trace; `traces`: the last two, loaded."""
+    words = ("replay-check", *files, "--page", page)
+    beside_page.write(page, found, *traces, shlex.join(map(str, words)))
+    options.say_written(page)
 
 
 def show(found: Comparison) -> None:

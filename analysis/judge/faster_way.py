@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 from iogauge.digits import three
 
@@ -24,7 +25,7 @@ def ratio(replay: Way, way: Way, ways: int = 1) -> Interval | None:
     if not shared:
         return None
     pairs = [(1 / replay.seconds[n], 1 / way.seconds[n]) for n in shared]
-    return of_pairs(pairs, level=1 - (1 - LEVEL) / ways)
+    return replace(of_pairs(pairs, level=1 - (1 - LEVEL) / ways), needed=rounds_for(ways))
 
 
 def rounds_for(ways: int) -> int:
@@ -32,13 +33,11 @@ def rounds_for(ways: int) -> int:
     return max(PAIRS, math.ceil(1 + math.log2(ways / (1 - LEVEL))))
 
 
-def sentence(way: Way, found: Interval, ways: int = 1) -> str:
+def sentence(way: Way, found: Interval) -> str:
     if found.low is None or found.high is None:
-        fewest = rounds_for(ways)
-        more = max(fewest, math.ceil(found.samples[0] * fewest / max(found.worth, 1)))
         return (
             f"{way.title}: {three(found.value)} times as fast, of too few rounds to say a range "
-            f"(right is --rounds {more} or more)"
+            f"(right is --rounds {found.wanted} or more)"
         )
     span = f"({three(found.low)} to {three(found.high)})"
     if found.low > 1:
@@ -68,7 +67,7 @@ def answer(race: Race) -> list[str]:
         )
     for one, way in sorted(found, key=lambda pair: -pair[0].value):
         if not way.why:
-            lines.append(f"{sentence(way, one, ways)}, verified")
+            lines.append(f"{sentence(way, one)}, verified")
     once = [way for way in others if not way.why and way not in race.decided]
     for way in sorted(once, key=lambda way: way.seconds[0]):
         speed = replay.seconds[0] / way.seconds[0]

@@ -67,15 +67,19 @@ class Interval:
         return ", ".join([*map(str, first), _counted(last, self.kind)])
 
     @property
+    def wanted(self) -> int:
+        """How many samples it takes if they go on following each other as these do."""
+        return max(self.needed, math.ceil(min(self.samples) * self.needed / max(self.worth, 1)))
+
+    @property
     def lacks(self) -> str:
         """What it takes, where there are too few samples; else nothing."""
         if self.low is not None:
             return ""
         has = " and ".join(_counted(count, self.kind) for count in self.samples)
-        fewest = min(self.samples)
-        if fewest >= self.needed:
+        if min(self.samples) >= self.needed:
             has += f" that follow each other, worth {self.worth:.0f}"
-        more = max(self.needed, math.ceil(fewest * self.needed / max(self.worth, 1)))
+        more = self.wanted
         if self.kind == "pairs":
             return f"{has}; {more} needed ({in_rounds(more)})"
         pairs = f", or {PAIRS} pairs ({in_rounds(PAIRS)})" if len(self.samples) > 1 else ""
