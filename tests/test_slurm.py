@@ -283,8 +283,8 @@ def test_collective_buffering_goes_between_nodes(
     command = ["srun", "-K", "-N2", "-n", processes, slurm_site.SRUN[stack], "env"]
     command += [f"{name}={value}" for name, value in slurm_site.OPEN_MPI]
     command += [str(build_for_tests(stack) / "iokernel"), "s3d", "--grid", "20x20x20"]
-    command += ["--method", "twophase", "--buffer-size", "4k", "--dir", str(files)]
-    command += ["--json", str(result)]
+    command += ["--method", "twophase", "--buffer-size", "4k", "--straight", "1g"]
+    command += ["--dir", str(files), "--json", str(result)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=200, env=cluster.environment
     )

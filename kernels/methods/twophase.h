@@ -11,7 +11,9 @@
 #include "method_roles.h"
 #include "methods/posix_file.h"
 
-#define TWOPHASE_ROUNDS 16 /* the most that may be under way */
+#define TWOPHASE_ROUNDS 16         /* the most that may be under way */
+#define TWOPHASE_JOINED 256        /* parts, of which every process holds everybody's boxes */
+#define TWOPHASE_TURNED (64 << 10) /* bytes of numbers that are turned round at once */
 
 typedef struct twophase_file twophase_file;
 
@@ -30,6 +32,7 @@ int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offse
 /* The options. */
 typedef struct {
     uint64_t buffer, aggregators, rounds, share; /* aggregators, share: 0 for as many as there are */
+    uint64_t join, straight;
     const twophase_format *format;
     const io_method *maker, *mine;
 } twophase;
@@ -58,12 +61,23 @@ typedef struct {
     MPI_Request under_way[TWOPHASE_ROUNDS]; /* this process's messages to it, or from it */
 } twophase_aggregator;
 
+/* A process's small writes that are to be exchanged together. */
+typedef struct {
+    io_part *parts;
+    int n;
+    char *data;
+    uint64_t used, most; /* bytes: what there is; what any process may have */
+} twophase_joined;
+
 struct twophase_file {
-    io_posix_file posix; /* open on aggregators only */
+    io_posix_file posix;
     const twophase *options;
     uint64_t *offsets; /* of the data sets */
-    uint64_t room;     /* bytes in a buffer */
-    MPI_Comm node;     /* the processes that share the window */
+    twophase_joined joined;
+    char *turned;  /* numbers on their way to the file, where they are turned round */
+    bool failed;   /* a call to the file: all hear of it when they next agree */
+    uint64_t room; /* bytes in a buffer */
+    MPI_Comm node; /* the processes that share the window */
     int node_size;
     bool *near; /* of each rank: is it one of them? */
     bool alone; /* all are */
@@ -80,7 +94,19 @@ struct twophase_file {
     bool receiving; /* writing: those of its next chunk have begun */
 };
 
+/* By an aggregator, or one that has data to move straight: once. */
+int twophase_open(twophase_file *f, bool writing);
+/* The functions of a method's file (twophase_calls.c). */
+int twophase_write(io_file *file, const io_part *parts, int n);
+int twophase_read(io_file *file, const io_part *parts, int n);
+int twophase_sync(io_file *file);
+int twophase_close(io_file *file);
+int twophase_join_start(twophase_file *f);
+/* All go on, or all fail with the message of the first one that did. */
+int twophase_agree(const twophase_file *f, int status);
+
 /* The window, the aggregators and the way between them; by all processes together. */
+int twophase_node_find(twophase_file *f); /* who shares memory; also before the others */
 int twophase_node_start(twophase_file *f);
 int twophase_node_stop(twophase_file *f);
 uint64_t twophase_events(twophase_file *f); /* how many there were; before one looks for something to do */
@@ -119,6 +145,8 @@ uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_
 /* Copies a rank's share into the buffer where element `first` stands at `buffer`, or out of it. */
 void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end, char *buffer, char *share,
                    bool in);
+/* Copies numbers of `swap` bytes and turns each round; `to` may be `from`. */
+void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes);
 /* Moves the elements first to end between buffer and file; sets `failed`. */
 void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer);
 /* The number that a chunk has with its aggregator, and its buffer. */

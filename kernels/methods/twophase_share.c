@@ -66,7 +66,7 @@ static void turn8(char *to, const char *from, uint64_t bytes) {
     }
 }
 
-static void copy(uint64_t swap, char *to, const char *from, uint64_t bytes) {
+void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes) {
     if (swap == 8)
         turn8(to, from, bytes);
     else if (swap == 4)
@@ -74,7 +74,7 @@ static void copy(uint64_t swap, char *to, const char *from, uint64_t bytes) {
     else if (swap == 2)
         turn2(to, from, bytes);
     else
-        memcpy(to, from, bytes);
+        memmove(to, from, bytes);
 }
 
 /* The contiguous pieces of a rank's share of some elements. */
@@ -111,7 +111,7 @@ void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end
     uint64_t element, n;
     for (pieces p = pieces_of(w, rank, first, end); next_piece(&p, &element, &n);) {
         char *there = buffer + (element - first) * w->size;
-        copy(w->swap, in ? there : share, in ? share : there, n * w->size);
+        twophase_turn(w->swap, in ? there : share, in ? share : there, n * w->size);
         share += n * w->size;
     }
 }

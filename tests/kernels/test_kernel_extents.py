@@ -49,6 +49,24 @@ def test_a_plane_in_halves(stack: Stack, tmp_path: Path, method: str) -> None:
     assert document["verification"]["bytes"] == document["payload"]["bytes"] == 24
 
 
+@pytest.mark.parametrize("last_first", [False, True])
+@pytest.mark.parametrize("joined", ["1", "6500", "1m"])
+def test_rows_that_are_kept_and_go_together(
+    stack: Stack, tmp_path: Path, last_first: bool, joined: str
+) -> None:
+    """A row in each call, whose halves change hands; from the first row, or from the last one: then
+    a buffer of 4 KiB has parts of two calls, of which the later one stands first in the file."""
+    rows = range(3, -1, -1) if last_first else range(4)
+    calls = [[[[[row, 3000 * ((row + p) % 2)], [1, 3000]]] for p in range(2)] for row in rows]
+    plane = [{"name": "a", "type": "byte", "dims": [4, 6000]}]
+    one = {"dataset": 0, "parts": 1}
+    file = write(tmp_path / "e", calls, transfers=[one] * 4, datasets=plane)
+    words = ["extents", "--extents", str(file), "--dir", str(tmp_path), "--method", "twophase"]
+    words += ["--straight", "1g", "--join", joined, "--buffer-size", "4k"]
+    document = stack.run(*words, document=tmp_path / "r.json").good()
+    assert document["verification"]["verdict"] == "verified"
+
+
 def test_what_a_program_wrote(stack: Stack, tmp_path: Path) -> None:
     """Traced, recognised as the arrays that it has, and written as HDF5 by as many processes."""
     run, _ = kernel(

@@ -27,6 +27,14 @@ WAYS = (
     "--buffer-size 4099 --share 2 --rounds 1",
     "--buffer-size 4k --share 3 --aggregators 1",
 )  # fmt: skip
+# Which way data takes: all straight; all exchanged, each call at once, a few together, all at last.
+KINDS = (
+    "--straight 1",
+    "--straight 1g --join 1",
+    "--straight 1g --join 2k --buffer-size 4099",
+    "--straight 1g --join 1m --buffer-size 4k",
+    "--straight 1g --join 1m --buffer-size 4k --share 1",
+)  # fmt: skip
 
 
 def s3d(how: How, place: Path, *more: str) -> list[str]:
@@ -52,7 +60,7 @@ def test_another_methods_file_is_read(openmpi: Stack, way: str, tmp_path: Path) 
     assert document["verification"]["verdict"] == "verified"
 
 
-@pytest.mark.parametrize("way", WAYS[1:6:2])
+@pytest.mark.parametrize("way", [*WAYS[1:6:2], *KINDS])
 def test_what_stands_between_is_not_written(openmpi: Stack, way: str, tmp_path: Path) -> None:
     """A call of IOR's moves a piece of each process's block: between them is what others wrote."""
     words = ["ior", *IOR.options(), *TWOPHASE.options(), "--dir", str(tmp_path), "--keep"]
@@ -78,6 +86,49 @@ def test_cdf5_is_pnetcdfs_file(
     (name,) = (path.name for path in other.iterdir())
     assert [path.name for path in ours.iterdir()] == [name]
     assert (ours / name).read_bytes() == (other / name).read_bytes()
+
+
+@pytest.mark.parametrize("way", KINDS)
+def test_many_small_calls(openmpi: Stack, way: str, tmp_path: Path) -> None:
+    """A dump of RAMSES: headers, and rows of every length, call by call, in two layouts."""
+    for layout in ("level-major", "process-major"):
+        pattern = ["ramses-amr", "--size", "16", "--layout", layout]
+        files = []
+        for how, more in ((SHARED, []), (TWOPHASE, way.split())):
+            folder = tmp_path / layout / how.method
+            folder.mkdir(parents=True)
+            words = [*pattern, *how.options(), "--dir", str(folder), "--keep", *more]
+            found = openmpi.run(*words, processes=3, document=folder.with_suffix(".json")).good()
+            assert found["verification"]["verdict"] == "verified"
+            files += [path.read_bytes() for path in folder.iterdir()]
+        assert len(files) == 2
+        assert files[0] == files[1]
+
+
+def test_calls_that_are_not_in_the_files_order(openmpi: Stack, tmp_path: Path) -> None:
+    """IOR's segments, one after the other in each process: joined, they begin again and again."""
+    words = ["ior", "-b", "3k", "-t", "1k", "-s", "5", *TWOPHASE.options(), "--straight", "1g"]
+    words += ["--dir", str(tmp_path), "--buffer-size", "4k", "--fsync"]
+    for reader in ([], ["--buffer", "reused"]):
+        found = openmpi.run(*words, *reader, processes=4, document=tmp_path / "r.json").good()
+        assert found["verification"]["verdict"] == "verified"
+
+
+@pytest.mark.parametrize("call", ["write", "read"])
+@pytest.mark.parametrize("way", [KINDS[0], KINDS[3]])
+def test_a_small_call_that_fails(
+    openmpi: Stack, call: str, way: str, injector: Path, tmp_path: Path
+) -> None:
+    """It is told at the latest when the file is closed, as its own process's, by nobody else."""
+    words = ["ramses-hydro", "--size", "16", *TWOPHASE.options(), "--dir", str(tmp_path)]
+    environment = preload(injector, Plan(call, "EIO", rank=1, nth=2), tmp_path)
+    document = tmp_path.with_suffix(".json")
+    words += way.split()
+    run = openmpi.run(*words, processes=3, document=document, environment=environment)
+    line = run.error(1)
+    assert "process 1 on" in line and f"p{call}: Input/output error" in line
+    assert "more processes" not in line
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_hdf5_is_read_by_others(stack: Stack, tmp_path: Path) -> None:
@@ -108,10 +159,11 @@ def test_by_messages_with_mpich(mpich: Stack, tmp_path: Path) -> None:
 
 def test_the_document_says_what_the_buffers_take(openmpi: Stack, tmp_path: Path) -> None:
     words = s3d(TWOPHASE, tmp_path, "--buffer-size", "8k", "--rounds", "3", "--aggregators", "1")
+    words += ["--join", "3k", "--straight", "1m"]
     document = openmpi.run(*words, processes=4, document=tmp_path / "result.json").good()
     assert document["asked"]["method_options"] == {
-        "buffer_size": 8192, "rounds": 3, "aggregators": 1, "share": 0, "format": "raw",
-        "buffer_memory": 4 * 8192,
+        "buffer_size": 8192, "rounds": 3, "aggregators": 1, "share": 0, "join": 3072,
+        "straight": 1048576, "format": "raw", "buffer_memory": 4 * 8192 + 3072,
     }  # fmt: skip
 
 
@@ -121,6 +173,7 @@ def test_the_document_says_what_the_buffers_take(openmpi: Stack, tmp_path: Path)
         (["--buffer-size", "100"], ["--buffer-size 100", "4096"]),
         (["--rounds", "17"], ["--rounds 17", "1 to 16"]),
         (["--rounds", "0"], ["--rounds"]),
+        (["--join", "2g"], ["--join 2147483648", "1 (each write at once) to 1073741824"]),
         (["--format", "cdf"], ["--format cdf:", "raw, cdf5, hdf5"]),
     ],
 )

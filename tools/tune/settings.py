@@ -72,6 +72,7 @@ SETTINGS = (
     _line("chunks", ("block",), "hdf5_chunk={v}", "method:hdf5 free-layout"),
     _line("twophase-buffer", _sizes(M, 4 * M), "--buffer-size={v}", "method:twophase"),
     _line("twophase-aggregators", ("1",), "--aggregators={v}", "method:twophase"),
+    _line("twophase-straight", _sizes(64 * K, M), "--straight={v}", "method:twophase"),
 )  # fmt: skip
 
 FREE = frozenset({"free-layout"})  # the file may hold the data in another order
