@@ -106,7 +106,6 @@ int twophase_join_start(twophase_file *f);
 int twophase_agree(const twophase_file *f, int status);
 
 /* The window, the aggregators and the way between them; by all processes together. */
-int twophase_node_find(twophase_file *f); /* who shares memory; also before the others */
 int twophase_node_start(twophase_file *f);
 int twophase_node_stop(twophase_file *f);
 uint64_t twophase_events(twophase_file *f); /* how many there were; before one looks for something to do */

@@ -267,13 +267,11 @@ int twophase_read(io_file *file, const io_part *parts, int n) { return move(file
 /* All that was kept is moved, and everybody's calls are over. */
 static int settle(twophase_file *f) { return flush(f) || twophase_agree(f, f->failed) ? -1 : 0; }
 
-/* Once for a node: its other processes have written to the same file. */
+/* By each process that has written: together they are faster than one of a node. */
 int twophase_sync(io_file *file) {
     twophase_file *f = (twophase_file *)file;
-    int rank;
-    if (settle(f) || twophase_node_find(f)) return -1;
-    MPI_Comm_rank(f->node, &rank);
-    return rank ? 0 : twophase_open(f, true) || io_posix_sync(file) ? -1 : 0;
+    if (settle(f)) return -1;
+    return f->posix.fd < 0 ? 0 : io_posix_sync(file);
 }
 
 int twophase_close(io_file *file) {

@@ -18,8 +18,7 @@ static int failed(const twophase_file *f, const char *call, int code) {
     return io_fail_mpi(f->posix.base.ctx->error, call, f->posix.base.path, code);
 }
 
-int twophase_node_find(twophase_file *f) {
-    if (f->node != MPI_COMM_NULL) return 0;
+static int split(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     uint64_t share = f->options->share;
     MPI_Comm whole;
@@ -154,7 +153,7 @@ static int prepare(twophase_file *f, int node_rank) {
 
 int twophase_node_start(twophase_file *f) {
     int node_rank, code = 0;
-    if (twophase_node_find(f) || find_aggregators(f)) return -1;
+    if (split(f) || find_aggregators(f)) return -1;
     MPI_Comm_rank(f->node, &node_rank);
     if (f->node_size > 1 && make_window(f, node_rank)) return -1;
     if (f->node_size == 1 && !(f->memory = aligned_alloc(PAGE, own_bytes(f, 0))))
