@@ -125,8 +125,8 @@ static void move_run(twophase_way *w, uint64_t element, uint64_t n, char *data) 
 void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
     int ranks = w->file->posix.base.ctx->size;
     uint64_t there = 0, at, element, n;
-    for (int rank = 0; !w->whole && w->writing && rank < ranks; rank++)
-        there += twophase_share(w, rank, first, end, &at);
+    for (int rank = 0; !w->whole && rank < ranks; rank++) there += twophase_share(w, rank, first, end, &at);
+    if (!w->whole && !there) return;
     if (w->whole || !w->writing || there == (end - first) * w->size) {
         move_run(w, first, end - first, buffer);
         return;
