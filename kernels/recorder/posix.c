@@ -55,14 +55,14 @@ static int64_t step(description *d, int fd, int64_t size) {
 }
 
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
-                 double start) {
+                 moment start) {
     if (result < 0 || !recorder_on()) return;
-    double end = recorder_now();
+    moment end = recorder_moment();
     recorder_lock_for_access();
     description *d = posix_description(fd);
     if (d && recorder_on()) {
         int64_t place = offset == HERE ? step(d, fd, result) : offset;
-        recorder_access(d->file, &(access_info){direction, result, place, offset, call, start, end});
+        recorder_wait(&(waiting){d->file, call, start, end, result, place, offset, direction});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
     }
     recorder_unlock();

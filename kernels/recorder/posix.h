@@ -19,7 +19,7 @@ void posix_forget(int fd);
 
 /* Each takes the lock. `result`: what the call returned; nothing is counted where it failed. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
-                 double start);
+                 moment start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
 void posix_duplicated(int fd, int copy, double start);
 void posix_counted(int fd, int counter, double start);

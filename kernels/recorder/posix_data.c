@@ -46,7 +46,7 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
     EXPORT ssize_t NAME PARAMETERS {                                                                         \
         NEXT(ssize_t, NAME, PARAMETERS);                                                                     \
         if (!recorder_on()) return next ARGUMENTS;                                                           \
-        double start = recorder_now();                                                                       \
+        moment start = recorder_moment();                                                                    \
         ssize_t result = next ARGUMENTS;                                                                     \
         posix_moved(#NAME, DIRECTION, fd, OFFSET, MEMORY, result, start);                                    \
         return result;                                                                                       \
@@ -54,7 +54,7 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
 CALLS(WRAP)
 
 /* An asynchronous access counts when its result is fetched, as in Darshan. */
-static void aio_begun(const struct aiocb *what, int result, double start) {
+static void aio_begun(const struct aiocb *what, int result, moment start) {
     if (result || !recorder_on()) return;
     recorder_lock();
     if (posix_description(what->aio_fildes)) recorder_aio_add(what, start);
@@ -64,7 +64,7 @@ static void aio_begun(const struct aiocb *what, int result, double start) {
 static void aio_ended(const struct aiocb *what, int direction, ssize_t result) {
     const char *call = direction == RECORD_READ ? "aio_read" : "aio_write";
     if (!recorder_on()) return;
-    double start;
+    moment start;
     recorder_lock();
     bool ours = recorder_aio_take(what, &start);
     recorder_unlock();
@@ -76,7 +76,7 @@ static void aio_ended(const struct aiocb *what, int direction, ssize_t result) {
 #define WRAP_AIO(NAME, TYPE)                                                                                 \
     EXPORT int NAME(struct TYPE *what) {                                                                     \
         NEXT(int, NAME, (struct TYPE *));                                                                    \
-        double start = recorder_now();                                                                       \
+        moment start = recorder_moment();                                                                    \
         int result = next(what);                                                                             \
         aio_begun((const struct aiocb *)what, result, start);                                                \
         return result;                                                                                       \
@@ -101,7 +101,7 @@ WRAP_AIO_RETURN(aio_return64, aiocb64)
 #define WRAP_LIO(NAME, TYPE)                                                                                 \
     EXPORT int NAME(int mode, struct TYPE *const list[], int n, struct sigevent *tell) {                     \
         NEXT(int, NAME, (int, struct TYPE *const[], int, struct sigevent *));                                \
-        double start = recorder_now();                                                                       \
+        moment start = recorder_moment();                                                                    \
         int result = next(mode, list, n, tell);                                                              \
         for (int i = 0; i < n; i++)                                                                          \
             if (list[i] && list[i]->aio_lio_opcode != LIO_NOP)                                               \

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ _Thread_local int recorder_depth;
 
 static recorder the;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool on;
+recorder_switches recorder_switch;
 
 void *recorder_next(const char *name) {
     void *next = dlsym(RTLD_NEXT, name);
@@ -32,19 +31,19 @@ void *recorder_next(const char *name) {
     abort();
 }
 
-bool recorder_on(void) { return atomic_load_explicit(&on, memory_order_relaxed); }
-
 bool recorder_wants_segments(void) { return the.most_segments > 0; }
 
-double recorder_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(now.tv_sec - the.monotonic.tv_sec) + (double)(now.tv_nsec - the.monotonic.tv_nsec) * 1e-9;
-}
+double recorder_now(void) { return clock_now(&the.clock); }
 
 /* In the order in which they were seen. */
 static void count_waiting(void) {
-    for (int i = 0; i < the.waits; i++) record_access(the.wait[i].file, &the.wait[i].access, -1);
+    if (!the.waits) return;
+    clock_read(&the.clock);
+    for (const waiting *w = the.wait; w < the.wait + the.waits; w++) {
+        double start = clock_seconds(&the.clock, w->start), end = clock_seconds(&the.clock, w->end);
+        record_access(w->file, &(access_info){w->direction, w->size, w->offset, w->at, w->call, start, end},
+                      -1);
+    }
     the.waits = 0;
 }
 
@@ -55,9 +54,9 @@ void recorder_lock(void) {
 
 void recorder_lock_for_access(void) { pthread_mutex_lock(&lock); }
 
-void recorder_access(record *r, const access_info *access) {
-    if (the.waits == WAITING) count_waiting();
-    the.wait[the.waits++] = (waiting){r, *access};
+void recorder_wait(const waiting *access) {
+    the.wait[the.waits++] = *access;
+    if (the.waits == WAITING || access->end - the.clock.now.at > LONGEST_WAIT) count_waiting();
 }
 
 void recorder_unlock(void) { pthread_mutex_unlock(&lock); }
@@ -112,7 +111,7 @@ record *recorder_record(int module, const char *path) {
     return r;
 }
 
-void recorder_aio_add(const void *what, double start) {
+void recorder_aio_add(const void *what, moment start) {
     if (the.aio_used == the.aio_room) {
         size_t room = the.aio_room ? 2 * the.aio_room : 64;
         pending *larger = realloc(the.aio, room * sizeof *larger);
@@ -126,7 +125,7 @@ void recorder_aio_add(const void *what, double start) {
     the.aio[the.aio_used++] = (pending){what, start};
 }
 
-bool recorder_aio_take(const void *what, double *start) {
+bool recorder_aio_take(const void *what, moment *start) {
     for (size_t i = the.aio_used; i-- > 0;) {
         if (the.aio[i].what != what) continue;
         *start = the.aio[i].start;
@@ -146,7 +145,7 @@ void recorder_finish(bool complete) {
     recorder_lock();
     /* The child of a vfork shares all memory with its parent: it must not end the recording. */
     bool mine = recorder_on() && the.pid == getpid();
-    if (mine) atomic_store(&on, false);
+    if (mine) atomic_store(&recorder_switch.on, false);
     recorder_unlock();
     if (!mine || (!the.mpi && !the.all)) return;
     the.complete = complete;
@@ -183,10 +182,11 @@ __attribute__((constructor)) static void begin(void) {
     the.processes = 1;
     the.pid = getpid();
     for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
-    clock_gettime(CLOCK_MONOTONIC, &the.monotonic);
+    clock_start(&the.clock, clock_has_ticks());
+    recorder_switch.ticks = the.clock.ticks;
     clock_gettime(CLOCK_REALTIME, &the.started);
     if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
-    atomic_store(&on, true);
+    atomic_store(&recorder_switch.on, true);
 }
 
 /* A program without MPI ends well here. One with MPI that comes here has not finalized; a forked child

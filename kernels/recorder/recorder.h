@@ -8,11 +8,13 @@
 #ifndef RECORDER_H
 #define RECORDER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "clock.h"
 #include "counters.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -79,15 +81,35 @@ typedef struct {
     double start, end;
 } access_info;
 
+/* The same, seen and not counted yet. */
+typedef struct {
+    record *file;
+    const char *call;
+    moment start, end;
+    int64_t size, offset, at;
+    int direction;
+} waiting;
+
+/* What every call looks at, so open to all; recorder.c alone changes it. */
+typedef struct {
+    atomic_bool on;
+    bool ticks;
+} recorder_switches;
+extern recorder_switches recorder_switch __attribute__((visibility("hidden")));
+
 /* Is anything recorded? Nothing is before the library's constructor has run, after the trace is written,
  * and where no folder for it was named. */
-bool recorder_on(void);
+static inline bool recorder_on(void) {
+    return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed);
+}
+/* The cheapest way to say when an access begins or ends. */
+static inline moment recorder_moment(void) { return clock_moment(recorder_switch.ticks); }
 bool recorder_wants_segments(void);
 /* Seconds since the start of this process's recording. */
 double recorder_now(void);
 /* Whoever holds the lock finds all accesses counted that were seen before. */
 void recorder_lock(void);
-/* Only for recorder_access(): accesses may wait to be counted. */
+/* Only for recorder_wait(): accesses may wait to be counted. */
 void recorder_lock_for_access(void);
 void recorder_unlock(void);
 /* Something was lost: the log is marked as partial. */
@@ -99,8 +121,8 @@ void recorder_partial(void);
 record *recorder_record(int module, const char *path);
 record *recorder_known(int module, const char *path);
 /* With one of both locks held: an access to count, soon. Many are counted together, because each system call
- * may have driven out of the cache what counting needs. */
-void recorder_access(record *r, const access_info *access);
+ * may have driven out of the cache what counting needs, and the clock is read for all at once. */
+void recorder_wait(const waiting *access);
 /* With the lock held: count an access (of `counter` too, where it is not negative). */
 void record_access(record *r, const access_info *access, int counter);
 void record_open(record *r, double start, double end);

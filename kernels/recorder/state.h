@@ -10,8 +10,9 @@
 
 #define RECORD_BUCKETS 4096
 #define DESCRIPTORS 65536
-#define MPI_FILES 256 /* open at a time */
-#define WAITING 64    /* accesses that are counted together */
+#define MPI_FILES 256                  /* open at a time */
+#define WAITING 64                     /* accesses that are counted together */
+#define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
 typedef struct {
@@ -24,7 +25,7 @@ typedef struct {
 
 typedef struct {
     const void *what;
-    double start;
+    moment start;
 } pending;
 
 /* Which file an open MPI file is of. */
@@ -33,18 +34,13 @@ typedef struct {
     record *file;
 } mpi_file;
 
-/* An access that was seen and not counted yet. */
-typedef struct {
-    record *file;
-    access_info access;
-} waiting;
-
 typedef struct {
     char *folder, *include; /* include: folders to record, separated by colons; empty: all */
     int rank, processes;
     pid_t pid;
     bool mpi, forked, complete, partial;
-    struct timespec monotonic, started;
+    recorder_clock clock;
+    struct timespec started;
     size_t most_segments, segments; /* most: 0 where accesses are only counted */
     uint32_t sequence;              /* of what is kept one by one: accesses and events */
     event_list events;
@@ -64,8 +60,8 @@ typedef struct {
 /* With the lock held. */
 recorder *recorder_state(void);
 /* Asynchronous accesses that were begun; `take` gives the time of the beginning, once. */
-void recorder_aio_add(const void *what, double start);
-bool recorder_aio_take(const void *what, double *start);
+void recorder_aio_add(const void *what, moment start);
+bool recorder_aio_take(const void *what, moment *start);
 
 void record_clear(record *r);
 void recorder_end_now(void);

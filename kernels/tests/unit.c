@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } units[] = {
+        {"clock",    unit_clock   },
         {"layout",   unit_layout  },
         {"machine",  unit_machine },
         {"parse",    unit_parse   },
@@ -45,6 +46,6 @@ int main(int argc, char **argv) {
             printf("%s: %" PRIu64 " checks, %" PRIu64 " failed\n", units[i].name, checks, failures);
             return failures || !checks;
         }
-    fprintf(stderr, "Usage: iokernel_unit layout|machine|parse|patterns|ramses|values\n");
+    fprintf(stderr, "Usage: iokernel_unit clock|layout|machine|parse|patterns|ramses|values\n");
     return 2;
 }

@@ -15,6 +15,7 @@ void unit_check(bool holds, const char *condition, const char *file, int line, c
 /* The same numbers on every machine, below `limit`. */
 uint64_t unit_random(uint64_t limit);
 
+void unit_clock(void);
 void unit_layout(void);
 void unit_machine(void);
 void unit_parse(void);

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,32 @@ def test_threads_lose_nothing(openmpi: Stack, tmp_path: Path) -> None:
     offsets = {offset for offset, *_ in SEGMENT.iter_unpack(record.segments[WRITE])}
     assert offsets == set(range(0, 128000, 64))
     assert sum(sum(bins) for bins in process.heat["POSIX"].bins) == 128000
+
+
+def test_each_access_lies_between_the_clocks_before_and_after_it(
+    openmpi: Stack, tmp_path: Path
+) -> None:
+    """Of more than are counted together; the one after a pause closes its stretch."""
+    code = OPEN + (
+        "import time\nseen = []\n"
+        "for i in range(300):\n"
+        "    if i % 90 == 80: time.sleep(0.3)\n"
+        "    before = time.monotonic(); os.pwrite(f, b'x' * 64, i * 64)\n"
+        "    seen.append((before, time.monotonic()))\n"
+        "print(seen, file=open(os.path.dirname(here) + '/seen', 'w'))\n"
+    )
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    (record,) = process.records
+    found = [times for _, _, *times in SEGMENT.iter_unpack(record.segments[WRITE])]
+    seen = ast.literal_eval((tmp_path / "seen").read_text())
+    assert len(found) == len(seen) == 300
+    off = 1e-3  # an interrupted reading of the clock
+    began = process.monotonic * 1e-9
+    for (start, end), (before, after), following in zip(
+        found, seen, [*found[1:], (1e9, 1e9)], strict=True
+    ):
+        assert before - off < began + start <= began + end < after + off
+        assert end <= following[0]
 
 
 def test_renaming_and_mapping(openmpi: Stack, tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define TRIES 2 /* who is interrupted in both is not to be expected */
+
+bool clock_has_ticks(void) {
+#ifdef CLOCK_COUNT
+    char name[32] = "";
+    FILE *in = fopen(SOURCE, "r");
+    bool read = in && fgets(name, sizeof name, in);
+    if (in) fclose(in);
+    return read && !strcmp(name, "tsc\n");
+#else
+    return false;
+#endif
+}
+
+uint64_t clock_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+double clock_now(const recorder_clock *c) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - c->origin.tv_sec) + (double)(now.tv_nsec - c->origin.tv_nsec) * 1e-9;
+}
+
+/* The clock was read between two counts: the closest two of all tries. */
+static clock_mark reading(const recorder_clock *c) {
+    clock_mark best = {0};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        moment before = clock_moment(c->ticks);
+        double seconds = clock_now(c);
+        uint64_t took = clock_moment(c->ticks) - before;
+        if (took >= least) continue;
+        least = took;
+        best = (clock_mark){.at = before + took / 2, .seconds = seconds};
+    }
+    return best;
+}
+
+void clock_start(recorder_clock *c, bool ticks) {
+    *c = (recorder_clock){.ticks = ticks};
+    clock_gettime(CLOCK_MONOTONIC, &c->origin);
+    c->first = (clock_mark){.at = (uint64_t)c->origin.tv_sec * 1000000000u + (uint64_t)c->origin.tv_nsec,
+                            .tick = 1e-9};
+    if (ticks) c->first = reading(c);
+    c->last = c->now = c->first;
+}
+
+static double tick_between(const clock_mark *from, const clock_mark *to) {
+    return to->at > from->at ? (to->seconds - from->seconds) / (double)(to->at - from->at) : 0;
+}
+
+void clock_read(recorder_clock *c) {
+    if (!c->ticks) return;
+    c->last = c->now;
+    c->now = reading(c);
+    c->first.tick = tick_between(&c->first, &c->last);
+    c->last.tick = tick_between(&c->last, &c->now);
+}
+
+double clock_seconds(const recorder_clock *c, moment at) {
+    if (!c->ticks) return (double)(int64_t)(at - c->first.at) * c->first.tick;
+    const clock_mark *from = at < c->last.at ? &c->first : &c->last;
+    const clock_mark *to = at < c->last.at ? &c->last : &c->now;
+    if (at <= from->at) return from->seconds;
+    if (at >= to->at) return to->seconds;
+    return from->seconds + (double)(at - from->at) * from->tick;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The recorder's clock: moments against CLOCK_MONOTONIC, with the processor's count and without it. */
+#include <stdlib.h>
+
+#include "recorder/clock.h"
+#include "tests/unit.h"
+
+#define MOMENTS 20000
+#define NEAR 100e-6 /* seconds: whoever measures may be interrupted */
+
+/* A moment, and what the clock said just before and just after it. */
+typedef struct {
+    moment at;
+    double before, after;
+} witness;
+
+static void check_all(const recorder_clock *clock, const witness *seen, int from, int to) {
+    double last = 0;
+    for (int i = from; i < to; i++) {
+        double seconds = clock_seconds(clock, seen[i].at);
+        CHECK(seconds >= last, "moment %d: %.9f follows %.9f", i, seconds, last);
+        CHECK(seconds > seen[i].before - NEAR && seconds < seen[i].after + NEAR,
+              "moment %d: %.9f is not in %.9f .. %.9f", i, seconds, seen[i].before, seen[i].after);
+        last = seconds;
+    }
+}
+
+static void test_moments(bool ticks) {
+    witness *seen = malloc(MOMENTS * sizeof *seen);
+    CHECK(seen, "out of memory");
+    if (!seen) return;
+    recorder_clock clock;
+    clock_start(&clock, ticks);
+    for (int i = 0, told = 0; i < MOMENTS; i++) {
+        seen[i].before = clock_now(&clock);
+        seen[i].at = clock_moment(ticks);
+        seen[i].after = clock_now(&clock);
+        if (unit_random(64) && i + 1 < MOMENTS) continue;
+        clock_read(&clock);
+        check_all(&clock, seen, told, i + 1);
+        told = i + 1;
+    }
+    check_all(&clock, seen, 0, MOMENTS); /* long after they were */
+    free(seen);
+}
+
+/* Readings that were made up: a count that is half as fast in the second stretch as in the first. */
+static void test_lines(void) {
+    recorder_clock clock = {
+        .ticks = true, .first = {1000, 0, 0.001},
+             .last = {2000, 1, 0.002},
+             .now = {3000, 3, 0    }
+    };
+    static const struct {
+        moment at;
+        double seconds;
+    } cases[] = {
+        {0,    0    },
+        {1000, 0    },
+        {1500, 0.5  },
+        {1999, 0.999},
+        {2000, 1    },
+        {2500, 2    },
+        {3000, 3    },
+        {3001, 3    }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double off = clock_seconds(&clock, cases[i].at) - cases[i].seconds;
+        CHECK(off < 1e-12 && off > -1e-12, "moment %" PRIu64 " is off by %g s", cases[i].at, off);
+    }
+}
+
+void unit_clock(void) {
+    test_lines();
+    test_moments(false);
+    if (clock_has_ticks()) test_moments(true);
+}
