@@ -22,7 +22,8 @@ OURS, THEIRS = 7, 42
 def test_each_step_is_in_each_recipe_once(recipe: Path) -> None:
     steps = re.findall(r"^([a-z]+)\(\) \{$", (CONTAINERS / "steps.sh").read_text(), re.MULTILINE)
     called = re.findall(r"containers/steps\.sh ((?!containers)[a-z]+)", recipe.read_text())
-    assert called == ["libraries", "kernels", "runtime"]
+    assert called[:3] == ["libraries", "kernels", "runtime"]
+    assert called[3:] == (["check"] if recipe.suffix == ".def" else [])  # Docker's user runs it
     assert set(called) <= set(steps)
 
 
@@ -37,6 +38,22 @@ def test_what_apptainer_copies_is_there_and_enough() -> None:
         Path(name).parts[0] for name in re.findall(r"^COPY (\S+) ", dockerfile, re.MULTILINE)
     } == copied[0]
     assert copied[1] >= {"analysis", "docs", "iogauge", "references", "reframe_tests", "templates"}
+
+
+def test_the_image_with_spack_has_what_the_recipe_reads() -> None:
+    """Each file that the package's recipe names is copied before Spack is asked for it."""
+    recipe = ROOT / "spack_repo" / "iogauge" / "packages" / "iokernel" / "package.py"
+    wanted = set(re.findall(r'CHECKOUT / "([^"]+)"', recipe.read_text()))
+    before = (CONTAINERS / "Dockerfile.spack").read_text().partition("spack bootstrap")[0]
+    copied = {
+        name
+        for words in re.findall(r"^COPY (.+) \S+$", before, re.MULTILINE)
+        for name in words.split()
+    }
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"CITATION.cff", "kernels"} <= wanted
+    # The recipe names the address of README.md, and does not open it.
+    assert wanted - {"README.md"} <= copied
 
 
 # ---------------------------------------------------------------- the machine's MPI
