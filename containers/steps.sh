@@ -21,12 +21,15 @@ libraries() {
 }
 
 kernels() {
-    local stack
+    local stack build
+    # /tmp is the machine's while Apptainer builds: others' folders may be there.
+    build=$(mktemp -d)
     for stack in openmpi mpich; do
-        .venv/bin/python -m tools.kernels "$stack" "/tmp/$stack" -DBUILD_TESTING=OFF \
+        .venv/bin/python -m tools.kernels "$stack" "$build/$stack" -DBUILD_TESTING=OFF \
             -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON
-        cmake --install "/tmp/$stack" --prefix ".local/kernels/$stack"
+        cmake --install "$build/$stack" --prefix ".local/kernels/$stack"
     done
+    rm -rf -- "$build"
     environments/debian/mpich_abi.sh
     packages_of .local/kernels/*/bin/iokernel .local/stacks/*/lib/*.so >"$list"
 }
@@ -57,7 +60,8 @@ runtime() {
 check() {
     local results status=0
     results=$(mktemp -d)
-    IOGAUGE_OUTPUT=$results containers/run.sh docker \
+    # ReFrame's first log goes to TMPDIR, and stays there.
+    TMPDIR=$results IOGAUGE_OUTPUT=$results containers/run.sh docker \
         -n 'S3d.*fs=ram.*(mpiio|hdf5|pnetcdf):collective%.*smoke' \
         -n 'CgnsUnstructured.*fs=ram.*cgns:collective%.*smoke' || status=$?
     rm -rf -- "$results"
