@@ -6,6 +6,7 @@
 #   steps.sh libraries    set-up, in the image that builds
 #   steps.sh kernels      both stacks' kernels, and the list of packages that they load from
 #   steps.sh runtime      in the image that runs: these packages, and folders that any user may write
+#   steps.sh check        in it, as any user, nothing mounted: both stacks write right bytes in memory
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -20,12 +21,15 @@ libraries() {
 }
 
 kernels() {
-    local stack
+    local stack build
+    # /tmp is the machine's while Apptainer builds: others' folders may be there.
+    build=$(mktemp -d)
     for stack in openmpi mpich; do
-        .venv/bin/python -m tools.kernels "$stack" "/tmp/$stack" -DBUILD_TESTING=OFF \
+        .venv/bin/python -m tools.kernels "$stack" "$build/$stack" -DBUILD_TESTING=OFF \
             -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON
-        cmake --install "/tmp/$stack" --prefix ".local/kernels/$stack"
+        cmake --install "$build/$stack" --prefix ".local/kernels/$stack"
     done
+    rm -rf -- "$build"
     environments/debian/mpich_abi.sh
     packages_of .local/kernels/*/bin/iokernel .local/stacks/*/lib/*.so >"$list"
 }
@@ -53,7 +57,18 @@ runtime() {
     done
 }
 
+check() {
+    local results status=0
+    results=$(mktemp -d)
+    # ReFrame's first log goes to TMPDIR, and stays there.
+    TMPDIR=$results IOGAUGE_OUTPUT=$results containers/run.sh docker \
+        -n 'S3d.*fs=ram.*(mpiio|hdf5|pnetcdf):collective%.*smoke' \
+        -n 'CgnsUnstructured.*fs=ram.*cgns:collective%.*smoke' || status=$?
+    rm -rf -- "$results"
+    return "$status"
+}
+
 case ${1-} in
-    libraries | kernels | runtime) "$1" ;;
-    *) printf 'usage: steps.sh libraries|kernels|runtime\n' >&2; exit 2 ;;
+    libraries | kernels | runtime | check) "$1" ;;
+    *) printf 'usage: steps.sh libraries|kernels|runtime|check\n' >&2; exit 2 ;;
 esac

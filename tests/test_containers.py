@@ -4,6 +4,7 @@ of its ABI, here with libraries made for the test."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,7 +23,8 @@ OURS, THEIRS = 7, 42
 def test_each_step_is_in_each_recipe_once(recipe: Path) -> None:
     steps = re.findall(r"^([a-z]+)\(\) \{$", (CONTAINERS / "steps.sh").read_text(), re.MULTILINE)
     called = re.findall(r"containers/steps\.sh ((?!containers)[a-z]+)", recipe.read_text())
-    assert called == ["libraries", "kernels", "runtime"]
+    assert called[:3] == ["libraries", "kernels", "runtime"]
+    assert called[3:] == (["check"] if recipe.suffix == ".def" else [])  # Docker's user runs it
     assert set(called) <= set(steps)
 
 
@@ -37,6 +39,50 @@ def test_what_apptainer_copies_is_there_and_enough() -> None:
         Path(name).parts[0] for name in re.findall(r"^COPY (\S+) ", dockerfile, re.MULTILINE)
     } == copied[0]
     assert copied[1] >= {"analysis", "docs", "iogauge", "references", "reframe_tests", "templates"}
+
+
+def test_the_kernels_are_built_in_a_folder_of_their_own(tmp_path: Path) -> None:
+    """Apptainer's %post has the machine's /tmp, where another user's build may lie: nothing has a
+    name that both would take, and nothing stays."""
+    tree, temporary, programs = tmp_path / "checkout", tmp_path / "tmp", tmp_path / "bin"
+    for name in ("containers", "environments/debian"):
+        shutil.copytree(ROOT / name, tree / name)
+    (tree / ".local" / "kernels").mkdir(parents=True)
+    library(tree / ".local" / "stacks" / "mpich" / "lib", "libpnetcdf.so", OURS)
+    temporary.mkdir()
+    script(tree / ".venv" / "bin" / "python", 'mkdir "$4"; echo "$4" >>made')
+    script(programs / "cmake", 'mkdir -p "$4/bin" && cp /bin/true "$4/bin/iokernel"')
+    subprocess.run(
+        [tree / "containers" / "steps.sh", "kernels"],
+        check=True,
+        env={"PATH": f"{programs}:{os.environ['PATH']}", "TMPDIR": str(temporary)},
+    )
+    made = [Path(line) for line in (tree / "made").read_text().split()]
+    assert [path.name for path in made] == ["openmpi", "mpich"]
+    assert all(path.is_relative_to(temporary) and path.parent != temporary for path in made)
+    assert list(temporary.iterdir()) == []
+
+
+def script(path: Path, lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(0o755)
+
+
+def test_the_image_with_spack_has_what_the_recipe_reads() -> None:
+    """Each file that the package's recipe names is copied before Spack is asked for it."""
+    recipe = ROOT / "spack_repo" / "iogauge" / "packages" / "iokernel" / "package.py"
+    wanted = set(re.findall(r'CHECKOUT / "([^"]+)"', recipe.read_text()))
+    before = (CONTAINERS / "Dockerfile.spack").read_text().partition("spack bootstrap")[0]
+    copied = {
+        name
+        for words in re.findall(r"^COPY (.+) \S+$", before, re.MULTILINE)
+        for name in words.split()
+    }
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"CITATION.cff", "kernels"} <= wanted
+    # The recipe names the address of README.md, and does not open it.
+    assert wanted - {"README.md"} <= copied
 
 
 # ---------------------------------------------------------------- the machine's MPI
