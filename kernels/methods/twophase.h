@@ -48,11 +48,9 @@ typedef struct {
  * was opened) is in buffer n modulo rounds. */
 typedef struct {
     uint64_t ready; /* reading: how many chunks are in a buffer, or were */
-    uint64_t done;  /* writing: how many are in the file */
-    /* Of each buffer: how many of the node's processes have put in their shares, or have theirs still to take
-     * out. Those without a share of a chunk pass it by. */
-    uint64_t shares[TWOPHASE_ROUNDS];
-    uint64_t wanted[TWOPHASE_ROUNDS]; /* writing: how many, once the aggregator has counted; before that 0 */
+    uint64_t done;  /* of how many the buffer is free again */
+    /* Of each buffer: how many of the node's processes have put in, or taken out, their shares. */
+    uint64_t arrived[TWOPHASE_ROUNDS];
 } twophase_queue;
 
 typedef struct {
@@ -128,7 +126,6 @@ typedef struct {
     uint64_t lo, hi;           /* elements */
     uint64_t first, end;       /* chunks */
     uint64_t next, own; /* the next chunk that this process has a share of, and that it has as aggregator */
-    bool counted;       /* writing: has it counted who has a share of chunk `own`? */
     bool failed;        /* a call to the file; the others are still waited for and served */
 } twophase_way;
 

@@ -21,29 +21,18 @@ static int over(const twophase_way *w, int n, MPI_Request *requests) {
     return done ? SOMETHING : NOTHING;
 }
 
-/* How many of this node's processes have a share of a chunk. */
-static uint64_t count_sharers(const twophase_way *w, uint64_t first, uint64_t end) {
-    uint64_t sharers = 0, at;
-    for (int rank = 0; rank < w->file->posix.base.ctx->size; rank++)
-        if (w->file->near[rank] && twophase_share(w, rank, first, end, &at)) sharers++;
-    return sharers;
-}
-
 typedef enum {
-    FREE,  /* the chunk's buffer: all earlier ones in it are through */
+    FREE,  /* the chunk's buffer */
     READY, /* reading: the chunk is in it */
-    FULL,  /* writing: all shares of the node are in it */
+    FULL,  /* writing: all processes of the node have put in their shares */
 } state;
 
-static bool chunk_is(const twophase_way *w, const twophase_aggregator *a, uint64_t number, state wanted) {
-    twophase_file *f = w->file;
+static bool chunk_is(twophase_file *f, const twophase_aggregator *a, uint64_t number, state wanted) {
     const twophase_queue *q = a->queue;
-    const uint64_t rounds = f->options->rounds, buffer = number % rounds;
     twophase_lock(f);
-    bool is = q->shares[buffer] == 0; /* FREE, reading: all have taken theirs out */
-    if (wanted == READY) is = number < q->ready;
-    if (wanted == FULL) is = q->shares[buffer] == q->wanted[buffer];
-    if (wanted == FREE && w->writing) is = number < q->done + rounds;
+    bool is = wanted == FREE    ? number < q->done + f->options->rounds
+              : wanted == READY ? number < q->ready
+                                : q->arrived[number % f->options->rounds] == (uint64_t)f->node_size;
     twophase_unlock(f, false);
     return is;
 }
@@ -65,26 +54,6 @@ static int message(twophase_way *w, twophase_aggregator *a, uint64_t number, uin
     return code ? failed(w, w->writing ? "MPI_Isend" : "MPI_Irecv", code) : SOMETHING;
 }
 
-/* This process's share is in the buffer, or out of it. The aggregator waits for the last one. */
-static void count_share(const twophase_way *w, const twophase_aggregator *a, uint64_t number) {
-    twophase_file *f = w->file;
-    twophase_queue *q = a->queue;
-    const uint64_t buffer = number % f->options->rounds;
-    twophase_lock(f);
-    bool last = w->writing ? ++q->shares[buffer] == q->wanted[buffer] : --q->shares[buffer] == 0;
-    twophase_unlock(f, last);
-}
-
-/* So that it is woken for the last one. */
-static void want_shares(twophase_way *w, twophase_queue *q, uint64_t number, uint64_t first, uint64_t end) {
-    if (w->counted) return;
-    uint64_t sharers = count_sharers(w, first, end);
-    twophase_lock(w->file);
-    q->wanted[number % w->file->options->rounds] = sharers;
-    twophase_unlock(w->file, false);
-    w->counted = true;
-}
-
 /* Copies this process's share of a chunk into the aggregator's buffer, or out of it. */
 static int share(twophase_way *w) {
     twophase_file *f = w->file;
@@ -97,12 +66,18 @@ static int share(twophase_way *w) {
         w->next += found == SOMETHING;
         return found;
     }
+    if (!chunk_is(f, a, number, w->writing ? FREE : READY)) return NOTHING;
     int rank = f->posix.base.ctx->rank;
-    if (twophase_share(w, rank, first, end, &at)) {
-        if (!chunk_is(w, a, number, w->writing ? FREE : READY)) return NOTHING;
+    if (twophase_share(w, rank, first, end, &at))
         twophase_copy(w, rank, first, end, twophase_buffer(f, a, number), data_of(w) + at, w->writing);
-        count_share(w, a, number);
+    twophase_lock(f);
+    uint64_t *arrived = &a->queue->arrived[number % f->options->rounds];
+    bool all = ++*arrived == (uint64_t)f->node_size;
+    if (all && !w->writing) {
+        *arrived = 0;
+        a->queue->done++;
     }
+    twophase_unlock(f, all);
     w->next++;
     return SOMETHING;
 }
@@ -158,13 +133,12 @@ static int write_own(twophase_way *w) {
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
-    want_shares(w, a->queue, number, first, end);
-    if (!chunk_is(w, a, number, FULL)) return NOTHING;
+    if (!chunk_is(f, a, number, FULL)) return NOTHING;
     if (!f->alone) unpack(w, first, end, buffer);
-    f->receiving = w->counted = false;
+    f->receiving = false;
     twophase_move_chunk(w, first, end, buffer);
     twophase_lock(f);
-    a->queue->shares[number % f->options->rounds] = a->queue->wanted[number % f->options->rounds] = 0;
+    a->queue->arrived[number % f->options->rounds] = 0;
     a->queue->done++;
     twophase_unlock(f, true);
     w->own += (uint64_t)f->naggregators;
@@ -177,7 +151,7 @@ static int read_own(twophase_way *w) {
     if (w->own >= w->end) return NOTHING;
     twophase_aggregator *a = twophase_place(w, w->own, &number);
     char *buffer = twophase_buffer(f, a, number);
-    if (!chunk_is(w, a, number, FREE)) return NOTHING;
+    if (!chunk_is(f, a, number, FREE)) return NOTHING;
     if (!f->alone) {
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
@@ -185,9 +159,7 @@ static int read_own(twophase_way *w) {
     twophase_chunk(w, w->own, &first, &end);
     twophase_move_chunk(w, first, end, buffer);
     if (!f->alone && begin_messages(w, first, end, buffer)) return FAILED;
-    uint64_t sharers = count_sharers(w, first, end);
     twophase_lock(f);
-    a->queue->shares[number % f->options->rounds] = sharers;
     a->queue->ready++;
     twophase_unlock(f, true);
     w->own += (uint64_t)f->naggregators;
