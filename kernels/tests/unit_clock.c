@@ -36,7 +36,9 @@ static void test_moments(bool ticks) {
         seen[i].at = clock_moment(ticks);
         seen[i].after = clock_now(&clock);
         if (unit_random(64) && i + 1 < MOMENTS) continue;
+        moment latest = clock.now.at;
         clock_read(&clock);
+        CHECK(!ticks || clock.last.at == latest, "a line begins at %" PRIu64, clock.last.at);
         check_all(&clock, seen, told, i + 1);
         told = i + 1;
     }
