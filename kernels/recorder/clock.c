@@ -60,7 +60,10 @@ static double tick_between(const clock_mark *from, const clock_mark *to) {
 }
 
 void clock_read(recorder_clock *c) {
-    if (!c->ticks) return;
+    if (!c->ticks) { /* how long ago that was is asked there, too */
+        c->now.at = clock_nanoseconds();
+        return;
+    }
     c->last = c->now;
     c->now = reading(c);
     c->first.tick = tick_between(&c->first, &c->last);

@@ -38,6 +38,7 @@ static void test_moments(bool ticks) {
         if (unit_random(64) && i + 1 < MOMENTS) continue;
         moment latest = clock.now.at;
         clock_read(&clock);
+        CHECK(clock.now.at >= seen[i].at, "a reading is older than moment %d", i);
         CHECK(!ticks || clock.last.at == latest, "a line begins at %" PRIu64, clock.last.at);
         check_all(&clock, seen, told, i + 1);
         told = i + 1;
