@@ -35,8 +35,8 @@ MOST_BYTES = 2**30  # of a module; more would be damage
 PIECE = 2**24
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
 OF_OPEN_MPI = (
-    "(Open MPI up to 5.0.5 damages logs of four processes and more; right is a run with "
-    "DARSHAN_LOGHINTS=cb_nodes=1)"
+    "(Open MPI before 4.1.7, and 5.0 before 5.0.6, damages logs of four processes and more; right "
+    "is a run with DARSHAN_LOGHINTS=cb_nodes=1)"
 )
 
 

@@ -131,10 +131,13 @@ def _reports(certificate: Certificate) -> list[str]:
             for one in certificate.stacks
             if one not in concerned and one.versions.get("mpi", "").startswith(report.library)
         ]
-        lines.append(_item(
-            f"**{report.where}**: {report.says}. Here, of versions that have it: "
-            f"{_seen(report, concerned)}; of others: {_seen(report, others)}."
-        ))  # fmt: skip
+        here = (
+            f" Here, of versions that have it: {_seen(report, concerned)}; of others: "
+            f"{_seen(report, others)}."
+        )
+        tried = f" {report.tried}." if report.tried else ""
+        said = f"**{report.where}**: {report.says}." + here * bool(report.kind) + tried
+        lines.append(_item(said))
     return lines
 
 

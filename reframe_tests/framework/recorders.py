@@ -29,7 +29,7 @@ RECORD_BYTES, NAME_BYTES = 4096, 512
 OTHER_MIB = 16  # for modules of a fixed size: heat maps, Lustre, APMPI
 DXT_MIB = 256
 # One process writes the log, and all others do not open it. Darshan's default has four, whose
-# writes Open MPI up to 5.0.5 loses (data sieving without locks): 6 of 8 logs could not be read.
+# writes Open MPI loses before 4.1.7 and 5.0.6 (data sieving without locks).
 LOG_HINTS = "LOGHINTS romio_no_indep_rw=true;cb_nodes=1"
 
 
