@@ -15,6 +15,7 @@ from iokernel_stacks import Stack, missing, prepared, stacks
 from recorder_runs import kernel
 
 from analysis.replay import plan, trace, what_if
+from tools import columns
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,28 @@ def test_rows_that_are_kept_and_go_together(
     words += ["--straight", "1g", "--join", joined, "--buffer-size", "4k"]
     document = stack.run(*words, document=tmp_path / "r.json").good()
     assert document["verification"]["verdict"] == "verified"
+
+
+@pytest.mark.parametrize("method", ["mpiio", "hdf5", "pnetcdf", "twophase"])
+def test_columns_of_rows(stack: Stack, tmp_path: Path, method: str) -> None:
+    """A call for each column: what stands between its pieces is there already, and stays."""
+    file = tmp_path / "columns"
+    words = ["--rows", "1000", "--columns", "37,3,1", "--processes", "2", "-o", str(file)]
+    assert columns.main(words) == 0
+    words = ["extents", "--extents", str(file), "--method", method, "--dir", str(tmp_path)]
+    document = stack.run(*words, "--keep", document=tmp_path / "r.json").good()
+    assert document["verification"]["verdict"] == "verified"
+    assert document["payload"]["bytes"] == 41000
+
+
+@pytest.mark.parametrize("wrong", [("--rows", "1"), ("--columns", "4,0"), ("--columns", "x")])
+def test_columns_that_cannot_be(
+    wrong: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--rows", "9", "--columns", "4", "--processes", "2", "-o", str(tmp_path / "c"), *wrong]
+    assert columns.main(words) == 2
+    assert capsys.readouterr().err.startswith("tools.columns: ")
+    assert not (tmp_path / "c").exists()
 
 
 def test_what_a_program_wrote(stack: Stack, tmp_path: Path) -> None:
