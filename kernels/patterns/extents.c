@@ -46,21 +46,29 @@ typedef struct {
     io_dim *dims;
     io_dataset *datasets;
     transfer_of *transfers;
-    uint64_t *made; /* without a file: the numbers */
+    uint64_t *made;      /* without a file: the numbers */
+    uint64_t columns[3]; /* of --columns; else 0 */
+    char text[96];
 } extents;
 
 static const io_option options[] = {
     {"extents", 256, "FILE",
      "what a traced program wrote, as arrays: python -m analysis plan-replay LOG -o S --what-if FILE makes "
      "it"},
+    {"columns", 257, "RxAxB",
+     "instead: R rows of A and B bytes, of which a call writes all first ones, and a call all others"},
     {0},
 };
 
 static void defaults(void *state) { (void)state; }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
-    (void)letter, (void)error;
-    ((extents *)state)->path = value;
+    extents *s = state;
+    if (letter == 257) {
+        snprintf(s->text, sizeof s->text, "--columns %s", value);
+        return io_parse_grid("--columns", value, s->columns, error);
+    }
+    s->path = value;
     return 0;
 }
 
@@ -234,9 +242,48 @@ static int make_small(extents *s, io_error *error) {
     return check_parts(s, &s->transfers[0], error) || check_parts(s, &s->transfers[1], error) ? -1 : 0;
 }
 
+/* So programs write one member of their particles after the other: between what a call writes stands what
+ * another one wrote, and a library that writes back more than it was given must leave that as it is. Each
+ * process has a block of the rows. */
+static int make_columns(extents *s, io_error *error) {
+    enum { BOTH = 2, NUMBERS = 4 };
+    const uint64_t n = s->processes, rows = s->columns[0], *widths = s->columns + 1;
+    uint64_t sum, all;
+    if (__builtin_add_overflow(widths[0], widths[1], &sum) || __builtin_mul_overflow(sum, rows, &all) ||
+        all > MOST_BYTES)
+        return io_fail_usage(error, "%s: right is at most 2^62 bytes", s->text);
+    s->source = s->text, s->recorder = "none";
+    s->ndatasets = 1;
+    s->ntransfers = BOTH;
+    s->made = calloc(BOTH * NUMBERS * n, sizeof *s->made);
+    if (!s->made) return io_fail(error, "out of memory for parts of %" PRIu64 " processes", n);
+    if (make_room(s, error)) return -1;
+    s->datasets[0] = (io_dataset){
+        .name = "rows", .type = IO_BYTE, .ndims = 2, .dim = {0, 1}
+    };
+    s->dims[0] = (io_dim){"row", rows};
+    s->dims[1] = (io_dim){"byte", sum};
+    s->ndims = 2;
+    s->most = 1;
+    for (uint64_t call = 0; call < BOTH; call++) {
+        s->transfers[call] = (transfer_of){0, 1, call * NUMBERS * n};
+        for (uint64_t p = 0; p < n; p++) {
+            uint64_t *box = s->made + NUMBERS * (call * n + p);
+            io_split(rows, n, p, &box[0], &box[2]);
+            box[1] = call ? widths[0] : 0;
+            box[3] = box[2] ? widths[call] : 0;
+        }
+        if (check_parts(s, &s->transfers[call], error)) return -1;
+    }
+    return 0;
+}
+
 static int configure(void *state, const io_setup *setup, io_error *error) {
     extents *s = state;
     s->processes = setup->processes;
+    if (s->path && s->columns[0])
+        return io_fail_usage(error, "--extents and --columns: right is one of them");
+    if (s->columns[0]) return make_columns(s, error);
     if (!s->path) return make_small(s, error);
     if (read_file(s, error)) return -1;
     if (s->processes == setup->processes) return 0;

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iokernel_stacks import Stack, missing, prepared, stacks
+from iokernel_stacks import Stack, check_usage, missing, prepared, stacks
 from recorder_runs import kernel
 
 from analysis.replay import plan, trace, what_if
-from tools import columns
 
 
 @pytest.fixture(scope="module")
@@ -68,26 +67,32 @@ def test_rows_that_are_kept_and_go_together(
     assert document["verification"]["verdict"] == "verified"
 
 
+@pytest.mark.parametrize("rows", [1, 1000])
 @pytest.mark.parametrize("method", ["mpiio", "hdf5", "pnetcdf", "twophase"])
-def test_columns_of_rows(stack: Stack, tmp_path: Path, method: str) -> None:
+def test_columns_of_rows(stack: Stack, tmp_path: Path, method: str, rows: int) -> None:
     """A call for each column: what stands between its pieces is there already, and stays."""
-    file = tmp_path / "columns"
-    words = ["--rows", "1000", "--columns", "37,3,1", "--processes", "2", "-o", str(file)]
-    assert columns.main(words) == 0
-    words = ["extents", "--extents", str(file), "--method", method, "--dir", str(tmp_path)]
-    document = stack.run(*words, "--keep", document=tmp_path / "r.json").good()
+    words = ["extents", "--columns", f"{rows}x37x4", "--method", method, "--dir", str(tmp_path)]
+    document = stack.run(*words, document=tmp_path / "r.json").good()
     assert document["verification"]["verdict"] == "verified"
-    assert document["payload"]["bytes"] == 41000
+    assert document["payload"]["bytes"] == 41 * rows
+    assert document["asked"]["pattern_options"]["source"] == f"--columns {rows}x37x4"
 
 
-@pytest.mark.parametrize("wrong", [("--rows", "1"), ("--columns", "4,0"), ("--columns", "x")])
+@pytest.mark.parametrize(
+    ("columns", "holds"),
+    [
+        ("9x4", ["--columns 9x4"]),
+        ("9x4x0", ["--columns 9x4x0"]),
+        ("9000000000x4000000000x1", ["2^62"]),
+        ("9x4x1 --extents e", ["--extents and --columns", "one of them"]),
+    ],
+)
 def test_columns_that_cannot_be(
-    wrong: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    stack: Stack, columns: str, holds: list[str], tmp_path: Path
 ) -> None:
-    words = ["--rows", "9", "--columns", "4", "--processes", "2", "-o", str(tmp_path / "c"), *wrong]
-    assert columns.main(words) == 2
-    assert capsys.readouterr().err.startswith("tools.columns: ")
-    assert not (tmp_path / "c").exists()
+    check_usage(
+        stack, ["extents", "--columns", *columns.split(), "--method", "posix"], holds, tmp_path
+    )
 
 
 def test_what_a_program_wrote(stack: Stack, tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ TOLD = (
     ),
     # The same with no setting: OMPIO gives an aggregator to 8 processes.
     Told(AMR, How(("--size", "64"), {}, 16, "disk"), ({"sieving": "off"},)),
+    # More than 64 MiB of an aggregator's, of which a call writes a part of each row.
+    Told(
+        ("extents", "mpiio", "collective"),
+        How(("--columns", "52428x3744x256"), {}, 4, "disk"),
+        ({"sieving": "off"},),
+    ),
 )
 
 
