@@ -114,23 +114,6 @@ def test_calls_that_are_not_in_the_files_order(openmpi: Stack, tmp_path: Path) -
         assert found["verification"]["verdict"] == "verified"
 
 
-@pytest.mark.parametrize("call", ["write", "read"])
-@pytest.mark.parametrize("way", [KINDS[0], KINDS[3]])
-def test_a_small_call_that_fails(
-    openmpi: Stack, call: str, way: str, injector: Path, tmp_path: Path
-) -> None:
-    """It is told at the latest when the file is closed, as its own process's, by nobody else."""
-    words = ["ramses-hydro", "--size", "16", *TWOPHASE.options(), "--dir", str(tmp_path)]
-    environment = preload(injector, Plan(call, "EIO", rank=1, nth=2), tmp_path)
-    document = tmp_path.with_suffix(".json")
-    words += way.split()
-    run = openmpi.run(*words, processes=3, document=document, environment=environment)
-    line = run.error(1)
-    assert "process 1 on" in line and f"p{call}: Input/output error" in line
-    assert "more processes" not in line
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_hdf5_is_read_by_others(stack: Stack, tmp_path: Path) -> None:
     """h5py, and method hdf5; and twophase reads what method hdf5 wrote."""
     words = ["s3d", "--grid", "13x11x7", "--dir", str(tmp_path), "--keep"]
@@ -181,17 +164,24 @@ def test_wrong_options(openmpi: Stack, words: list[str], holds: list[str], tmp_p
     check_usage(openmpi, ["s3d", *TWOPHASE.options(), *words], holds, tmp_path)
 
 
-@pytest.mark.parametrize("way", [WAYS[1], WAYS[3]])
+LARGE = ["s3d", *S3D.options(), "--steps", "2"]
+SMALL = ["ramses-hydro", "--size", "16"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "way", "nth"),
+    [(LARGE, WAYS[1], 3), (LARGE, WAYS[3], 3), (SMALL, KINDS[0], 2), (SMALL, KINDS[3], 2)],
+)
 @pytest.mark.parametrize("call", ["write", "read"])
 def test_a_failing_call_is_everybodys(
-    openmpi: Stack, call: str, way: str, injector: Path, tmp_path: Path
-) -> None:
-    """One process's call fails: all end with its message, in the call that it failed in."""
-    words = ["s3d", *S3D.options(), *TWOPHASE.options(), "--dir", str(tmp_path), "--steps", "2"]
-    plan = Plan(call, "EIO", rank=2, nth=3)
+    openmpi: Stack, call: str, pattern: list[str], way: str, nth: int, injector: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """One process's call fails: all end with its message; straight and small ones at the latest
+    when the file is closed."""
+    words = [*pattern, *TWOPHASE.options(), "--dir", str(tmp_path), *way.split()]
+    environment = preload(injector, Plan(call, "EIO", rank=2, nth=nth), tmp_path)
     document = tmp_path.with_suffix(".json")
-    environment = preload(injector, plan, tmp_path)
-    words += way.split()
     run = openmpi.run(*words, processes=4, document=document, environment=environment)
     line = run.error(1)
     assert "process 2 on" in line and f"p{call}: Input/output error" in line
