@@ -48,7 +48,7 @@ static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
 }
 
 /* MPI_COMM_SELF: for another method, which wants to know where data sets stand and moves no data. Without
- * MPI-IO that takes a tenth of the time; without it HDF5 locks a file, which not every file system can. */
+ * MPI-IO that takes a third of the time; without it HDF5 locks a file, which not every file system can. */
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
 static bool by_mpi(const io_ctx *ctx) { return ctx->comm != MPI_COMM_SELF; }
 static int leave_unlocked(hid_t access) { return H5Pset_file_locking(access, false, true) < 0 ? -1 : 0; }

@@ -94,6 +94,11 @@ static void set_range(twophase_way *w) {
     w->next = w->first;
 }
 
+/* Of how many bytes a number is that is to be turned round, or 1. */
+static uint64_t swap_of(const twophase_file *f, uint64_t size) {
+    return f->options->format->swapped ? size : 1;
+}
+
 /* Of parts of one data set; how many of them there were in *n. */
 static int exchange_some(twophase_file *f, const io_part *parts, const uint64_t *boxes, int *n, int stride,
                          bool writing) {
@@ -107,7 +112,7 @@ static int exchange_some(twophase_file *f, const io_part *parts, const uint64_t 
                       .writing = writing,
                       .base = f->offsets[dataset],
                       .size = size,
-                      .swap = f->options->format->swapped ? size : 1,
+                      .swap = swap_of(f, size),
                       .failed = f->failed};
     *n = w.n = in_order(&w);
     set_range(&w);
@@ -222,7 +227,7 @@ static int turned_write(twophase_file *f, const char *data, uint64_t bytes, uint
 static int straight_part(twophase_file *f, const io_part *part, bool writing) {
     const io_schema *schema = f->posix.base.schema;
     uint64_t size = io_type_size(schema->datasets[part->dataset].type);
-    uint64_t swap = f->options->format->swapped ? size : 1;
+    uint64_t swap = swap_of(f, size);
     int status = 0;
     for (io_runs r = io_runs_of(schema, part); !status && io_runs_next(&r);) {
         char *data = (char *)part->data + r.local * size;
@@ -264,10 +269,10 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
 int twophase_write(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 int twophase_read(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
-/* All that was kept is moved, and everybody's calls are over. */
-static int settle(twophase_file *f) { return flush(f) || twophase_agree(f, f->failed) ? -1 : 0; }
+/* All that was kept is moved, and everybody's calls are over: an exchange ends with that. */
+static int settle(twophase_file *f) { return f->joined.n ? flush(f) : twophase_agree(f, f->failed); }
 
-/* By each process that has written: together they are faster than one of a node. */
+/* By each process that has written: as fast as by one of a node, and nobody has to know who shares one. */
 int twophase_sync(io_file *file) {
     twophase_file *f = (twophase_file *)file;
     if (settle(f)) return -1;

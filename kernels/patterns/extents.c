@@ -212,16 +212,21 @@ static int read_file(extents *s, io_error *error) {
     return take_transfers(s, transfers, error);
 }
 
-/* Without a file, for any number of processes: columns of a plane, and bytes in turn. */
+/* Without a file, for any number of processes: two transfers, of four numbers of each process. */
+static int make_transfers(extents *s, const char *source, uint64_t datasets, io_error *error) {
+    s->source = source, s->recorder = "none";
+    s->ndatasets = datasets;
+    s->ntransfers = 2;
+    if (s->processes <= UINT32_MAX) s->made = calloc(2 * 4 * s->processes, sizeof *s->made);
+    if (!s->made) return io_fail(error, "out of memory for parts of %" PRIu64 " processes", s->processes);
+    return make_room(s, error);
+}
+
+/* Columns of a plane, and bytes in turn. */
 static int make_small(extents *s, io_error *error) {
     enum { ROWS = 5, COLUMNS = 3, EACH = 2, PIECE = 7 };
     const uint64_t n = s->processes;
-    s->source = "built-in", s->recorder = "none";
-    s->ndatasets = s->ntransfers = 2;
-    s->made = calloc(8 * n, sizeof *s->made);
-    if (!s->made || n > UINT32_MAX)
-        return io_fail(error, "out of memory for parts of %" PRIu64 " processes", n);
-    if (make_room(s, error)) return -1;
+    if (make_transfers(s, "built-in", 2, error)) return -1;
     s->datasets[0] = (io_dataset){
         .name = "plane", .type = IO_FLOAT64, .ndims = 2, .dim = {0, 1}
     };
@@ -246,18 +251,12 @@ static int make_small(extents *s, io_error *error) {
  * another one wrote, and a library that writes back more than it was given must leave that as it is. Each
  * process has a block of the rows. */
 static int make_columns(extents *s, io_error *error) {
-    enum { BOTH = 2, NUMBERS = 4 };
     const uint64_t n = s->processes, rows = s->columns[0], *widths = s->columns + 1;
     uint64_t sum, all;
     if (__builtin_add_overflow(widths[0], widths[1], &sum) || __builtin_mul_overflow(sum, rows, &all) ||
         all > MOST_BYTES)
         return io_fail_usage(error, "%s: right is at most 2^62 bytes", s->text);
-    s->source = s->text, s->recorder = "none";
-    s->ndatasets = 1;
-    s->ntransfers = BOTH;
-    s->made = calloc(BOTH * NUMBERS * n, sizeof *s->made);
-    if (!s->made) return io_fail(error, "out of memory for parts of %" PRIu64 " processes", n);
-    if (make_room(s, error)) return -1;
+    if (make_transfers(s, s->text, 1, error)) return -1;
     s->datasets[0] = (io_dataset){
         .name = "rows", .type = IO_BYTE, .ndims = 2, .dim = {0, 1}
     };
@@ -265,10 +264,10 @@ static int make_columns(extents *s, io_error *error) {
     s->dims[1] = (io_dim){"byte", sum};
     s->ndims = 2;
     s->most = 1;
-    for (uint64_t call = 0; call < BOTH; call++) {
-        s->transfers[call] = (transfer_of){0, 1, call * NUMBERS * n};
+    for (uint64_t call = 0; call < 2; call++) {
+        s->transfers[call] = (transfer_of){0, 1, call * 4 * n};
         for (uint64_t p = 0; p < n; p++) {
-            uint64_t *box = s->made + NUMBERS * (call * n + p);
+            uint64_t *box = s->made + 4 * (call * n + p);
             io_split(rows, n, p, &box[0], &box[2]);
             box[1] = call ? widths[0] : 0;
             box[3] = box[2] ? widths[call] : 0;

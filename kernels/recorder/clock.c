@@ -19,10 +19,14 @@ bool clock_has_ticks(void) {
 #endif
 }
 
+static uint64_t in_nanoseconds(const struct timespec *t) {
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
 uint64_t clock_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return in_nanoseconds(&now);
 }
 
 double clock_now(const recorder_clock *c) {
@@ -49,8 +53,7 @@ static clock_mark reading(const recorder_clock *c) {
 void clock_start(recorder_clock *c, bool ticks) {
     *c = (recorder_clock){.ticks = ticks};
     clock_gettime(CLOCK_MONOTONIC, &c->origin);
-    c->first = (clock_mark){.at = (uint64_t)c->origin.tv_sec * 1000000000u + (uint64_t)c->origin.tv_nsec,
-                            .tick = 1e-9};
+    c->first = (clock_mark){.at = in_nanoseconds(&c->origin), .tick = 1e-9};
     if (ticks) c->first = reading(c);
     c->last = c->now = c->first;
 }

@@ -105,8 +105,8 @@ def test_many_small_calls(openmpi: Stack, way: str, tmp_path: Path) -> None:
         assert files[0] == files[1]
 
 
-def test_calls_that_are_not_in_the_files_order(openmpi: Stack, tmp_path: Path) -> None:
-    """IOR's segments, one after the other in each process: joined, they begin again and again."""
+def test_small_calls_and_a_flush(openmpi: Stack, tmp_path: Path) -> None:
+    """IOR's transfers, kept through its segments, with their own memory and with one buffer."""
     words = ["ior", "-b", "3k", "-t", "1k", "-s", "5", *TWOPHASE.options(), "--straight", "1g"]
     words += ["--dir", str(tmp_path), "--buffer-size", "4k", "--fsync"]
     for reader in ([], ["--buffer", "reused"]):
