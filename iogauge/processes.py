@@ -4,11 +4,16 @@ again, machines start again, and a number of another host or container says noth
 
 from __future__ import annotations
 
+import os
 import socket
+import time
+from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
 BOOT = PROC / "sys" / "kernel" / "random" / "boot_id"
+PATIENCE = 10.0  # seconds for a process to show its environment
+LOOKS = 5  # at one that has arguments and no environment, to be sure
 WORDS = 5  # host, number, beginning, boot, space of numbers
 
 
@@ -74,6 +79,33 @@ def of_session(leader: int) -> list[int]:
             state, _parent, _group, session, *_ = text.rpartition(")")[2].split()
             if int(session) == leader and state not in "ZX":
                 found.append(int(entry.name))
+    return found
+
+
+def with_variable(name: str, value: str) -> list[int]:
+    """The processes, without this one, that have the variable in their environment: also those that
+    have left their parent and session, where this user may look at them. `ps e` misses some."""
+    word = f"{name}={value}".encode()
+    found = []
+    for entry in PROC.iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            with suppress(OSError):  # it has ended, or belongs to somebody else
+                if word in _environment(entry).split(b"\0"):
+                    found.append(int(entry.name))
+    return found
+
+
+def _environment(entry: Path) -> bytes:
+    """A process that is just loading its program shows none for a moment, and no arguments; a look
+    that began at its last program finds none of the next."""
+    end = time.monotonic() + PATIENCE
+    looks = 0
+    while not (found := (entry / "environ").read_bytes()) and looks < LOOKS:
+        (entry / "exe").readlink()  # what has none is a zombie or the kernel's
+        if (entry / "cmdline").read_bytes() or time.monotonic() > end:
+            looks += 1
+        else:
+            time.sleep(0.001)
     return found
 
 

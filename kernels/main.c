@@ -17,6 +17,9 @@
 #define HAS_BACKTRACE
 #endif
 #endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 #include "command_line/configure.h"
 #include "command_line/help.h"
@@ -98,39 +101,66 @@ static void wait_for_cleaning(io_pulse *me) {
     for (int i = 0; i < 10 * SECONDS_TO_CLEAN && me->cleaning && !me->cleaned; i++) nanosleep(&tenth, NULL);
 }
 
-/* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls
- * that are safe in a signal handler. */
-static void crash(int number, siginfo_t *info, void *context) {
-    (void)context;
-    if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
-    if (!crashing || !crashing->doing[0]) _exit(EXIT_FAILURE);
+/* One line: who crashed, at what, in which thread, within the phase or after it. `address`: NULL where none.
+ */
+static bool say_last_line(const char *what, const uintptr_t *address) {
     last_line line = {.length = 0};
     tell(&line, crashing->doing);
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
-        if (crashes[i].number == number) tell(&line, " ("), tell(&line, crashes[i].name);
-    if (number != SIGABRT && info->si_code > 0)
-        tell(&line, " at "), tell_address(&line, (uintptr_t)info->si_addr);
+    tell(&line, " ("), tell(&line, what);
+    if (address) tell(&line, " at "), tell_address(&line, *address);
     tell_thread(&line);
     tell(&line, crashing->doing_over ? ", after it)" : ", within it)");
     tell(&line, crashing->doing_more);
-    if (write(STDERR_FILENO, line.text, line.length) < 0) _exit(EXIT_FAILURE);
+    return write(STDERR_FILENO, line.text, line.length) >= 0;
+}
+
+/* A library that crashes leaves one line and where it was, and no partial file that the run made. Only calls
+ * that are safe in a signal handler. */
+static void crash(int number, siginfo_t *info, void *context) {
+    const char *name = "a signal";
+    const uintptr_t address = (uintptr_t)info->si_addr;
+    (void)context;
+    if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
+    if (!crashing) _exit(EXIT_FAILURE);
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        if (crashes[i].number == number) name = crashes[i].name;
+    if (!say_last_line(name, number != SIGABRT && info->si_code > 0 ? &address : NULL)) _exit(EXIT_FAILURE);
     tell_place();
     wait_for_cleaning(crashing->pulse);
     _exit(EXIT_FAILURE);
 }
 
-static void catch_crashes(const io_world *world) {
-#ifdef __SANITIZE_ADDRESS__ /* which has a better report */
-    (void)crash;
+/* A sanitizer's report says where; this says when. */
+static void after_report(void) {
+    if (crashing) say_last_line("AddressSanitizer", NULL);
+}
+
+static bool has_sanitizer(void) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_set_death_callback(after_report);
+    return true;
 #else
+    (void)after_report;
+    return false;
+#endif
+}
+
+static void catch_crashes(const io_world *world) {
     struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO};
+    crashing = world;
+    if (has_sanitizer()) return;
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i].number, &action, NULL);
 #ifdef HAS_BACKTRACE /* its first call loads a library, which a handler must not */
     void *frame;
     backtrace(&frame, 1);
 #endif
-#endif
-    crashing = world;
+}
+
+/* The world goes; a crash in what the libraries do at the exit is the launcher's to tell. */
+static void forget_crashes(void) {
+    crashing = NULL;
+    if (has_sanitizer()) return;
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) signal(crashes[i].number, SIG_DFL);
 }
 
 static void end_at_once(int number) {
@@ -211,6 +241,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
     io_world_ending(&world);
     MPI_Finalize();
     io_guard_stop(guard);
+    forget_crashes();
     io_world_stop(&world);
     return status;
 }

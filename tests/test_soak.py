@@ -71,6 +71,31 @@ def test_ctest_runs_a_case_again_that_crashed_in_mpi_finalize(
     assert len(ends) == (0 if crashes == 1 else 2)
 
 
+LIBRARY = "SUMMARY: AddressSanitizer: SEGV (/lib/x86_64-linux-gnu/%s+0xbc9f7)"
+OURS = "SUMMARY: AddressSanitizer: heap-use-after-free ../kernels/driver/guard.c:97 in stop"
+END = "iokernel: error: process 0 on n1: MPI crashed in MPI_Finalize (AddressSanitizer, within it)"
+
+
+@pytest.mark.parametrize(
+    ("said", "library"),
+    [
+        ([END], True),
+        ([LIBRARY % "libpmix.so.2"], True),
+        ([LIBRARY % "libmpi.so.40", END], True),
+        ([LIBRARY % "libmpi.so.40"], False),
+        ([OURS, END], False),
+        ([LIBRARY % "libpmix.so.2", OURS], False),
+        (["SUMMARY: AddressSanitizer: SEGV ../kernels/main.c:7 in main", END], False),
+        (["SUMMARY: AddressSanitizer: SEGV (/x/libpmix.so.2/iokernel+0x7)"], False),
+        (["iokernel: error: the library crashed in phase write of method posix"], False),
+        ([], False),
+    ],
+)
+def test_which_crash_is_not_the_kernels(said: list[str], library: bool) -> None:
+    text = "\n".join(["ERROR: AddressSanitizer: SEGV on unknown address", *said, "==7==ABORTING"])
+    assert soak.run_case.crashed_at_the_end(text) == library
+
+
 def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one that is not right: it is counted and kept."""
     listing: dict[str, Any] = {

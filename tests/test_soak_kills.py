@@ -49,11 +49,28 @@ def test_what_left_its_parent_and_session_is_found() -> None:
     environment = {**os.environ, soak_kills.TOKEN: "a-token"}
     command = ["setsid", "--fork", "sleep", "1000"]
     subprocess.run(command, env=environment, check=True)
-    while (found := ours("a-token")) and "sleep 1000" not in found.values():
-        pass  # it is setsid still
+    while "sleep 1000" not in (found := ours("a-token")).values():
+        assert found  # it is setsid still
     assert len(found) == 1 and not ours("another")
     for number in found:
         os.kill(number, signal.SIGKILL)
+
+
+def test_what_is_just_loading_its_program_is_found() -> None:
+    """A chain of programs in one process, each of which loads the next: it is always there."""
+    chain = 'n=$1; [ "$n" -gt 0 ] && exec sh -c "$0" "$0" $((n - 1)); exec sleep 1000'
+    environment = {**os.environ, soak_kills.TOKEN: "a-chain"}
+    process = subprocess.Popen(["sh", "-c", chain, chain, "2000"], env=environment)
+    try:
+        seen, words = 0, ""
+        while words != "sleep 1000":
+            found = ours("a-chain")
+            assert list(found) == [process.pid], f"look {seen + 1}"
+            seen, words = seen + 1, found[process.pid]
+    finally:
+        process.kill()
+        process.wait()
+    assert seen > 1
 
 
 def test_whom_each_way_meets() -> None:

@@ -32,6 +32,7 @@ from analysis.session.document import read_document
 from analysis.store import database as store
 from iogauge.lock import ESCAPE, MACHINE
 from iogauge.paths import ROOT
+from iogauge.processes import with_variable
 from iogauge.run_folder import DOCUMENT
 from tools.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
 
@@ -55,12 +56,10 @@ Processes = dict[int, str]  # number to command line
 def ours(token: str) -> Processes:
     """What runs with the token in its environment, also what has left its parent and session."""
     found = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal() and int(folder.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                if f"{TOKEN}={token}".encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-                    found[int(folder.name)] = words.decode(errors="replace").strip()
+    for number in with_variable(TOKEN, token):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ")
+            found[number] = words.decode(errors="replace").strip()
     return found
 
 

@@ -46,6 +46,18 @@ static int place(io_world *w, bool hosts) {
     return status;
 }
 
+/* Which process says the line of a crash: "process 1 on n2". */
+static void begin_line(io_world *w, const char *what) {
+    char host[IO_HOST_NAME] = "?";
+    gethostname(host, sizeof host - 1);
+    w->doing_over = false;
+    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
+    snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
+}
+
+static const char REPORT_IT[] =
+    "report it to the library, with its version (iokernel --version) and this command\n";
+
 int io_world_start(io_world *w) {
     *w = (io_world){.comm = MPI_COMM_WORLD};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -54,6 +66,8 @@ int io_world_start(io_world *w) {
     w->job_size = w->size;
     w->job_nodes = w->nodes;
     w->job_per_node = w->per_node;
+    begin_line(w, "MPI crashed before the run began");
+    snprintf(w->doing_more, sizeof w->doing_more, ": %s", REPORT_IT);
     return status;
 }
 
@@ -101,22 +115,11 @@ int io_agree(io_world *w) {
     return -1;
 }
 
-/* Which process says the line of a crash: "process 1 on n2". */
-static void begin_line(io_world *w, const char *what) {
-    char host[IO_HOST_NAME] = "?";
-    gethostname(host, sizeof host - 1);
-    w->doing_over = false;
-    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
-    snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
-}
-
 void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
     char what[96];
     snprintf(what, sizeof what, "the library crashed in phase %s of method %s", phase, method);
     begin_line(w, what);
-    snprintf(w->doing_more, sizeof w->doing_more,
-             ": %s; report it to the library, with its version (iokernel --version) and this command\n",
-             path);
+    snprintf(w->doing_more, sizeof w->doing_more, ": %s; %s", path, REPORT_IT);
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
     if (!w->pulse) return;
     snprintf(w->pulse->phase, sizeof w->pulse->phase, "%s", phase);
@@ -126,7 +129,6 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
 }
 
 void io_world_ending(io_world *w) {
-    if (!w->doing[0]) return;
     begin_line(w, "MPI crashed in MPI_Finalize");
     snprintf(w->doing_more, sizeof w->doing_more,
              ": the run was over before, and has said what came of it; report it to the library\n");

@@ -20,7 +20,7 @@ from site_configs import local
 from tools import kernels
 
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs it: it is no package
-from run_case import CRASH
+from run_case import crashed_at_the_end
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 180  # for one run, on a machine however loaded; a hang is a failure, not a wait
@@ -124,7 +124,7 @@ class Stack:
                 env={**self.environment(), **(environment or {})},
             )
             seconds = time.monotonic() - began
-            if CRASH not in done.stderr:  # which is not the kernel's
+            if not crashed_at_the_end(done.stderr):  # which is not the kernel's
                 break
         found = None
         if document and document.exists():

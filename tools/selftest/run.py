@@ -11,20 +11,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iogauge.paths import KERNELS
+from iogauge.processes import with_variable
 from reframe_tests.framework.recorders import RECORDER
 from tools import kernels
 from tools.selftest.cases import Case, Subject
 from tools.selftest.injector import DATA, Fired, preload, read_fired
 
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs them: they are no package
-from run_case import CRASH
+from run_case import crashed_at_the_end
 
 PATIENCE = 3  # of the kernels, in seconds
 # The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
@@ -50,7 +51,7 @@ class Outcome:
     @property
     def ended_badly(self) -> bool:
         """By a crash that is not the kernel's (run_case.py): it says nothing of the fault."""
-        return CRASH in self.said
+        return crashed_at_the_end(self.said)
 
     @property
     def errors(self) -> list[str]:
@@ -186,18 +187,10 @@ def _document(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def _of_run(mark: str) -> Iterator[int]:
-    word = f"{MARK}={mark}".encode()
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):
-            if entry.name.isdigit() and word in (entry / "environ").read_bytes().split(b"\0"):
-                yield int(entry.name)
-
-
 def end_all(mark: str) -> int:
     """Ends what lives on of a run a second after its launcher ended; how many that were."""
     for _ in range(20):
-        if not (alive := list(_of_run(mark))):
+        if not (alive := with_variable(MARK, mark)):
             return 0
         time.sleep(0.05)
     for pid in alive:

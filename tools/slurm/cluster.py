@@ -28,6 +28,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from iogauge.paths import ROOT
+
 NODES = ("ionode1", "ionode2")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
@@ -155,8 +157,10 @@ class Cluster:
             raise ClusterProblem(problem)
         self.folder = Path(tempfile.mkdtemp(prefix="iogauge-slurm-", dir="/tmp"))
         self.folder.chmod(0o755)  # munged wants to be reachable by every user
-        guard = [sys.executable, str(Path(__file__).with_name("guard.py")), str(self.folder)]
-        self.guard = subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True)
+        guard = [sys.executable, "-m", "tools.slurm.guard", str(self.folder)]
+        self.guard = subprocess.Popen(
+            guard, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True
+        )
         try:
             self.configure()
             self.start_all()

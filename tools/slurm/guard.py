@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ends what is left of a cluster of tools/slurm/cluster.py, however its owner ended.
 
-    guard.py FOLDER < pipe
+    python -m tools.slurm.guard FOLDER < pipe
 
 Started by it alone, in a session of its own. The owner holds the other end of the pipe: when that
 is closed, be it by `kill -9`, every process with this cluster's SLURM_CONF in its environment is
@@ -16,24 +16,15 @@ import shutil
 import signal
 import sys
 import time
-from pathlib import Path
+
+from iogauge.processes import with_variable
 
 PATIENCE = 10.0
 
 
 def members(folder: str) -> list[int]:
-    """Processes of the cluster; zombies have no environment any more."""
-    mark = f"SLURM_CONF={folder}/slurm.conf".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal() or int(entry.name) == os.getpid():
-            continue
-        try:
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:
-            continue  # it has ended, or belongs to somebody else
-    return found
+    """Processes of the cluster, without this one."""
+    return with_variable("SLURM_CONF", f"{folder}/slurm.conf")
 
 
 def sweep(folder: str) -> None:
