@@ -361,8 +361,7 @@ def test_a_kept_certificate_is_the_same_and_its_page_has_hints_for_a_site() -> N
 
 
 def test_reports_concern_the_versions_that_they_name() -> None:
-    kinds = [one.kind for one in upstream.of("Open MPI v5.0.5")]
-    assert kinds == ["wrong", "", "wrong", "crash"]
+    assert [one.kind for one in upstream.of("Open MPI v5.0.5")] == ["wrong", "", "wrong", "crash"]
     for early in ("4.1.4", "4.1.6"):  # each series has its own mend
         assert [one.kind for one in upstream.of(f"Open MPI v{early}")] == ["wrong", "crash"]
     assert [one.kind for one in upstream.of("Open MPI v4.1.7")] == ["crash"]
@@ -370,12 +369,13 @@ def test_reports_concern_the_versions_that_they_name() -> None:
     assert upstream.of("MPICH Version: 4.0.2") == []
     # What one pattern alone shows is not counted for the other report of wrong bytes.
     locks, _, columns, _ = upstream.of("Open MPI v5.0.5")
-    of_extents = rows("sieving=on", 6, bad=3, pattern="extents")
-    (both,) = judged(rows("default", 5, bad=2), of_extents).stacks
-    assert (locks.seen(both)[0], columns.seen(both)[0]) == (2, 3)
-    report = upstream.of("Open MPI v5.0.6")[-1]
+    of_extents = rows("default", 6, bad=3, pattern="extents")
+    told = rows("default", 4, bad=4, pattern="extents", why="told")
+    (both,) = judged(rows("default", 5, bad=2), of_extents, told).stacks
+    assert locks.seen(both) == upstream.Seen(2, 15, 0, 0)
+    assert columns.seen(both) == upstream.Seen(7, 15, 4, 4)
     (stack,) = judged(rows("default", 5, bad=2), rows("io=romio341", 7)).stacks
-    assert report.seen(stack) == (0, 7)
+    assert upstream.of("Open MPI v5.0.6")[-1].seen(stack) == upstream.Seen(0, 7, 0, 0)
 
 
 def test_the_page_is_that_of_the_kept_certificate() -> None:

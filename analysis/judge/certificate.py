@@ -54,7 +54,8 @@ class Tried:
 @dataclass(frozen=True)
 class Fault:
     """What was not right with a setting, one kind of it. `runs` and `bad` are those of the calls
-    that failed; `rate`: of runs that were made after the first failure, with other seeds."""
+    that failed; `again`: runs of the same cases with other seeds, whatever the first one gave;
+    `patterns`: of each pattern `bad`, `again_bad` and `again`."""
 
     setting: str
     kind: str
@@ -67,6 +68,7 @@ class Fault:
     instead: str = ""
     instead_runs: int = 0
     chance: float | None = None  # of seeing as many right runs if `instead` failed as often
+    patterns: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -241,8 +243,18 @@ def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, lis
     chance = (1 - rate) ** runs if rate is not None and runs else None
     return Fault(
         setting, kind, len(of_calls), len(bad), sorted(calls), min(bad, key=_size),
-        len(again), _bad(again), instead, runs, chance,
+        len(again), _bad(again), instead, runs, chance, _patterns(bad, again),
     )  # fmt: skip
+
+
+def _patterns(bad: list[Row], again: list[Row]) -> dict[str, list[int]]:
+    def of(rows: list[Row], pattern: str) -> list[Row]:
+        return [row for row in rows if row["pattern"] == pattern]
+
+    return {
+        one: [len(of(bad, one)), _bad(of(again, one)), len(of(again, one))]
+        for one in sorted({row["pattern"] for row in bad})
+    }
 
 
 def _case(row: Row) -> tuple[Any, ...]:

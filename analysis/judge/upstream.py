@@ -6,9 +6,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .certificate import IO, NONE, WRONG, Fault, Stack, factors
+from .certificate import IO, NONE, WRONG, Stack, factors
 
 Version = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How many of some runs were bad; `again`: of those that repeat a bad one with other seeds."""
+
+    bad: int
+    runs: int
+    again_bad: int
+    again: int
 
 
 @dataclass(frozen=True)
@@ -31,19 +41,23 @@ class Report:
             since <= its and (not mended or its < mended) for since, mended in self.series
         )
 
-    def seen(self, stack: Stack) -> tuple[int, int]:
-        """How many runs of a stack, through that MPI-IO, were of its kind; and of how many."""
-        bad = sum(
-            fault.bad
+    def seen(self, stack: Stack) -> Seen:
+        """What a stack's runs through that MPI-IO show of it."""
+        counts = [
+            count
             for fault in stack.faults
-            if fault.kind == self.kind and self._its(fault.setting) and self._shown_by(fault)
-        )
-        return bad, sum(one.own for one in stack.tried if self._its(one.setting))
+            if fault.kind == self.kind and self._its(fault.setting)
+            for pattern, count in fault.patterns.items()
+            if self._shown_by(pattern)
+        ]
+        bad, again_bad, again = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        runs = sum(one.own for one in stack.tried if self._its(one.setting))
+        return Seen(bad, runs, again_bad, again)
 
-    def _shown_by(self, fault: Fault) -> bool:
-        others = {one.pattern for one in REPORTS if one.pattern} - {self.pattern}
-        patterns = {call.split()[0] for call in fault.calls}
-        return self.pattern in patterns if self.pattern else not patterns <= others
+    def _shown_by(self, pattern: str) -> bool:
+        if self.pattern:
+            return pattern == self.pattern
+        return pattern not in {one.pattern for one in REPORTS}
 
     def _its(self, setting: str) -> bool:
         if setting == NONE:

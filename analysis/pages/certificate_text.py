@@ -144,16 +144,21 @@ def _reports(certificate: Certificate) -> list[str]:
 def _seen(report: upstream.Report, stacks: Sequence[Stack]) -> str:
     said = []
     for one in stacks:
-        bad, runs = report.seen(one)
-        said.append(f"{_version(one)} ({one.name}) {report.kind} in {bad} of {runs}")
+        seen = report.seen(one)
+        if not seen.runs:
+            continue  # its library was built without that MPI-IO
+        often = f"{seen.bad} of {seen.runs}" + _again(seen)
+        said.append(f"{_version(one)} ({one.name}) {report.kind} in {often}")
     return ", ".join(said) or "no stack"
 
 
 def _fault_line(fault: Fault) -> str:
-    often = f"{fault.bad} of {fault.runs} runs"
-    if fault.again:
-        often += f" (the same case again: {fault.again_bad} of {fault.again})"
+    often = f"{fault.bad} of {fault.runs} runs" + _again(fault)
     return f"{fault.kind} with {fault.setting} in {often}; {_instead(fault)}"
+
+
+def _again(one: Fault | upstream.Seen) -> str:
+    return f" (the same case again: {one.again_bad} of {one.again})" if one.again else ""
 
 
 def _instead(fault: Fault) -> str:

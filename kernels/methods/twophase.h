@@ -11,9 +11,10 @@
 #include "method_roles.h"
 #include "methods/posix_file.h"
 
-#define TWOPHASE_ROUNDS 16         /* the most that may be under way */
-#define TWOPHASE_JOINED 256        /* parts, of which every process holds everybody's boxes */
-#define TWOPHASE_TURNED (64 << 10) /* bytes of numbers that are turned round at once */
+#define TWOPHASE_ROUNDS 16                 /* the most that may be under way */
+#define TWOPHASE_JOINED 256                /* parts, of which every process holds everybody's boxes */
+#define TWOPHASE_NEVER ((uint64_t)1 << 30) /* --straight of this and more: no rows do */
+#define TWOPHASE_TURNED (64 << 10)         /* bytes of numbers that are turned round at once */
 
 typedef struct twophase_file twophase_file;
 

@@ -202,17 +202,20 @@ int twophase_join_start(twophase_file *f) {
 
 /* ---------------------------------------------------------------- straight */
 
-/* Has the data set's largest part runs so long that an exchange would gain nothing, or is it of those that
- * every method moves by independent calls? */
-static bool is_straight(const twophase_file *f, const io_dataset *d) {
+/* Would an exchange gain nothing? Not for the data sets that every method moves by independent calls, not
+ * where the largest part has runs that are long, and not to read one that is a single run: a short write
+ * waits for others, a read cannot. */
+static bool is_straight(const twophase_file *f, const io_dataset *d, bool writing) {
     const io_schema *schema = f->posix.base.schema;
-    uint64_t run = io_type_size(d->type);
-    if (d->small) return true;
-    for (int k = d->ndims; k--;) {
+    uint64_t run = io_type_size(d->type), runs = 1;
+    int k = d->ndims;
+    if (d->small || f->options->straight >= TWOPHASE_NEVER) return d->small;
+    while (k--) {
         run *= d->block[k];
         if (d->block[k] < schema->dims[d->dim[k]].length) break;
     }
-    return run >= f->options->straight;
+    while (k-- > 0) runs *= d->block[k];
+    return run >= f->options->straight || (!writing && runs == 1);
 }
 
 static int turned_write(twophase_file *f, const char *data, uint64_t bytes, uint64_t size, uint64_t offset) {
@@ -255,9 +258,9 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
     int status = 0;
     for (int i = 0, some; i < n && !status; i += some) {
         const io_dataset *sets = file->schema->datasets;
-        bool is = is_straight(f, &sets[parts[i].dataset]);
+        bool is = is_straight(f, &sets[parts[i].dataset], writing);
         for (some = 1; i + some < n; some++)
-            if (is_straight(f, &sets[parts[i + some].dataset]) != is) break;
+            if (is_straight(f, &sets[parts[i + some].dataset], writing) != is) break;
         if (is)
             straight(f, parts + i, some, writing);
         else

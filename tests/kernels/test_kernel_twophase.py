@@ -27,9 +27,11 @@ WAYS = (
     "--buffer-size 4099 --share 2 --rounds 1",
     "--buffer-size 4k --share 3 --aggregators 1",
 )  # fmt: skip
-# Which way data takes: all straight; all exchanged, each call at once, a few together, all at last.
+# Which way data takes: all straight; only reads of one row; all exchanged, each call at once,
+# a few together, all at last.
 KINDS = (
     "--straight 1",
+    "--straight 1m --join 1 --buffer-size 4k",
     "--straight 1g --join 1",
     "--straight 1g --join 2k --buffer-size 4099",
     "--straight 1g --join 1m --buffer-size 4k",
@@ -170,7 +172,7 @@ SMALL = ["ramses-hydro", "--size", "16"]
 
 @pytest.mark.parametrize(
     ("pattern", "way", "nth"),
-    [(LARGE, WAYS[1], 3), (LARGE, WAYS[3], 3), (SMALL, KINDS[0], 2), (SMALL, KINDS[3], 2)],
+    [(LARGE, WAYS[1], 3), (LARGE, WAYS[3], 3), (SMALL, KINDS[0], 2), (SMALL, KINDS[4], 2)],
 )
 @pytest.mark.parametrize("call", ["write", "read"])
 def test_a_failing_call_is_everybodys(
@@ -187,6 +189,29 @@ def test_a_failing_call_is_everybodys(
     assert "process 2 on" in line and f"p{call}: Input/output error" in line
     assert "more processes" not in line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "straight", "readers"),
+    [
+        (["ior", "-b", "3k", "-t", "1k"], "4k", 4),  # one row each
+        (["ior", "-b", "3k", "-t", "1k"], "1g", 1),
+        (["s3d", *S3D.options()], "1m", 1),  # many rows
+    ],
+)
+def test_how_many_read(
+    openmpi: Stack, pattern: list[str], straight: str, readers: int, injector: Path, tmp_path: Path
+) -> None:
+    """One aggregator of four processes, and all where each call is of a single short row."""
+    words = [*pattern, *TWOPHASE.options(), "--aggregators", "1", "--straight", straight]
+    said = []
+    for rank in range(4):
+        place = tmp_path / str(rank)
+        place.mkdir()
+        environment = preload(injector, Plan("read", "EIO", rank=rank), place)
+        run = openmpi.run(*words, "--dir", str(place), processes=4, environment=environment)
+        said += [run.error(1)] if run.status else []
+    assert len(said) == readers
 
 
 @pytest.mark.parametrize(
