@@ -84,7 +84,7 @@ def of_session(leader: int) -> list[int]:
 
 def with_variable(name: str, value: str) -> list[int]:
     """The processes, without this one, that have the variable in their environment: also those that
-    have left their parent and session, where this user may look at them. `ps e` misses some."""
+    have left their parent and session, where this user may look at them."""
     word = f"{name}={value}".encode()
     found = []
     for entry in PROC.iterdir():

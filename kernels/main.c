@@ -101,8 +101,7 @@ static void wait_for_cleaning(io_pulse *me) {
     for (int i = 0; i < 10 * SECONDS_TO_CLEAN && me->cleaning && !me->cleaned; i++) nanosleep(&tenth, NULL);
 }
 
-/* One line: who crashed, at what, in which thread, within the phase or after it. `address`: NULL where none.
- */
+/* One line: who crashed, at what, in which thread, within the phase or after it. `address` may be NULL. */
 static bool say_last_line(const char *what, const uintptr_t *address) {
     last_line line = {.length = 0};
     tell(&line, crashing->doing);
@@ -130,12 +129,12 @@ static void crash(int number, siginfo_t *info, void *context) {
     _exit(EXIT_FAILURE);
 }
 
-/* A sanitizer's report says where; this says when. */
 static void after_report(void) {
     if (crashing) say_last_line("AddressSanitizer", NULL);
 }
 
-static bool has_sanitizer(void) {
+/* Does a sanitizer report crashes itself? Its report says where, and after_report says when. */
+static bool sanitizer_reports(void) {
 #ifdef __SANITIZE_ADDRESS__
     __sanitizer_set_death_callback(after_report);
     return true;
@@ -148,7 +147,7 @@ static bool has_sanitizer(void) {
 static void catch_crashes(const io_world *world) {
     struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO};
     crashing = world;
-    if (has_sanitizer()) return;
+    if (sanitizer_reports()) return;
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i].number, &action, NULL);
 #ifdef HAS_BACKTRACE /* its first call loads a library, which a handler must not */
     void *frame;
@@ -159,7 +158,7 @@ static void catch_crashes(const io_world *world) {
 /* The world goes; a crash in what the libraries do at the exit is the launcher's to tell. */
 static void forget_crashes(void) {
     crashing = NULL;
-    if (has_sanitizer()) return;
+    if (sanitizer_reports()) return;
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) signal(crashes[i].number, SIG_DFL);
 }
 
