@@ -57,7 +57,7 @@ class Report:
     def _shown_by(self, pattern: str) -> bool:
         if self.pattern:
             return pattern == self.pattern
-        return pattern not in {one.pattern for one in REPORTS}
+        return pattern not in {one.pattern for one in REPORTS if one.kind == self.kind}
 
     def _its(self, setting: str) -> bool:
         if setting == NONE:
