@@ -120,7 +120,7 @@ static void crash(int number, siginfo_t *info, void *context) {
     const uintptr_t address = (uintptr_t)info->si_addr;
     (void)context;
     if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
-    if (!crashing) _exit(EXIT_FAILURE);
+    if (!crashing || crashing->ending) _exit(crashing ? crashing->ending : EXIT_FAILURE);
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (crashes[i].number == number) name = crashes[i].name;
     if (!say_last_line(name, number != SIGABRT && info->si_code > 0 ? &address : NULL)) _exit(EXIT_FAILURE);
@@ -237,7 +237,7 @@ static int together(io_run *run, io_error *error, int (*run_all)(io_run *, io_wo
     }
     io_now_at(&world, IO_AT_END);
     if (status == EXIT_FAILURE) end_soon(&world);
-    io_world_ending(&world);
+    io_world_ending(&world, status);
     MPI_Finalize();
     io_guard_stop(guard);
     forget_crashes();

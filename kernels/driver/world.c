@@ -128,7 +128,8 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
     io_now_at(w, IO_AT_OTHERS);
 }
 
-void io_world_ending(io_world *w) {
+void io_world_ending(io_world *w, int status) {
+    w->ending = status;
     begin_line(w, "MPI crashed in MPI_Finalize");
     snprintf(w->doing_more, sizeof w->doing_more,
              ": the run was over before, and has said what came of it; report it to the library\n");

@@ -29,6 +29,7 @@ typedef struct {
     /* For a process that ends the job alone: what it was doing, in one line, and what it must do
      * before it goes (remove its files, write the document). */
     char doing[IO_HOST_NAME + 128], doing_more[IO_MAX_PATH + 128], doing_path[IO_MAX_PATH];
+    int ending;        /* the status after a failure that was told: a crash of MPI's end adds nothing */
     bool doing_over;   /* that phase has ended here, and the next one not begun */
     bool doing_remove; /* the file at that path is the run's own, and is not to be kept */
     void (*abandon)(void *data, const char *why, io_ending how);
@@ -53,8 +54,8 @@ int io_agree(io_world *world);
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
 /* That is over: from here on a crash is one after it. */
 void io_world_done(io_world *world);
-/* What is left is MPI's end: all that the run has to say is said. */
-void io_world_ending(io_world *world);
+/* What is left is MPI's end: all that the run has to say is said. `status`: the process's, to be. */
+void io_world_ending(io_world *world, int status);
 /* As io_world_doing, and whether that path may be removed if the run ends there. */
 void io_world_doing_file(io_world *world, const char *phase, const char *method, const char *path,
                          bool remove);
