@@ -122,6 +122,15 @@ def test_what_a_document_says_of_most_cases_one_counterexample_leaves(tmp_path: 
         assert (row["verdict"], row["cases"]) == (verdict, f"{3 - against} of 3")
 
 
+def test_runs_come_after_runs_on_one_connection(tmp_path: Path) -> None:
+    """The next one may stand in memory where the last one stood."""
+    values: made.Values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
+    connection = store.connect(made.store(tmp_path, [values], jobs=True))
+    test = {**RATIO, "expect": {"above": 1}}
+    rows = [judged_row(connection, claim(test, needs=NEEDS)) for _ in range(30)]
+    assert rows == rows[:1] * 30
+
+
 def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) -> None:
     values: made.Values = {(MPIIO, "openmpi"): [100] * 6, (POSIX, "openmpi"): [50] * 6}
     connection = store.connect(made.store(tmp_path, [values], jobs=True))

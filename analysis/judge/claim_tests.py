@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ class Runs:
     @functools.cached_property
     def cases(self) -> str:
         """The name of the table."""
-        name = f"cases_{id(self)}"
+        name = f"cases_{uuid.uuid4().hex}"
         marks = ", ".join("?" for _ in self.quantities)
         right = self.where.also(RIGHT).also(f"quantity IN ({marks})", *self.quantities)
         self.connection.execute(
