@@ -119,8 +119,9 @@ static void crash(int number, siginfo_t *info, void *context) {
     const char *name = "a signal";
     const uintptr_t address = (uintptr_t)info->si_addr;
     (void)context;
-    if (crashing && crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
-    if (!crashing || crashing->ending) _exit(crashing ? crashing->ending : EXIT_FAILURE);
+    if (!crashing) _exit(EXIT_FAILURE);
+    if (crashing->abandon && crashing->doing_remove) unlink(crashing->doing_path);
+    if (crashing->ending) _exit(crashing->ending);
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
         if (crashes[i].number == number) name = crashes[i].name;
     if (!say_last_line(name, number != SIGABRT && info->si_code > 0 ? &address : NULL)) _exit(EXIT_FAILURE);
