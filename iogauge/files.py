@@ -1,28 +1,68 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are there whole or not at all."""
+"""Output files: written completely or not at all, and never in place of a device, pipe or link."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
-    """Write `path` so that nobody ever sees half of it, with the folders that it needs;
-    `modified`: its time, in seconds since 1970, where that is not now.
+    """Write `data` to `path`, as `writing_whole` does; `modified`: the file's time, in seconds
+    since 1970, where that is not now.
 
-    Raises OSError, and leaves what stood there before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Hidden and with an end of its own: who lists the folder by suffix does not find it.
-    part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    Raises OSError, and leaves a regular file as it was before."""
+    with writing_whole(path, modified) as out:
+        out.write(data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def writing_whole(path: Path, modified: float | None = None) -> Iterator[BinaryIO]:
+    """A stream for the new content of `path`. Missing folders are made.
+
+    A regular file gets its new content in one step when the block ends without an exception, and
+    keeps its permissions. A symbolic link is followed. Devices, pipes and standard output are
+    written directly. Raises OSError."""
+    if (direct := _not_regular(path)) is not None:
+        with os.fdopen(direct, "wb") as out:
+            yield out
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Hidden, and with another suffix, so that a listing of the folder does not find it.
+    part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
-        part.write_bytes(data.encode() if isinstance(data, str) else data)
+        with part.open("wb") as out:
+            yield out
+        if target.exists():
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
         if modified is not None:
             os.utime(part, (modified, modified))
-        part.replace(path)
+        part.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
+
+
+def _not_regular(path: Path) -> int | None:
+    """A descriptor for writing to what stands at `path`, unless that is a regular file or nothing.
+    A directory, a socket and a loop of links raise OSError."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:  # also a link to a file that is yet to be made
+        return None
+    for stream in (sys.stdout, sys.stderr):
+        # /dev/stdout that a shell has sent to a file: a new file would not be the shell's.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if os.path.samestat(found, os.fstat(stream.fileno())):
+                stream.flush()
+                return os.dup(stream.fileno())
+    return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY)

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -42,6 +46,60 @@ def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_whole(path, "text")
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    target, link, dangling = (tmp_path / name for name in ("target", "link", "dangling"))
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to("target")
+    dangling.symlink_to("folder/new")
+    write_whole(link, "new")
+    write_whole(dangling, "made")
+    assert link.is_symlink() and target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert dangling.is_symlink() and (tmp_path / "folder/new").read_text() == "made"
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    seen: list[str] = []
+    reader = threading.Thread(target=lambda: seen.append(path.read_text()))
+    reader.start()
+    write_whole(path, "text")
+    reader.join()
+    assert seen == ["text"]
+    assert path.is_fifo()
+
+
+@pytest.mark.parametrize(("minor", "fails"), [(3, False), (7, True)])  # as /dev/null and /dev/full
+def test_a_device_stays_a_device(tmp_path: Path, minor: int, fails: bool) -> None:
+    path = tmp_path / "device"
+    try:
+        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, minor))
+        path.open("rb").close()
+    except PermissionError as error:
+        pytest.skip(f"no device can be made here: {error}")
+    if fails:
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(path, "text")
+    else:
+        write_whole(path, "text")
+    assert path.is_char_device()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["device"]
+
+
+def test_standard_output_of_a_shell_stays_the_shells_file(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from iogauge.files import write_whole; "
+        "print('before'); write_whole(Path('/dev/stdout'), 'text\\n'); print('after')"
+    )
+    out = tmp_path / "out"
+    with out.open("wb") as stream:
+        subprocess.run([sys.executable, "-c", code], stdout=stream, check=True, cwd=paths.ROOT)
+    assert out.read_text() == "before\ntext\nafter\n"
 
 
 def table_files() -> list[tuple[str, str, int]]:

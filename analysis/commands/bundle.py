@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from iogauge.files import writing_whole
+
 from ..bundle import archive, contents, manifest
 from ..checks import again
 from ..errors import EXIT_NOT_VERIFIED, OutputError
@@ -84,16 +86,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(folder: Path, names: list[str], target: Path) -> None:
-    part = target.with_name(f".{target.name}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
+        with writing_whole(target) as file:
             archive.write(folder, names, file)
-        part.replace(target)
     except OSError as error:
         raise OutputError(f"{target}: cannot be written: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def verdicts(folder: Path) -> Row:

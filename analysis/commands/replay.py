@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from iogauge.files import write_whole
+
 from ..errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from ..judge import faster_way
 from ..replay import check, plan, ways, what_if
@@ -90,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
         found = _all(bench, args, known)
     out = bench.work / "answer.json"
-    out.write_text(json.dumps(found, indent=1))
+    write_whole(out, json.dumps(found, indent=1))
     options.say_written(out)
     if args.json:
         print(json.dumps(found, indent=1))

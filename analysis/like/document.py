@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from iogauge.files import write_whole
+
 from ..errors import AnalysisError
 
 FORMAT = "iogauge.like/1"
@@ -250,7 +252,7 @@ def write(like: Like, path: Path) -> None:
         "attributes": _attributes(like.attributes),
         **({"maps": _maps(like)} if like.maps else {}),
     }
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(document, indent=1) + "\n")
 
 
 def fitting(like: Like, one: Variable) -> list[int]:

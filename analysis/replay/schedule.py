@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iogauge import json_file
+from iogauge.files import writing_whole
 
 from .trace import CannotReplayError
 
@@ -57,14 +58,9 @@ class Writer:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """The file has its name once it is whole."""
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as out:
-            yield Writer(out)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    """A regular file has its name once it is complete."""
+    with writing_whole(path) as out:
+        yield Writer(out)
 
 
 def read_header(path: Path) -> dict[str, Any]:

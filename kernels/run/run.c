@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/run.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/filesystem.h"
@@ -175,16 +177,24 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* The document, under another name first, because two processes may give up at once. */
+/* The document, under another name first, because two processes may give up at once. A link is followed; a
+ * device or a pipe is written directly, never replaced. */
 static void write_last(whole *w, const char *why, bool hung) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
-    char mine[IO_MAX_PATH];
+    char target[PATH_MAX], mine[PATH_MAX + 64];
+    struct stat there;
     if (!run->json || !strcmp(run->json, "-")) return;
     w->report.summary = (io_summary){.files = json_array()};
     json_t *document = io_result(&w->report, why, hung);
-    snprintf(mine, sizeof mine, "%s.%d", run->json, w->report.world->rank);
-    if (document && !io_write_json(document, mine, &ignored) && rename(mine, run->json)) unlink(mine);
+    if (!document) return;
+    bool exists = !stat(run->json, &there);
+    if (!exists || !realpath(run->json, target)) snprintf(target, sizeof target, "%s", run->json);
+    snprintf(mine, sizeof mine, "%s.%d-%ld.part", target, w->report.world->rank, (long)getpid());
+    if (exists && !S_ISREG(there.st_mode))
+        io_write_json(document, run->json, &ignored);
+    else if (!io_write_json(document, mine, &ignored) && rename(mine, target))
+        unlink(mine);
 }
 
 static void remove_last(whole *w, bool of_all) {
