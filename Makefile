@@ -37,10 +37,10 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup newer ## measure with both stacks on both file systems; table, output/report.html, what was found (ARGS='-n S3d')
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
 
 ab: setup newer ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
 
 stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB each (RELEASES="trixie sid")
 	@environments/debian/setup.sh --releases
@@ -48,15 +48,15 @@ stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB
 
 newer:
 	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
-	@$(if $(ABIS),environments/debian/mpich_abi.sh && $(PYTHON) -m tools.kernels mpich .local/build/abi -DBUILD_TESTING=OFF)
+	@$(if $(ABIS),environments/debian/mpich_abi.sh && $(PYTHON) -m iogauge.measure.kernels mpich .local/build/abi -DBUILD_TESTING=OFF)
 	@$(if $(STANDARD),environments/wheels/standard_abi.sh $(STANDARD))
 	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
 
 tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d --grid 100x100x100' --fs disk --budget 10m")
-	@$(PYTHON) -m tools.tune $(ARGS)
+	@$(PYTHON) -m iogauge.cli.tune $(ARGS)
 
 claims: setup newer ## run what the claims of publications need and this machine can, and judge them (STACKS= ARGS="C5 C6")
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m tools.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
+	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
 # The parts of `make test`, each run to its end; a table of all of them closes it.
 TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-newer test-fs-local
@@ -99,12 +99,12 @@ test-kernels: setup-test
 	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(PYTHON) -m tools.kernels $*
+	@$(PYTHON) -m iogauge.measure.kernels $*
 	@ctest --test-dir .local/build/test-$* -j $(JOBS) --output-on-failure --no-tests=error
 
 # The same with address and undefined behaviour sanitizers.
 test-sanitizers: setup-test
-	@$(PYTHON) -m tools.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
+	@$(PYTHON) -m iogauge.measure.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
 
@@ -144,7 +144,7 @@ spack-mirror: ## archives for environments/from-source, each checked by sha256; 
 	@$(PYTHON) -m tools.spack_mirror $(FROM)
 
 lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
-	$(PYTHON) -m tools.lock_check --concretize $(ARGS)
+	$(PYTHON) -m iogauge.cli.stack_check --concretize $(ARGS)
 
 test-readers: setup-test $(READERS)/made ## yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
 	$(PYTHON) -m pytest -q -m readers
@@ -159,19 +159,19 @@ replay-faithful: setup ## a program beside its replay, both traced: calls, bytes
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)
 
 replay: setup ## a traced program as it was, verified, and what would have been faster (ARGS='app.darshan --dir DIR')
-	@$(PYTHON) -m tools.replay $(ARGS)
+	@$(PYTHON) -m iogauge.cli.replay_built $(ARGS)
 
 replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)
 
 certificate: setup newer ## which stacks and settings write right bytes: many small runs, an hour (STACKS= MINUTES=60 ARGS='--jobs 2')
-	@$(PYTHON) -m tools.certify --stacks "$(STACKS)" --minutes $(MINUTES) $(ARGS)
+	@$(PYTHON) -m iogauge.cli.certify --stacks "$(STACKS)" --minutes $(MINUTES) $(ARGS)
 
 blame-size: setup ## find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.blame_size $(ARGS)
 
 shrink: setup-test ## make a failing run small, and a C program of it (ARGS='-n 4 -- ramses-amr --size 32 --method mpiio')
-	@$(PYTHON) -m tools.shrink $(ARGS)
+	@$(PYTHON) -m iogauge.cli.shrink $(ARGS)
 
 simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)
@@ -195,7 +195,7 @@ $(READERS)/made: requirements/readers.lock
 
 site: ## a first site file, by looking at this machine (NAME=dawn)
 	@environments/debian/setup.sh --python-only
-	@$(PYTHON) -m tools.new_site $(NAME)
+	@$(PYTHON) -m iogauge.cli.site $(NAME)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

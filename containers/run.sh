@@ -27,7 +27,7 @@ RFM_PERF_INFO_LEVEL=verbose .venv/bin/reframe -C "site_configs/$site.py" --syste
     -c reframe_tests -R --exec-policy=serial "$@" -r || status=$?
 export IOGAUGE_STORE=${IOGAUGE_STORE:-$results/store}
 for step in summary report; do
-    .venv/bin/python -m analysis "$step" --output "$results" ||
+    .venv/bin/iogauge "$step" --output "$results" ||
         { s=$?; ((status != 0)) || status=$s; }
 done
 exit "$status"

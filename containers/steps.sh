@@ -25,7 +25,7 @@ kernels() {
     # /tmp is the machine's while Apptainer builds: others' folders may be there.
     build=$(mktemp -d)
     for stack in openmpi mpich; do
-        .venv/bin/python -m tools.kernels "$stack" "$build/$stack" -DBUILD_TESTING=OFF \
+        .venv/bin/python -m iogauge.measure.kernels "$stack" "$build/$stack" -DBUILD_TESTING=OFF \
             -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON
         cmake --install "$build/$stack" --prefix ".local/kernels/$stack"
     done

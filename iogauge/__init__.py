@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run leaves, and what both the tests and the analysis know about it.
+"""A test harness for parallel I/O: the command `iogauge` and what it is made of."""
 
-Installed, `iogauge.analysis` is here too: the folder `analysis` of the checkout."""
-
-from iogauge.paths import data
+from iogauge.common.paths import data
 
 
 def version() -> str:
-    """Of iogauge: the kernels, the tests and the analysis have one."""
+    """The version of iogauge: kernels, tests and analysis share it."""
     return data("VERSION").read_text(encoding="utf-8").strip()

@@ -10,14 +10,14 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.paths import BUILDS, MPICH_ABI
+from iogauge.common.paths import BUILDS, MPICH_ABI
 from site_configs import debian, wheels
 
 BEGIN = "abi"
 NAME = re.compile(r"abi(?::mpich==|-mpich-)(\d+(?:[.-]\d+)*)")
 # Made for all of these stacks once, by `make run` and `make ab` too.
 PROGRAM = BUILDS / "abi" / "iokernel"
-MAKER = ".venv/bin/python -m tools.kernels mpich .local/build/abi -DBUILD_TESTING=OFF"
+MAKER = ".venv/bin/python -m iogauge.measure.kernels mpich .local/build/abi -DBUILD_TESTING=OFF"
 
 
 def stack(name: str) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from iogauge import json_file
-from iogauge.paths import KERNELS
-from iogauge.spelling import unknown
-from iogauge.text import one_line
+from iogauge.common import json_file
+from iogauge.common.paths import KERNELS
+from iogauge.common.spelling import unknown
+from iogauge.common.text import one_line
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
 from reframe_tests.machine.striping import ANSWERS, in_bytes
 

@@ -26,8 +26,8 @@ from reframe.core.exceptions import ConfigError
 
 import reframe_tests.jobs.launchers
 import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
-from iogauge import paths, user
-from iogauge.mounts import mount_of
+from iogauge.common import paths, user
+from iogauge.common.mounts import mount_of
 from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
 from site_configs import check, perflog, push

@@ -15,7 +15,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from site_configs import common
 
 CORES = common.cores()

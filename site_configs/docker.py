@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
 from site_configs import common
 from site_configs.debian import CORES, mpich, need, openmpi

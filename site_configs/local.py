@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from iogauge.mounts import IN_MEMORY, mount_of
+from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine.memory import memory
 from site_configs import chosen, common
 from site_configs.debian import CORES

@@ -12,7 +12,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.paths import BUILDS
+from iogauge.common.paths import BUILDS
 from site_configs import debian, wheels
 
 BEGIN = "standard"

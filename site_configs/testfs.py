@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from iogauge import json_file
+from iogauge.common import json_file
 from site_configs import common, local
 
 VARIABLE = "IOGAUGE_TESTFS"

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.commands import ingest
+from iogauge.cli import ingest
 from tests.analysis_recorded import Recorded
 
 START = 1795196599  # 2026-11-20, the recorded session

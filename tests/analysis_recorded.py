@@ -85,8 +85,8 @@ def documents() -> Iterator[Path]:
 def run_analysis(
     *arguments: object, stdout: int = subprocess.PIPE, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """`python -m analysis ...` as a user runs it, in pipes; `more`: of environment."""
-    command = [sys.executable, "-m", "analysis", *map(str, arguments)]
+    """`iogauge ...` as a user runs it, in pipes; `more`: of environment."""
+    command = [sys.executable, "-m", "iogauge", *map(str, arguments)]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", **more}
     return subprocess.run(
         command, cwd=ROOT, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE,

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from analysis.checks.evidence import Outside
-from analysis.checks.result_file import Wrong, load
-from analysis.checks.verdict import Expected, check_run, check_trace
-from analysis.darshan.log import Log, read_log
-from analysis.ledger.ledger import make_ledger
-from analysis.ledger.verdict import Judgement, judge
+from iogauge.analysis.checks.evidence import Outside
+from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.analysis.checks.verdict import Expected, check_run, check_trace
+from iogauge.analysis.darshan.log import Log, read_log
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.verdict import Judgement, judge
 
 DATA = Path(__file__).parent / "data"
 TRACED = sorted(path.name for path in (DATA / "darshan").iterdir())

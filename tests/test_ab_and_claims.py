@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import lock
-from tools.session import NOTHING_MEASURED, NOTHING_SELECTED
+from iogauge.common import lock
+from iogauge.measure.session import NOTHING_MEASURED, NOTHING_SELECTED
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "tests" / "data" / "session" / "results"
@@ -53,7 +53,7 @@ def place(tmp_path: Path) -> Path:
     played.chmod(0o755)
     shutil.copytree(RECORDED, tmp_path / "output")
     environment = {**os.environ, "IOGAUGE_OUTPUT": str(tmp_path / "output")}
-    stored = [sys.executable, "-m", "analysis", "ingest"]
+    stored = [sys.executable, "-m", "iogauge", "ingest"]
     subprocess.run(stored, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     return tmp_path
 
@@ -63,7 +63,7 @@ BOTH = ("openmpi", "mpich")
 
 def run(place: Path, play: str, program: str, *words: str) -> subprocess.CompletedProcess[str]:
     start = (
-        "import runpy, sys, tools.session as s; s.REFRAME = sys.argv.pop(1); "
+        "import runpy, sys, iogauge.measure.session as s; s.REFRAME = sys.argv.pop(1); "
         "sys.argv[0] = sys.argv.pop(1); runpy.run_module(sys.argv[0], run_name='__main__')"
     )
     return subprocess.run(
@@ -86,7 +86,7 @@ def rounds(place: Path) -> list[str]:
 
 def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
     before = stored(place)
-    done = run(place, "whole", "tools.ab", *BOTH, "--rounds", "2", "--", "-n", "S3d")
+    done = run(place, "whole", "iogauge.measure.ab", *BOTH, "--rounds", "2", "--", "-n", "S3d")
     assert stored(place) - before == {"mine-0", "mine-1"}
     assert len(set(rounds(place))) == 2
     assert done.returncode == 0, done.stderr
@@ -99,20 +99,22 @@ def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
 )
 def test_ab_fails_where_nothing_was_measured(place: Path, play: str, status: int) -> None:
     before = stored(place)
-    done = run(place, play, "tools.ab", *BOTH, "--rounds", "3", "--", "-n", "x")
+    done = run(place, play, "iogauge.measure.ab", *BOTH, "--rounds", "3", "--", "-n", "x")
     assert done.returncode == status
     assert "nothing was" in done.stderr and "MiB/s" not in done.stdout
     assert len(rounds(place)) == 1 and stored(place) == before
 
 
 def test_ab_refuses_a_stack_that_is_unknown(place: Path) -> None:
-    done = run(place, "whole", "tools.ab", "wheel:mpich==5.0.2", "abi:lam==1", "--", "-n", "x")
+    done = run(
+        place, "whole", "iogauge.measure.ab", "wheel:mpich==5.0.2", "abi:lam==1", "--", "-n", "x"
+    )
     assert done.returncode == 2
     assert "right is such as abi:mpich==5.0.2" in done.stderr
 
 
 def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None:
-    done = run(place, "whole,nothing", "tools.ab", *BOTH, "--", "-n", "x")
+    done = run(place, "whole,nothing", "iogauge.measure.ab", *BOTH, "--", "-n", "x")
     assert done.returncode == NOTHING_SELECTED
     assert len(rounds(place)) == 2 and "MiB/s" not in done.stdout
 
@@ -120,22 +122,25 @@ def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None
 def test_claims_are_judged_by_their_own_sessions(place: Path) -> None:
     """Where none was measured, the store's other sessions decide nothing."""
     of_the_store = subprocess.run(
-        [sys.executable, "-m", "analysis", "claims", "C3", "--json"],
+        [sys.executable, "-m", "iogauge", "claims", "C3", "--json"],
         cwd=ROOT, check=True, capture_output=True, text=True,
         env={**os.environ, "IOGAUGE_OUTPUT": str(place / "output")},
     )  # fmt: skip
-    done = run(place, "nothing", "tools.claims", "C3", "--all", "--", "-n", "x")
+    done = run(place, "nothing", "iogauge.measure.claims", "C3", "--all", "--", "-n", "x")
     assert json.loads(of_the_store.stdout)[0]["claim"] == "C3"
     assert done.returncode == NOTHING_SELECTED
     assert "no claim can be judged" in done.stderr
     assert "not testable here" in done.stdout
     assert "reproduced" not in done.stdout and "contradicted" not in done.stdout
-    again = run(place, "whole", "tools.claims", "C3", "--all", "--", "-n", "x")
+    again = run(place, "whole", "iogauge.measure.claims", "C3", "--all", "--", "-n", "x")
     assert again.returncode == 0, again.stderr
     assert any(name.startswith("mine-") for name in stored(place))
 
 
-@pytest.mark.parametrize("words", [["tools.ab", *BOTH], ["tools.claims"], ["tools.run_session"]])
+@pytest.mark.parametrize(
+    "words",
+    [["iogauge.measure.ab", *BOTH], ["iogauge.measure.claims"], ["iogauge.measure.run_session"]],
+)
 def test_one_after_the_other(place: Path, words: list[str]) -> None:
     """All three hold the lock of the output folder: a second one says who measures."""
     with lock.measuring("a test", [place / "output" / lock.NAME]):

@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.__main__ import main
-from analysis.commands import ingest
-from analysis.errors import ReferenceFileError
-from analysis.judge import accept, acceptance, promise
-from analysis.judge.acceptance import Bound
-from analysis.judge.promise import Samples
-from analysis.store import database
-from analysis.store.database import Where
+from iogauge.analysis.errors import ReferenceFileError
+from iogauge.analysis.judge import accept, acceptance, promise
+from iogauge.analysis.judge.acceptance import Bound
+from iogauge.analysis.judge.promise import Samples
+from iogauge.analysis.store import database
+from iogauge.analysis.store.database import Where
+from iogauge.cli import ingest
+from iogauge.cli.main import main
 from tests import analysis_made
 from tests.analysis_recorded import s3d
 

@@ -8,7 +8,7 @@ import io
 import subprocess
 from pathlib import Path
 
-from analysis.judge.advice import settings
+from iogauge.analysis.judge.advice import settings
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -53,7 +53,7 @@ def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
     session.edit_document(
         s3d("mpiio:collective"), "mpich", lambda d: d["asked"].update(hints=hints)
     )
-    from analysis.commands import ingest
+    from iogauge.cli import ingest
 
     ingest.ingest(session.report, tmp_path / "store")
     folder = tmp_path / "hints"

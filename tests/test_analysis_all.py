@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from analysis.session import rows
-from analysis.session.loader import load_session
-from iogauge import registry
+from iogauge.analysis.session import rows
+from iogauge.analysis.session.loader import load_session
+from iogauge.common import registry
 from tests.analysis_made import split
 from tests.analysis_recorded import DATA, Recorded, run_analysis
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.bundle import archive, contents, manifest
-from analysis.checks.again import judged_by
-from analysis.ledger.traced import load as load_traced
-from analysis.ledger.verdict import as_json
+from iogauge.analysis.bundle import archive, contents, manifest
+from iogauge.analysis.checks.again import judged_by
+from iogauge.analysis.ledger.traced import load as load_traced
+from iogauge.analysis.ledger.verdict import as_json
+from iogauge.cli.main import main
 from tests.analysis_recorded import Recorded, s3d
 from tests.recorded_runs import DATA, traced
 

@@ -14,12 +14,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from analysis.commands import formats, ingest
-from analysis.judge import claims, sides
-from analysis.judge.claim_tests import KINDS, published
-from analysis.pages import claim_text
-from analysis.store import database as store
-from analysis.store import versions
+from iogauge.analysis.judge import claims, sides
+from iogauge.analysis.judge.claim_tests import KINDS, published
+from iogauge.analysis.pages import claim_text
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import versions
+from iogauge.cli import formats, ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tests.reframe_session import reframe

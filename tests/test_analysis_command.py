@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.commands import progress
+from iogauge.cli import progress
+from iogauge.cli.main import COMMANDS
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 
@@ -20,7 +20,7 @@ def test_every_command_explains_itself(command: str) -> None:
     done = run_analysis(command, "--help")
     assert done.returncode == 0
     assert "examples:" in done.stdout
-    assert f"python -m analysis {command}" in done.stdout
+    assert f"iogauge {command}" in done.stdout
     if command != "export":  # it has forms of its own
         assert "--json" in done.stdout
         assert "--csv" in done.stdout
@@ -34,7 +34,7 @@ def test_help_names_every_command() -> None:
 
 def test_help_loads_no_large_library() -> None:
     code = (
-        "import sys, analysis.__main__ as a\n"
+        "import sys, iogauge.cli.main as a\n"
         "try: a.main(['--help'])\n"
         "except SystemExit: pass\n"
         "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'polars', 'rich', 'yaml'}\n"
@@ -51,7 +51,7 @@ def test_help_loads_no_large_library() -> None:
 )
 def test_a_shell_completes_commands_and_options(line: str, answers: list[str]) -> None:
     """In a real bash, as the help says."""
-    words = ["python", "-m", "analysis", *line.split()]
+    words = ["python", "-m", "iogauge", *line.split()]
     script = f"""
         PATH={Path(sys.executable).parent}:$PATH
         eval "$(activate-global-python-argcomplete --dest=- 2>/dev/null)"

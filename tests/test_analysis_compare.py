@@ -206,5 +206,5 @@ def test_a_broken_file_of_the_store_is_named_and_hides_no_other(tmp_path: Path) 
     assert done.returncode == 2
     *said, problem = done.stderr.splitlines()
     assert said[0] == f"{broken}: left out: it is no Parquet, or was cut off"
-    assert f"analysis ingest --store {store}" in said[1]
-    assert problem == "analysis: last~1: the store has not so many sessions"  # one is left
+    assert f"iogauge ingest --store {store}" in said[1]
+    assert problem == "iogauge: last~1: the store has not so many sessions"  # one is left

@@ -15,8 +15,8 @@ from lxml import etree
 from prometheus_client import parser as plain_parser
 from prometheus_client.openmetrics import parser
 
-from analysis.__main__ import main
-from analysis.darshan.log import read_log
+from iogauge.analysis.darshan.log import read_log
+from iogauge.cli.main import main
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 CASE = (s3d("mpiio:collective"), "mpich")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from analysis.commands import ingest
+from iogauge.cli import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 

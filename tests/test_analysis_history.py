@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.commands import ingest
-from analysis.judge import changes, history
-from analysis.judge.history import History
-from analysis.pages.words import over_time
-from analysis.store import baselines, database
+from iogauge.analysis.judge import changes, history
+from iogauge.analysis.judge.history import History
+from iogauge.analysis.pages.words import over_time
+from iogauge.analysis.store import baselines, database
+from iogauge.cli import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tools import history_rates

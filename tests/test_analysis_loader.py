@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import (
+from iogauge.analysis.errors import (
     AnalysisError,
     EmptySessionError,
     MalformedReportError,
@@ -21,8 +21,8 @@ from analysis.errors import (
     UnknownReportVersionError,
     UnknownSchemaError,
 )
-from analysis.session.loader import last_report, load_session
-from analysis.session.model import Run, Session
+from iogauge.analysis.session.loader import last_report, load_session
+from iogauge.analysis.session.model import Run, Session
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")

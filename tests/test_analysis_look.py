@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from analysis.judge import shares
-from analysis.pages import colours
-from analysis.session.loader import load_session
-from analysis.session.model import CEILINGS, DIRECTIONS
-from analysis.session.rows import Table, make_table
+from iogauge.analysis.judge import shares
+from iogauge.analysis.pages import colours
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.model import CEILINGS, DIRECTIONS
+from iogauge.analysis.session.rows import Table, make_table
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, Json, Recorded, run_analysis, s3d
 from tests.test_analysis_page import CHROMIUM, Tags, chromium

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.commands import ingest
-from analysis.errors import NothingFoundError
-from analysis.store import database as store
-from analysis.store import files, months
+from iogauge.analysis.errors import NothingFoundError
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import files, months
+from iogauge.cli import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from analysis.pages import chart, page
-from analysis.session.loader import load_session
-from analysis.session.rows import Table, make_table
+from iogauge.analysis.pages import chart, page
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import Table, make_table
 from tests.analysis_recorded import Recorded, s3d
 
 MPIIO = s3d("mpiio:collective")

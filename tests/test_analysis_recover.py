@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.commands.recover import lost, read_cases
-from analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
-from analysis.session.loader import last_report, load_session
-from iogauge import processes
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.session.loader import last_report, load_session
+from iogauge.cli.main import main
+from iogauge.cli.recover import lost, read_cases
+from iogauge.common import processes
 
 DATA = Path(__file__).parent / "data" / "session" / "results"
 RECORDED = DATA / "20261120T174318"

@@ -16,8 +16,8 @@ import pytest
 import yaml
 from scipy import stats
 
-from analysis.errors import ReferenceFileError
-from analysis.judge import claims, learned, references
+from iogauge.analysis.errors import ReferenceFileError
+from iogauge.analysis.judge import claims, learned, references
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
 from tests.reframe_session import reframe

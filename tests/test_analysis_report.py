@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from analysis.commands import ingest
-from analysis.judge import claims
-from analysis.pages import report_tables
-from analysis.store import database
+from iogauge.analysis.judge import claims
+from iogauge.analysis.pages import report_tables
+from iogauge.analysis.store import database
+from iogauge.cli import ingest
 from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
 from tests.test_analysis_page import CHROMIUM, Tags, chromium
 

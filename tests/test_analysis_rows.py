@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from analysis.pages.words import bandwidth_text, percent_text, range_text
-from analysis.session.loader import load_session
-from analysis.session.rows import Row, Table, make_table, to_csv
-from analysis.session.stats import Spread
+from iogauge.analysis.pages.words import bandwidth_text, percent_text, range_text
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import Row, Table, make_table, to_csv
+from iogauge.analysis.session.stats import Spread
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")

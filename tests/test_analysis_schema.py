@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from iogauge.document import SCHEMA
+from iogauge.common.document import SCHEMA
 from tests.analysis_recorded import ROOT, documents
 
 RULES: dict[str, Any] = json.loads((ROOT / "docs" / "result.schema.json").read_text())

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from analysis.session.document import read_document
+from iogauge.analysis.session.document import read_document
 from tests.analysis_recorded import documents
 
 FIGURES = ("apparent_bw", "apparent_speedup", "overlap", "durable_bw")

@@ -11,11 +11,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from analysis.errors import EXIT_OK, MalformedReportError
-from analysis.pages import spack_stacks
-from analysis.pages.report_tables import Section
-from analysis.session.loader import load_session
-from analysis.session.rows import make_table
+from iogauge.analysis.errors import EXIT_OK, MalformedReportError
+from iogauge.analysis.pages import spack_stacks
+from iogauge.analysis.pages.report_tables import Section
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import make_table
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 TESTS = (s3d("mpiio:collective"), s3d("posix"))

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from analysis.commands import ingest
-from analysis.store import database as store
-from analysis.store import files as files_of_store
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import files as files_of_store
+from iogauge.cli import ingest
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
@@ -320,7 +320,7 @@ def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_p
 def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
     done = run_analysis("compare", "last~1", "last", "--store", tmp_path / "none")
     assert done.returncode == 3
-    assert "python -m analysis ingest" in done.stderr
+    assert "iogauge ingest" in done.stderr
 
 
 def test_a_moved_store_finds_its_documents(recorded: Recorded) -> None:

@@ -127,7 +127,7 @@ def test_many_failures_of_one_kind_take_one_line(recorded: Recorded) -> None:
 def test_wrong_command_line_exits_with_2(arguments: tuple[str, ...]) -> None:
     done = run_analysis(*arguments)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("python -m analysis")
+    assert done.stderr.splitlines()[-1].startswith("iogauge")
 
 
 def test_a_page_that_cannot_be_written_exits_with_2(recorded: Recorded) -> None:
@@ -151,7 +151,7 @@ def test_bad_data_exits_with_3_and_one_line(recorded: Recorded) -> None:
         done = run_analysis("summary", *arguments)
         assert done.returncode == 3
         assert done.stderr.count("\n") == 1
-        assert done.stderr.startswith(f"analysis: {said}")
+        assert done.stderr.startswith(f"iogauge: {said}")
         assert done.stdout == ""
 
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.commands import ingest
-from analysis.pages import grid
+from iogauge.analysis.pages import grid
+from iogauge.cli import ingest
+from iogauge.cli.main import main
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 WIDTH = 80
@@ -38,7 +38,7 @@ def on_a_terminal(*words: object, width: int = WIDTH) -> list[str]:
     """The lines that a command prints on a terminal, without colours."""
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    command = [sys.executable, "-m", "analysis", *map(str, words)]
+    command = [sys.executable, "-m", "iogauge", *map(str, words)]
     environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "LANG": "C.UTF-8"}
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=side, stderr=subprocess.PIPE

@@ -13,10 +13,10 @@ from typing import Any, get_args
 
 import pytest
 
-from analysis.judge import bottleneck, proofs
-from analysis.judge.bottleneck import Cause, Facts, Kind
-from analysis.ledger import traced
-from analysis.ledger.ledger import Layer, Side
+from iogauge.analysis.judge import bottleneck, proofs
+from iogauge.analysis.judge.bottleneck import Cause, Facts, Kind
+from iogauge.analysis.ledger import traced
+from iogauge.analysis.ledger.ledger import Layer, Side
 from tests.analysis_recorded import DATA, run_analysis
 from tests.reframe_session import reframe
 
@@ -180,8 +180,8 @@ def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
     assert len(measured) in (1, 2)
     assert len(set(told.commands)) == len(told.commands)
     words = shlex.split(compared)
-    assert words[:4] == ["python", "-m", "analysis", "compare"]
-    done = run_analysis(*words[3:], "--store", "/nowhere")
+    assert words[:2] == ["iogauge", "compare"]
+    done = run_analysis(*words[1:], "--store", "/nowhere")
     assert done.returncode == 3, done.stderr  # and not 2: the words are right
     assert "/nowhere" in done.stderr
 

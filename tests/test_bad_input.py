@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, ReferenceFileError
-from analysis.judge import references
-from iogauge import text
+from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, ReferenceFileError
+from iogauge.analysis.judge import references
+from iogauge.cli.main import main
+from iogauge.common import text
 from tests.analysis_recorded import Json, Recorded, s3d
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,7 +86,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         assert status in STATUSES
         assert not text.CONTROL.search(said.all.translate({10: " ", 9: " "})), said.err
         if status == EXIT_DATA:
-            assert said.err.startswith("analysis: ")
+            assert said.err.startswith("iogauge: ")
             assert said.err.count("\n") == 1
         return said
 
@@ -374,7 +374,7 @@ def test_set_up_in_anothers_checkout(tmp_path: Path) -> None:
 def test_a_reader_who_may_not_read(tmp_path: Path) -> None:
     """What the system refuses is one line too."""
     code = (
-        "import sys; from pathlib import Path; from analysis import __main__ as m\n"
+        "import sys; from pathlib import Path; from iogauge.cli import main as m\n"
         "def no(*_, **__): raise PermissionError(13, 'Permission denied', 'the/file')\n"
         "Path.exists = no\n"
         "sys.exit(m.main(['summary', 'report.json']))\n"
@@ -382,7 +382,7 @@ def test_a_reader_who_may_not_read(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (3, "analysis: the/file: Permission denied\n")
+    assert (done.returncode, done.stderr) == (3, "iogauge: the/file: Permission denied\n")
 
 
 def test_the_ledger_of_a_run_that_a_name_broke(tmp_path: Path, run: Run) -> None:

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.__main__ import main
-from analysis.blame import clock, order, races, sweep
-from analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
-from analysis.blame.views import places
-from analysis.darshan.raw import (
+from iogauge.analysis.blame import clock, order, races, sweep
+from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
+from iogauge.analysis.blame.views import places
+from iogauge.analysis.darshan.raw import (
     CLOSE,
     EVENT,
     LOCK_WRITE,
@@ -28,6 +27,7 @@ from analysis.darshan.raw import (
     RawProcess,
     RawView,
 )  # fmt: skip
+from iogauge.cli.main import main
 
 FILES = ["/fs/a", "/fs/b"]
 EVENT_FIELDS = [

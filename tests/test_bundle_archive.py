@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.bundle import archive
+from iogauge.analysis.bundle import archive
 
 
 def entry(name: str, **more: Any) -> tarfile.TarInfo:

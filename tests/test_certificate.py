@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from analysis.commands.certificate import load
-from analysis.judge import certificate, upstream
-from analysis.pages import certificate_text
-from iogauge.hints import parse_hints
-from iogauge.paths import ROOT
-from tools import kernels
-from tools.certify import plan, session, settings, stacks
-from tools.certify import run as one_run
-from tools.certify.__main__ import main
-from tools.certify.stacks import Call, Stack
+from iogauge.analysis.judge import certificate, upstream
+from iogauge.analysis.pages import certificate_text
+from iogauge.cli.certificate import load
+from iogauge.cli.certify import main
+from iogauge.common.hints import parse_hints
+from iogauge.common.paths import ROOT
+from iogauge.measure import kernels
+from iogauge.measure.certify import plan, session, settings, stacks
+from iogauge.measure.certify import run as one_run
+from iogauge.measure.certify.stacks import Call, Stack
 
 KEPT = ROOT / "references" / "certificate.json"
 INFO = """\

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from iogauge.measure import kernels
 from reframe_tests.framework.challenge import PROCESSES, SMALL, patterns, problem
 from tests.reframe_session import ROOT, reframe
-from tools import kernels
 
 Json = dict[str, Any]
 

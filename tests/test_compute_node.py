@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.measure.kernels import build
 from tests import batch_standin
 from tests.reframe_session import ROOT, Session, reframe
-from tools.kernels import build
 
 SPACES = ("unshare", "--user", "--map-root-user", "--mount", "--net")
 # Of the checkout: all that ReFrame reads. Kernels and results are below .local and the output.

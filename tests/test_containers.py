@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 CONTAINERS = ROOT / "containers"
 RECIPES = [CONTAINERS / "Dockerfile", CONTAINERS / "iogauge.def"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from tools.coverage import Entered, NothingToRead, by_folder, error_paths, of_c, of_python
 
 C = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from tools import cut_session
 
 DATA = ROOT / "tests" / "data"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.darshan import header
-from analysis.darshan.log import UnreadableLogError, read_log
+from iogauge.analysis.darshan import header
+from iogauge.analysis.darshan.log import UnreadableLogError, read_log
 
 COUNTERS, TIMES = 64, 17  # of a POSIX record of version 3
 BYTES_READ, BYTES_WRITTEN = 9, 10  # their places in it

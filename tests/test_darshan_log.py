@@ -19,11 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.darshan import header
-from analysis.darshan import reader as log_reader
-from analysis.darshan.convert import write_log
-from analysis.darshan.log import Log, UnreadableLogError, read_log
-from analysis.darshan.raw import (
+from iogauge.analysis.darshan import header
+from iogauge.analysis.darshan import reader as log_reader
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.log import Log, UnreadableLogError, read_log
+from iogauge.analysis.darshan.raw import (
     COMPLETE,
     FORKED,
     MPI,
@@ -35,8 +35,8 @@ from analysis.darshan.raw import (
     RawRecord,
     read_folder,
 )
-from analysis.darshan.reduce import Record, commonest, reduce
-from iogauge.paths import ROOT
+from iogauge.analysis.darshan.reduce import Record, commonest, reduce
+from iogauge.common.paths import ROOT
 
 DATA = Path(__file__).parent / "data" / "darshan"
 POSIX_COUNTERS, MPIIO_COUNTERS, TIMES = 69, 51, 17
@@ -220,11 +220,10 @@ def test_a_reader_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_installed_package_starts_its_own_reader(tmp_path: Path) -> None:
-    """There `analysis` is `iogauge.analysis`, and no package `analysis` exists."""
+    """There `iogauge/analysis` is a folder, not a link."""
     whole_log(tmp_path)
     site, ignore = tmp_path / "site", shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "iogauge", site / "iogauge", ignore=ignore)
-    shutil.copytree(ROOT / "analysis", site / "iogauge" / "analysis", ignore=ignore)
     code = "import sys; from pathlib import Path; from iogauge.analysis.darshan.log import read_log"
     code += "; print(read_log(Path(sys.argv[1])).processes)"
     done = subprocess.run(
@@ -280,7 +279,7 @@ def test_what_hangs_is_ended_with_its_process_and_the_next_log_is_read(tmp_path:
 def test_it_ends_with_the_process_that_asked(tmp_path: Path) -> None:
     """However that ended."""
     whole_log(tmp_path)
-    code = "import os, sys; from analysis.darshan.reader import reader; one = reader()"
+    code = "import os, sys; from iogauge.analysis.darshan.reader import reader; one = reader()"
     code += "; one.read([sys.argv[1]], 60); print(one.process.pid, flush=True); os.abort()"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "whole")], cwd=ROOT, text=True,

@@ -126,9 +126,9 @@ def test_modules(page: Path) -> None:
 
 @cache
 def help_of(command: str) -> str | None:
-    """What `python -m analysis COMMAND --help` prints, None where there is no such command."""
+    """What `iogauge COMMAND --help` prints, None where there is no such command."""
     done = subprocess.run(
-        [sys.executable, "-m", "analysis", command, "--help"],
+        [sys.executable, "-m", "iogauge", command, "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -141,7 +141,7 @@ def test_commands_of_the_analysis(page: Path) -> None:
     """And each long option that is shown with one."""
     wrong = []
     for line in code_lines(page.read_text()):
-        found = re.search(r"(?:^|[\s;&|/])(?:python -m analysis|iogauge) ([a-z-]+)(.*)", line)
+        found = re.search(r"(?:^|[\s;&|/])(?:iogauge|iogauge) ([a-z-]+)(.*)", line)
         if not found:
             continue
         text = help_of(found[1])

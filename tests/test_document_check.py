@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from iogauge import document
+from iogauge.common import document
 from tests.analysis_recorded import documents
 from tests.fuzz.cases import changed, values
 

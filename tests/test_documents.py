@@ -13,11 +13,11 @@ import jsonschema
 import pytest
 import yaml
 
-from analysis.judge import claims, references
-from analysis.judge.yamlfile import YamlFile
-from iogauge import experiments
-from iogauge.experiments import Experiment
-from iogauge.paths import ROOT
+from iogauge.analysis.judge import claims, references
+from iogauge.analysis.judge.yamlfile import YamlFile
+from iogauge.common import experiments
+from iogauge.common.experiments import Experiment
+from iogauge.common.paths import ROOT
 from tools.documents import __main__ as command
 from tools.documents import page, render, session, smoke
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import tables
-from iogauge.hints import Known, known, parse_hints, sort_hints, variable, way
+from iogauge.common import tables
+from iogauge.common.hints import Known, known, parse_hints, sort_hints, variable, way
 from tools import hints_page
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import iogauge
-from iogauge import paths
+from iogauge.common import paths
 from tests.analysis_recorded import ROOT
 
 DATA = ROOT / "tests" / "data" / "session"
@@ -45,7 +45,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command `iogauge`, as its entry point starts it."""
-    start = "import sys; sys.argv[0] = 'iogauge'; from iogauge.analysis.__main__ import main; "
+    start = "import sys; sys.argv[0] = 'iogauge'; from iogauge.cli.main import main; "
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
     environment.pop("IOGAUGE_OUTPUT", None)
     return subprocess.run(
@@ -56,7 +56,7 @@ def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[
 
 def test_the_command_is_named(installed: Path) -> None:
     (entry,) = installed.glob("*.dist-info/entry_points.txt")
-    assert "iogauge = iogauge.analysis.__main__:main" in entry.read_text()
+    assert "iogauge = iogauge.cli.main:main" in entry.read_text()
     licences = list(installed.glob("*.dist-info/licenses/LICENSE"))
     assert licences, "the licence comes with the package"
     assert {path.name for path in installed.iterdir() if path.is_dir()} == {
@@ -67,7 +67,7 @@ def test_the_command_is_named(installed: Path) -> None:
 def test_it_says_its_version_and_its_own_name(installed: Path, tmp_path: Path) -> None:
     assert run(installed, tmp_path, "--version").stdout == f"iogauge {iogauge.version()}\n"
     told = run(installed, tmp_path, "--help").stdout
-    assert "iogauge compare" in told and "python -m analysis" not in told
+    assert "iogauge compare" in told and "python -m" not in told
 
 
 def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import paths, tables
-from iogauge.files import write_whole
+from iogauge.common import paths, tables
+from iogauge.common.files import write_whole
 
 
 def test_a_file_is_never_seen_half_written(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_device_stays_a_device(tmp_path: Path, minor: int, fails: bool) -> Non
 
 def test_standard_output_of_a_shell_stays_the_shells_file(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from iogauge.files import write_whole; "
+        "from pathlib import Path; from iogauge.common.files import write_whole; "
         "print('before'); write_whole(Path('/dev/stdout'), 'text\\n'); print('after')"
     )
     out = tmp_path / "out"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import KERNELS
+from iogauge.common.paths import KERNELS
 
 # Each line may include what stands below it; folders of one line do not know each other. The
 # contracts are the headers on top of kernels/: pattern.h, and for methods method.h and

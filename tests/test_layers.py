@@ -15,9 +15,9 @@ from pathlib import Path
 import grimp
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
-PACKAGES = ("analysis", "iogauge", "reframe_tests", "site_configs", "tools")
+PACKAGES = ("iogauge", "reframe_tests", "site_configs", "tools")
 # Folders of analysis whose answers others print.
 SILENT = ("blame", "bundle", "checks", "darshan", "judge", "ledger", "session", "store")
 # Programs of their own, which analysis starts: their `main`, the last function, is a command line.
@@ -68,8 +68,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_only_the_commands_know_command_lines() -> None:
-    allowed = {ROOT / "analysis" / "__main__.py", *(ROOT / "analysis" / "commands").glob("*.py")}
-    for file in set((ROOT / "analysis").rglob("*.py")) - allowed:
+    for file in (ROOT / "analysis").rglob("*.py"):
         assert "argparse" not in {name for node in nodes(file) for name in names(node)}, file
 
 
@@ -88,3 +87,11 @@ def test_what_answers_prints_nothing(folder: str) -> None:
 def _of_a_process(node: ast.Attribute) -> bool:
     """Whether this is what a program printed (`done.stdout`), and not `sys.stdout`."""
     return not (isinstance(node.value, ast.Name) and node.value.id == "sys")
+
+
+def test_analysis_has_one_import_name() -> None:
+    """In the checkout as where it is installed."""
+    assert (ROOT / "iogauge" / "analysis").resolve() == ROOT / "analysis"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import analysis"
+    done = subprocess.run([sys.executable, "-c", code, ROOT], capture_output=True, text=True)
+    assert done.stderr.rstrip().endswith("ImportError: import iogauge.analysis")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from analysis.darshan.log import FileTrace, Log, Work
-from analysis.ledger.ledger import Ledger, make_ledger
-from analysis.ledger.verdict import (
+from iogauge.analysis.darshan.log import FileTrace, Log, Work
+from iogauge.analysis.ledger.ledger import Ledger, make_ledger
+from iogauge.analysis.ledger.verdict import (
     HOLES,
     ONCE,
     OVERFLOW,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from analysis.darshan.log import FileTrace, Heat, Log, Segments
-from analysis.ledger.phases import MIXED, NEEDS, OUTSIDE, Phase, divide
+from iogauge.analysis.darshan.log import FileTrace, Heat, Log, Segments
+from iogauge.analysis.ledger.phases import MIXED, NEEDS, OUTSIDE, Phase, divide
 
 START = 1.7e9  # Unix time of the trace's beginning
 FILE = "/fs/run/data.bin"

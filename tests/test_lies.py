@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from analysis.checks.evidence import Outside
-from analysis.darshan.log import Log, Segments
-from analysis.ledger.ledger import make_ledger
-from analysis.ledger.verdict import Judgement, judge
+from iogauge.analysis.checks.evidence import Outside
+from iogauge.analysis.darshan.log import Log, Segments
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.verdict import Judgement, judge
 from tests.recorded_runs import (
     DOCUMENTS,
     MANY,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.measure.kernels import build_for_tests, missing
 from reframe_tests.machine.calls import BY_NAME
 from reframe_tests.machine.duration import Move, expected_bandwidth, time_limit
 from reframe_tests.machine.placement import Shape, most_per_node
 from tests.test_sites import dry_run
-from tools.kernels import build_for_tests, missing
 
 
 def seconds(script: str) -> int:

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from iogauge import lock, processes
+from iogauge.common import lock, processes
 from reframe_tests.machine import leftovers
 
 ROOT = Path(__file__).parents[1]
 HOLD = """
 import sys
 from pathlib import Path
-from iogauge import lock, processes
+from iogauge.common import lock, processes
 paths = [Path(path) for path in sys.argv[2:]]
 with lock.measuring(sys.argv[1], paths, lambda text: print(text, flush=True)):
     print("held", flush=True)
@@ -80,7 +80,7 @@ def test_the_next_one_waits_until_the_jobs_of_a_killed_one_have_ended(tmp_path: 
     killed = """
 import os, subprocess, sys
 from pathlib import Path
-from iogauge import guard, lock
+from iogauge.common import guard, lock
 with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
     os.environ[guard.HOLD] = ",".join(map(str, handles))
     watch = guard.Guard(15, 1)

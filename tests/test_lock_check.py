@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.cli import stack_check as lock_check
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
-from tools import lock_check
 
 
 def test_every_variant_is_checked() -> None:

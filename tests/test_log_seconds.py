@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m analysis trace LOG` on logs as Darshan's runtime writes them of a shared file: one
+"""`iogauge trace LOG` on logs as Darshan's runtime writes them of a shared file: one
 record of all processes. Who was slow is still said."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 import darshan
 import pytest
 
-from analysis.__main__ import main
-from analysis.darshan.convert import write_log
-from analysis.darshan.log import Segments, read_log
-from analysis.errors import EXIT_OK
-from analysis.ledger.seconds import Together, layers
-from analysis.pages import trace_chart
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.log import Segments, read_log
+from iogauge.analysis.errors import EXIT_OK
+from iogauge.analysis.ledger.seconds import Together, layers
+from iogauge.analysis.pages import trace_chart
+from iogauge.cli.main import main
 from tests.test_darshan_log import process
 
 DATA = Path(__file__).parent / "data" / "darshan"

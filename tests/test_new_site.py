@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.cli import site as new_site
+from iogauge.measure.new_site import modules, mounts, schedulers
+from iogauge.measure.new_site.machine import Answer, Machine
 from site_configs import check
 from tests.reframe_session import ROOT, reframe
-from tools.new_site import __main__ as new_site
-from tools.new_site import modules, mounts, schedulers
-from tools.new_site.machine import Answer, Machine
 
 MOUNTS = """\
 sysfs /sys sysfs rw 0 0
@@ -178,7 +178,7 @@ def test_the_real_commands_are_asked_and_waited_for_a_while(
         (tmp_path / name).write_text(f"#!/bin/sh\n{code}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setattr("tools.new_site.machine.PATIENCE", 0.2)
+    monkeypatch.setattr("iogauge.measure.new_site.machine.PATIENCE", 0.2)
     found = schedulers.find(Machine())
     assert found.back_end == "local.j2"
     assert found.silent == [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import iogauge
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 LINE = "SPDX-License-Identifier: BSD-3-Clause"
 SOURCES = frozenset(

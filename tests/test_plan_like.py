@@ -13,7 +13,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from analysis.__main__ import main
+from iogauge.cli.main import main
 
 CDL = """\
 netcdf ocean {  // a comment

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.darshan import library as native
+from iogauge.analysis.darshan import library as native
 from reframe_tests.framework import recorders
 from reframe_tests.jobs.render import render
 from tests.test_templates import values as script_values

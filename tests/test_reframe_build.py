@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import KERNELS, MPICH_ABI
+from iogauge.common.paths import KERNELS, MPICH_ABI
+from iogauge.measure import kernels
 from reframe_tests.framework.build import (
     GENERATOR,
     missing_methods,
     missing_modes,
     mpi_problem,
 )
-from tools import kernels
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)

@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analysis.checks.verdict import Expected, Wrong, check, load
+from iogauge.analysis.checks.verdict import Expected, Wrong, check, load
 from reframe_tests.framework.ior_document import Asked, convert, convert_files
 
 RECORDED = Path(__file__).parent / "golden" / "ior"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.mounts import UNKNOWN, mount_of
+from iogauge.common.mounts import UNKNOWN, mount_of
 from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls, components
 from site_configs import debian

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
+from iogauge.measure.kernels import build_for_tests, missing
 from tests.reframe_session import reframe
-from tools.kernels import build_for_tests, missing
 
 LOG = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 CALLS = r"call=(posix-shared|hdf5:collective)(%|$)"

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analysis.checks.verdict import Expected, Wrong, check, check_run
+from iogauge.analysis.checks.verdict import Expected, Wrong, check, check_run
 
 ROOT = Path(__file__).parents[1]
 

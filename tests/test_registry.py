@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.errors import EXIT_DATA
-from iogauge import paths, registry, tables
+from iogauge.analysis.errors import EXIT_DATA
+from iogauge.cli.main import main
+from iogauge.common import paths, registry, tables
 from tests.analysis_recorded import Recorded
 
 
@@ -41,4 +41,4 @@ def test_the_analysis_names_it_in_one_line(
     )
     tables._rows.cache_clear()
     assert main(["summary", str(report)]) == EXIT_DATA
-    assert capsys.readouterr().err.startswith(f"analysis: {tmp_path}/kernels/")
+    assert capsys.readouterr().err.startswith(f"iogauge: {tmp_path}/kernels/")

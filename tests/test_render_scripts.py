@@ -52,7 +52,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("render")
     if not shutil.which("mpicc.mpich"):
         pytest.skip("mpicc.mpich is missing: make setup")
-    from tools.kernels import build
+    from iogauge.measure.kernels import build
 
     kernel = ROOT / ".local" / "build" / "test-standin"
     build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.judge import faster_way
-from analysis.replay.ways import LOGGED, Bench, Race, Way, methods
+from iogauge.analysis.judge import faster_way
+from iogauge.analysis.replay.ways import LOGGED, Bench, Race, Way, methods
+from iogauge.cli.main import main
 
 LOG = Path(__file__).parent / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 LISTING = {

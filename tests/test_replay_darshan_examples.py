@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.replay import trace
-from analysis.replay.trace import CannotReplayError
+from iogauge.analysis.replay import trace
+from iogauge.analysis.replay.trace import CannotReplayError
+from iogauge.cli.main import main
 
 SPEC = find_spec("darshan")
 assert SPEC and SPEC.origin  # a requirement of the analysis

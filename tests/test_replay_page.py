@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.darshan.log import read_log
-from analysis.pages import beside_chart, beside_page
-from analysis.replay import check, phases, trace
-from analysis.replay.trace import ACCESS, READ, WRITE, Trace
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.pages import beside_chart, beside_page
+from iogauge.analysis.replay import check, phases, trace
+from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, Trace
 
 LOG = Path(__file__).parent / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 

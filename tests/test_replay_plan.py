@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.__main__ import main
-from analysis.darshan.header import Header
-from analysis.darshan.log import read_log
-from analysis.errors import AnalysisError
-from analysis.replay import acts, check, extents, memory, phases, plan, schedule, trace
-from analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
-from iogauge.paths import ROOT
+from iogauge.analysis.darshan.header import Header
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.replay import acts, check, extents, memory, phases, plan, schedule, trace
+from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
+from iogauge.cli.main import main
+from iogauge.common.paths import ROOT
 
 DATA = Path(__file__).parent / "data" / "darshan"
 WITH_DXT = ("darshan-mpich-hdf5-dxt", "mpich-collective-dxt")

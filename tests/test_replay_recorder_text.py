@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.replay import check, plan, recorder_text, trace
-from analysis.replay.trace import READ, WRITE
+from iogauge.analysis.replay import check, plan, recorder_text, trace
+from iogauge.analysis.replay.trace import READ, WRITE
+from iogauge.cli.main import main
 
 DATA = Path(__file__).parent / "data" / "recorder"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.darshan.log import read_log
-from analysis.replay import check, plan, schedule, synthesise, trace
-from analysis.replay.trace import READ, WRITE, CannotReplayError
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.replay import check, plan, schedule, synthesise, trace
+from iogauge.analysis.replay.trace import READ, WRITE, CannotReplayError
 
 DATA = Path(__file__).parent / "data" / "darshan"
 COUNTERS = DATA / "mpich-holes" / "trace.darshan"

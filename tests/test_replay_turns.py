@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from analysis.replay import phases, trace, turns
-from analysis.replay.trace import ACCESS, READ, WRITE
+from iogauge.analysis.replay import phases, trace, turns
+from iogauge.analysis.replay.trace import ACCESS, READ, WRITE
 
 
 def process(ways: list[int], clock: float) -> np.ndarray:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.replay import arrays, trace, what_if
-from analysis.replay.arrays import Array
-from analysis.replay.trace import ACCESS, CannotReplayError
+from iogauge.analysis.replay import arrays, trace, what_if
+from iogauge.analysis.replay.arrays import Array
+from iogauge.analysis.replay.trace import ACCESS, CannotReplayError
 
 NOBODY = -1
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from analysis.checks.result_file import Wrong, is_readable, load
-from analysis.checks.verdict import check
+from iogauge.analysis.checks.result_file import Wrong, is_readable, load
+from iogauge.analysis.checks.verdict import check
 from tests.test_reframe_verdict import EXPECTED, change, document
 
 Change = Callable[[dict[str, Any]], None]

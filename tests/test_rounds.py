@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.commands.recover import lost
-from analysis.judge.interval import of_pairs
-from analysis.session.loader import load_session
-from analysis.session.rows import make_table
+from iogauge.analysis.judge.interval import of_pairs
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import make_table
+from iogauge.cli.recover import lost
+from iogauge.measure import rounds, session
+from iogauge.measure.rounds import Candidate, Job
 from reframe_tests.machine.stacks import ONLY, chosen, only
 from tests.analysis_recorded import Recorded, s3d
 from tests.test_simulate import slack
-from tools import rounds, session
-from tools.rounds import Candidate, Job
 from tools.simulate.noise import INDEPENDENT
 from tools.simulate.rates import seeded
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.measure import session
+from iogauge.measure.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
 from tests.test_lock import dead, left, owner
-from tools import session
-from tools.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ["-C", "site_configs/local.py", "--system", "local", "-R", "--exec-policy=serial"]
@@ -41,7 +41,7 @@ def output(tmp_path: Path) -> Path:
 def start(output: Path, *words: str) -> subprocess.Popen[str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
     return subprocess.Popen(
-        [sys.executable, "-m", "tools.run_session", "--", *words],
+        [sys.executable, "-m", "iogauge.measure.run_session", "--", *words],
         cwd=ROOT,
         # Whoever else measures on this machine: no figure counts here.
         env={
@@ -171,7 +171,15 @@ def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
 def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
     """It was killed before this program could ask to be told."""
     environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
-    command = [sys.executable, "-m", "tools.run_session", "--parent", "4194305", "--", *ONE]
+    command = [
+        sys.executable,
+        "-m",
+        "iogauge.measure.run_session",
+        "--parent",
+        "4194305",
+        "--",
+        *ONE,
+    ]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
     assert done.returncode == 128 + signal.SIGTERM
     assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]

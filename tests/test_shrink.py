@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.blame.accesses import MPIIO, WRITE
-from analysis.darshan.raw import CLOSE
-from iogauge.run_folder import JOB_SCRIPT
+from iogauge.analysis.blame.accesses import MPIIO, WRITE
+from iogauge.analysis.darshan.raw import CLOSE
+from iogauge.common.run_folder import JOB_SCRIPT
+from iogauge.measure.shrink import program
+from iogauge.measure.shrink.case import RIGHT, CannotShrinkError, Case, Runner, of_run, without_own
+from iogauge.measure.shrink.reduce import Tries, fewest, shrink
 from tests.test_blame import Made
-from tools.shrink import program
-from tools.shrink.case import RIGHT, CannotShrinkError, Case, Runner, of_run, without_own
-from tools.shrink.reduce import Tries, fewest, shrink
 
 WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")
 GIVEN = Case(16, WORDS, (("NEEDED", "2"), ("IDLE", "1")))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.hints import sort_hints
+from iogauge.common.hints import sort_hints
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from iogauge.measure.kernels import build, build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe
-from tools.kernels import build, build_for_tests
 from tools.selftest import injector
 from tools.slurm.cluster import Cluster, lacking
 from tools.slurm.guard import members
@@ -332,7 +332,7 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
 
 OWNER = """
 import time
-from tools.kernels import build
+from iogauge.measure.kernels import build
 from tools.slurm.cluster import Cluster
 with Cluster(accounting=False) as cluster:
     job = "trap '' TERM; srun sleep 300 & sleep 300"

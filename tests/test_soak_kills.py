@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import processes
+from iogauge.common import processes
 from tools import soak_kills
 from tools.soak_kills import WAYS, Tally, ours
 
@@ -75,7 +75,7 @@ def test_what_is_just_loading_its_program_is_found() -> None:
 
 def test_whom_each_way_meets() -> None:
     running = {
-        1: "make -f Makefile run", 2: "python -m tools.run_session --parent 1 -- -r",
+        1: "make -f Makefile run", 2: "python -m iogauge.measure.run_session --parent 1 -- -r",
         3: "python /x/bin/reframe -C a -r", 4: "python -c ... guard.main()", 5: "bash ./rfm_job.sh",
     }  # fmt: skip
     met = {way: choose(running) for way, (_, choose) in WAYS.items()}
@@ -89,7 +89,8 @@ def test_whom_each_way_meets() -> None:
 def test_a_guard_ends_a_session_when_its_maker_is_killed() -> None:
     """Also one that ignores the signal, and a process that the leader left behind."""
     maker = (
-        "import subprocess, sys, time; from iogauge.guard import Guard; guard = Guard(15, 0.5)\n"
+        "import subprocess, sys, time\n"
+        "from iogauge.common.guard import Guard; guard = Guard(15, 0.5)\n"
         "job = subprocess.Popen(['bash', '-c', 'trap \"\" TERM; sleep 1000 & sleep 1001'], "
         "start_new_session=True)\n"
         "guard.watch(job.pid); print(job.pid, flush=True); time.sleep(1000)"
@@ -109,7 +110,7 @@ def test_a_guard_ends_a_session_when_its_maker_is_killed() -> None:
 
 def test_a_guard_leaves_alone_what_it_was_told_to_forget() -> None:
     maker = (
-        "import subprocess; from iogauge.guard import Guard; guard = Guard(9, 1)\n"
+        "import subprocess; from iogauge.common.guard import Guard; guard = Guard(9, 1)\n"
         "job = subprocess.Popen(['sleep', '1000'], start_new_session=True, stdout=2)\n"
         "guard.watch(job.pid); guard.forget(job.pid); print(job.pid)\n"
         "guard._process.stdin.close(); guard._process.wait()"

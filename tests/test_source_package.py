@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 SUITE = "bookworm"
 # The form of one line, with a second list that has no sources for another release, and paragraphs.

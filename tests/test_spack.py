@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 

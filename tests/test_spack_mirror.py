@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools import lock_check, spack_mirror
+from iogauge.cli import stack_check as lock_check
+from tools import spack_mirror
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 RECIPE = Path("spack_repo/iogauge/packages/iokernel/package.py")
 DIRECTIVES = ("maintainers", "license", "version", "variant", "depends_on", "conflicts")

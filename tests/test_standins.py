@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built once, for all of these systems; the job in which it shows that it notices wrong bytes
     runs here, so that in the tests each session has one job."""
-    from tools.kernels import build
+    from iogauge.measure.kernels import build
 
     folder = ROOT / ".local" / "build" / "test-standin"
     build("mpich", folder, "-DBUILD_TESTING=OFF", target="iokernel")
@@ -180,7 +180,8 @@ def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
     ]
     places = {"IOGAUGE_OUTPUT": str(tmp_path), "IOGAUGE_DISK": str(disk), "IOGAUGE_NO_LOCK": "1"}
     with subprocess.Popen(
-        [sys.executable, "-m", "tools.run_session", "--", *words, *slow], cwd=ROOT, text=True,
+        [sys.executable, "-m", "iogauge.measure.run_session", "--", *words, *slow],
+        cwd=ROOT, text=True,
         env={**environment(tmp_path, kind), **places}, stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     ) as session:  # fmt: skip

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.commands import ingest
-from analysis.store import database as store
-from analysis.store import files as files_of_store
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import files as files_of_store
+from iogauge.cli import ingest
 from tests.analysis_recorded import Recorded, run_analysis
 
 
@@ -112,7 +112,7 @@ def test_a_spoiled_file_is_named_and_set_aside_and_stored_again(
     if not summed:
         shutil.rmtree(folder / files_of_store.SUMS)
     found, said = names(folder)
-    assert found == 1 and str(path) in said and f"analysis ingest --store {folder}" in said
+    assert found == 1 and str(path) in said and f"iogauge ingest --store {folder}" in said
     done = run_analysis("ingest", report, "--store", folder)
     assert done.returncode == 0, done.stderr
     assert str(folder / files_of_store.ASIDE) in done.stderr
@@ -137,7 +137,7 @@ def test_a_file_that_may_not_be_read_is_named(
         1,
         f"{path}: left out: it cannot be read: Permission denied\n"
         "to set them aside, and store again what output/ holds: "
-        f"python -m analysis ingest --store {folder}",
+        f"iogauge ingest --store {folder}",
     )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import user
-from iogauge.paths import ROOT
+from iogauge.common import user
+from iogauge.common.paths import ROOT
 from tests.reframe_session import LOCAL, Session
 
 UID = 4242
@@ -52,7 +52,7 @@ def test_a_session(tmp_path: Path) -> None:
 
 def test_the_name_is_the_number_and_there_is_a_home() -> None:
     code = (
-        "import os; from iogauge import user; user.make_known();"
+        "import os; from iogauge.common import user; user.make_known();"
         "print(user.name(), os.environ['LOGNAME'], os.path.isdir(os.environ['HOME']))"
     )
     assert run("-c", code).stdout == f"{UID} {UID} True\n"

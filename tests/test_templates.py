@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.hints import sort_hints
+from iogauge.common.hints import sort_hints
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
 GOLDEN = Path(__file__).parent / "golden"

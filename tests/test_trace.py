@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m analysis trace` on recorded runs (tests/data/darshan, see its README)."""
+"""`iogauge trace` on recorded runs (tests/data/darshan, see its README)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.commands import trace
-from analysis.darshan import others
-from analysis.darshan.log import Log, Segments, read_log
-from analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
-from analysis.ledger.phases import OUTSIDE
-from analysis.ledger.traced import Traced, load
-from analysis.ledger.verdict import (
+from iogauge.analysis.darshan import others
+from iogauge.analysis.darshan.log import Log, Segments, read_log
+from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.ledger.phases import OUTSIDE
+from iogauge.analysis.ledger.traced import Traced, load
+from iogauge.analysis.ledger.verdict import (
     HOLES,
     ONCE,
     PADDING,
@@ -27,7 +25,9 @@ from analysis.ledger.verdict import (
     REWRITING,
     SIEVING,
 )
-from analysis.pages import trace_chart
+from iogauge.analysis.pages import trace_chart
+from iogauge.cli import trace
+from iogauge.cli.main import main
 
 DATA = Path(__file__).parent / "data" / "darshan"
 

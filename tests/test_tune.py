@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from analysis.judge import race
-from analysis.judge.surrogate import Config, guesses
-from analysis.store import database
+from iogauge.analysis.judge import race
+from iogauge.analysis.judge.surrogate import Config, guesses
+from iogauge.analysis.store import database
+from iogauge.cli import tune as command
+from iogauge.measure.tune.advice import Advice
+from iogauge.measure.tune.drive import Drive
+from iogauge.measure.tune.session import NoSuchSearchError, Session
+from iogauge.measure.tune.settings import NoSuchCallError, Scope, space_of
+from iogauge.measure.tune.space import CALL, Setting, Space
+from iogauge.measure.tune.trial import Job, Outcome, Runner
 from tests.analysis_recorded import ROOT
 from tests.test_simulate import slack
 from tools.simulate import searches
-from tools.tune import __main__ as command
-from tools.tune.advice import Advice
-from tools.tune.drive import Drive
-from tools.tune.session import NoSuchSearchError, Session
-from tools.tune.settings import NoSuchCallError, Scope, space_of
-from tools.tune.space import CALL, Setting, Space
-from tools.tune.trial import Job, Outcome, Runner
 
 NAME = "20261122T120000-1-1"
 ASKED = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from reframe.core.exceptions import ConfigError
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from site_configs import chosen, debian
 from tests.reframe_session import reframe
 

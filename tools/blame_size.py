@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.darshan.convert import write_log
-from analysis.darshan.raw import SEGMENT
-from iogauge.paths import ROOT
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.raw import SEGMENT
+from iogauge.common.paths import ROOT
 from tools.replay_size import BLOCK, process, segments
 
 Access = tuple[int, int, int, int, float]  # process, write, offset, length, start
@@ -68,7 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
         log = Path(folder) / "large.darshan"
         write_log(made, log)
         began = time.monotonic()
-        command = [sys.executable, "-m", "analysis", "blame", "--json", str(log)]
+        command = [sys.executable, "-m", "iogauge", "blame", "--json", str(log)]
         done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
         seconds = time.monotonic() - began
     if done.returncode not in (0, 1):

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from slipcover.slipcover import Slipcover
 
-from iogauge.paths import KERNELS, ROOT
-from tools import kernels
+from iogauge.common.paths import KERNELS, ROOT
+from iogauge.measure import kernels
 from tools.counted.sitecustomize import PACKAGES
 
 COUNTS = ROOT / ".local" / "coverage" / "python"

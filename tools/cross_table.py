@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools import kernels
+from iogauge.measure import kernels
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "patterns-and-methods.md"

@@ -17,10 +17,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iogauge import user
-from iogauge.files import write_whole
-from iogauge.paths import ROOT
-from iogauge.run_folder import DOCUMENT, JOB_SCRIPT, LEDGER
+from iogauge.common import user
+from iogauge.common.files import write_whole
+from iogauge.common.paths import ROOT
+from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT, LEDGER
 
 # Of a test in ReFrame's report: what no reader of ours has ever asked for.
 UNREAD = frozenset((

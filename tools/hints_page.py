@@ -8,8 +8,8 @@ tests/test_hints.py compares the page with the tables.
 
 from __future__ import annotations
 
-from iogauge.hints import Known, known
-from iogauge.paths import ROOT
+from iogauge.common.hints import Known, known
+from iogauge.common.paths import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "hints.md"
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.judge import changes
-from analysis.judge.changes import Floats
+from iogauge.analysis.judge import changes
+from iogauge.analysis.judge.changes import Floats
 
 Generator = np.random.Generator
 SIGMA = 0.05  # of the noise

@@ -27,9 +27,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.judge.interval import of_pairs
-from analysis.replay import check, plan, schedule, trace
-from iogauge.digits import three
+from iogauge.analysis.judge.interval import of_pairs
+from iogauge.analysis.replay import check, plan, schedule, trace
+from iogauge.common.digits import three
 from reframe_tests.framework.recorders import LOG_HINTS
 
 # Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.

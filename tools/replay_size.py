@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.darshan import library as native
-from analysis.darshan.convert import MODULES, short_names, write_log
-from analysis.darshan.dxt import SEGMENT
-from analysis.darshan.raw import COMPLETE, RawHeat, RawProcess, RawRecord
-from iogauge.paths import ROOT
+from iogauge.analysis.darshan import library as native
+from iogauge.analysis.darshan.convert import MODULES, short_names, write_log
+from iogauge.analysis.darshan.dxt import SEGMENT
+from iogauge.analysis.darshan.raw import COMPLETE, RawHeat, RawProcess, RawRecord
+from iogauge.common.paths import ROOT
 
 BLOCK = 4096
 PATH = "/scratch/made-up/shared.bin"
@@ -74,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
         each = args.accesses // args.processes
         write_log([process(i, args.processes, each) for i in range(args.processes)], log)
         began = time.monotonic()
-        command = [sys.executable, "-m", "analysis", "plan-replay", str(log), "-o", str(out)]
+        command = [sys.executable, "-m", "iogauge", "plan-replay", str(log), "-o", str(out)]
         done = subprocess.run(command, cwd=ROOT, check=False)
         seconds = time.monotonic() - began
         mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -30,8 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import KERNELS, output
-from tools import kernels
+from iogauge.common.paths import KERNELS, output
+from iogauge.measure import kernels
 
 sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
 import discover

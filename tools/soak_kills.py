@@ -27,14 +27,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.errors import AnalysisError, NothingFoundError
-from analysis.session.document import read_document
-from analysis.store import database as store
-from iogauge.lock import ESCAPE, MACHINE
-from iogauge.paths import ROOT
-from iogauge.processes import with_variable
-from iogauge.run_folder import DOCUMENT
-from tools.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
+from iogauge.analysis.errors import AnalysisError, NothingFoundError
+from iogauge.analysis.session.document import read_document
+from iogauge.analysis.store import database as store
+from iogauge.common.lock import ESCAPE, MACHINE
+from iogauge.common.paths import ROOT
+from iogauge.common.processes import with_variable
+from iogauge.common.run_folder import DOCUMENT
+from iogauge.measure.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
 
 OPTIONS = (
     "-C site_configs/local.py --system local -R --exec-policy=serial -p mpich "
@@ -44,7 +44,7 @@ CASES = "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke"
 # The rule of the Makefile, without set-up, and for smaller cases than those of its own.
 MAKEFILE = (
     "SHELL := bash\n.SHELLFLAGS := -eu -o pipefail -c\n"
-    "run:\n\t@{python} -m tools.run_session --parent $$PPID -- {options} -n '{cases}'\n"
+    "run:\n\t@{python} -m iogauge.measure.run_session --parent $$PPID -- {options} -n '{cases}'\n"
 )
 TOKEN = "IOGAUGE_SOAK"  # in the environment of all that this program starts
 SESSIONS = 12  # that an ingest which is to be killed has before it
@@ -74,7 +74,7 @@ def _of(*parts: str) -> Callable[[Processes], list[int]]:
     return choose
 
 
-MAKE, SESSION, REFRAME, JOB = "make -f", "tools.run_session", "/reframe ", "rfm_job.sh"
+MAKE, SESSION, REFRAME, JOB = "make -f", "iogauge.measure.run_session", "/reframe ", "rfm_job.sh"
 # How each kill is done: the signal, and whom it meets.
 WAYS: dict[str, tuple[int, Callable[[Processes], list[int]]]] = {
     "make, TERM": (signal.SIGTERM, _of(MAKE)),
@@ -151,7 +151,7 @@ class Soak:
     def next_start(self) -> None:
         """Of a session that measures nothing itself."""
         words = [*OPTIONS.split(), "-n", "^none of them$"]
-        process = self.start(sys.executable, "-m", "tools.run_session", "--", *words)
+        process = self.start(sys.executable, "-m", "iogauge.measure.run_session", "--", *words)
         if process.wait() != NOTHING_SELECTED:
             raise SystemExit(f"the next start failed: see {self.log.name}")
 
@@ -211,7 +211,7 @@ class Soak:
 
     def ingest(self, folder: Path) -> subprocess.Popen[bytes]:
         words = ("--output", str(self.output), "--store", str(folder))
-        return self.start(sys.executable, "-m", "analysis", "ingest", *words)
+        return self.start(sys.executable, "-m", "iogauge", "ingest", *words)
 
 
 def stored(output: Path) -> set[str]:

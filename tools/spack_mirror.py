@@ -22,8 +22,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.files import write_whole
-from iogauge.paths import ROOT
+from iogauge.common.files import write_whole
+from iogauge.common.paths import ROOT
 
 TABLE = ROOT / "environments" / "from-source" / "archives.txt"
 MIRROR = ROOT / ".local" / "spack-mirror"

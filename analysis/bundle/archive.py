@@ -13,7 +13,7 @@ import tarfile
 from pathlib import Path
 from typing import BinaryIO
 
-from iogauge.text import one_line
+from iogauge.common.text import one_line
 
 from ..errors import AnalysisError
 

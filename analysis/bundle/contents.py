@@ -19,9 +19,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file, paths, version
-from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
-from iogauge.text import FOLDER
+from iogauge import version
+from iogauge.common import json_file, paths
+from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
+from iogauge.common.text import FOLDER
 
 from ..errors import MalformedReportError
 from ..judge import references

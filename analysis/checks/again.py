@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.document import BadDocument
-from iogauge.document import load as load_document
-from iogauge.run_folder import CASE, DOCUMENT, LEDGER, TRACE
+from iogauge.common import json_file
+from iogauge.common.document import BadDocument
+from iogauge.common.document import load as load_document
+from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, TRACE
 
 from ..errors import AnalysisError
 from ..ledger import traced

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from iogauge.mounts import IN_MEMORY
+from iogauge.common.mounts import IN_MEMORY
 
 from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, clients

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from iogauge import document
+from iogauge.common import document
 
 
 class Wrong(Exception):

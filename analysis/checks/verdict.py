@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.document import first_mismatch
-from iogauge.registry import modes_with
-from iogauge.run_folder import DOCUMENT, EXIT_STATUS
-from iogauge.text import one_line
+from iogauge.common.document import first_mismatch
+from iogauge.common.registry import modes_with
+from iogauge.common.run_folder import DOCUMENT, EXIT_STATUS
+from iogauge.common.text import one_line
 
 from ..darshan.log import Log
 from ..ledger.verdict import HEADER, Judgement

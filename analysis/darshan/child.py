@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a Darshan log in a process of its own: Darshan's library may crash or hang on a bad one.
 
-    python -m analysis.darshan.child LOG [--convert FOLDER] [--heat] [--segments]
+    python -m iogauge.analysis.darshan.child LOG [--convert FOLDER] [--heat] [--segments]
 
 One JSON document on stdout; exit status 3 and one line on stderr where the log cannot be used.
 """
@@ -290,7 +290,7 @@ def limit(sources: Sequence[Path]) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     import argparse
 
-    parser = argparse.ArgumentParser(prog="python -m analysis.darshan.child")
+    parser = argparse.ArgumentParser(prog="python -m iogauge.analysis.darshan.child")
     parser.add_argument("log", type=Path)
     parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")
     parser.add_argument("--heat", action="store_true", help="with the heat map")

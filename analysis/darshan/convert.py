@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The embedded recorder's traces as a genuine Darshan log.
 
-    python -m analysis.darshan.convert FOLDER LOG [--reduce]
+    python -m iogauge.analysis.darshan.convert FOLDER LOG [--reduce]
 
 `--reduce` makes one record of a file that all processes opened, as Darshan's runtime does by
 default; without it the log keeps who did what.
@@ -261,7 +261,7 @@ def _coarser(bins: Sequence[int], factor: int) -> list[int]:
 def main(words: Sequence[str] | None = None) -> int:
     import argparse
 
-    parser = argparse.ArgumentParser(prog="python -m analysis.darshan.convert")
+    parser = argparse.ArgumentParser(prog="python -m iogauge.analysis.darshan.convert")
     parser.add_argument("folder", type=Path, help="with the traces of one run")
     parser.add_argument("log", type=Path, help="the Darshan log to write")
     parser.add_argument("--reduce", action="store_true", help="one record for each shared file")

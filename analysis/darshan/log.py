@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
+from iogauge.common import json_file
 
 from ..errors import AnalysisError
 from .reader import reader

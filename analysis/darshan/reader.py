@@ -2,7 +2,7 @@
 """A process that reads log after log, each in a fork of its own: Python and its modules load once
 for a whole session, and a log that crashes or hangs Darshan's library takes its fork alone.
 
-    python -m analysis.darshan.reader SOCKET      its number, which it was started with
+    python -m iogauge.analysis.darshan.reader SOCKET      its number, which it was started with
 
 Each packet is the words of `child`, as JSON, with two files for what that prints and complains; the
 answer is the exit status.
@@ -23,14 +23,11 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
-from iogauge import json_file
+from iogauge.common import json_file, paths
 
-# This program: in a checkout, and where iogauge is installed, another package holds this one.
 PROGRAM = f"{__package__}.reader"
-# The folder in which Python finds it: the one that holds the outermost package.
-ROOT = Path(__file__).resolve().parents[PROGRAM.count(".")]
+ROOT = paths.PACKAGE.parent  # where Python finds it
 FAILED = 70  # of a fork that could not even say why
 MOST = 2**16  # bytes of a request
 

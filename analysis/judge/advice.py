@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from iogauge.hints import variable, way
+from iogauge.common.hints import variable, way
 
 from ..store import database as store
 from . import interval

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
+from iogauge.common import json_file
 
 from ..errors import MalformedDocumentError, NothingFoundError, UnknownSchemaError
 

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
-from iogauge.digits import three
+from iogauge.common.digits import three
 
 from ..replay.ways import LOGGED, Race, Way
 from .interval import LEVEL, PAIRS, Interval, of_pairs

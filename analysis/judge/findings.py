@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from iogauge.digits import three
+from iogauge.common.digits import three
 
 from ..errors import NothingFoundError
 from ..store import database as store

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iogauge.document import STOPPED, BadDocument
-from iogauge.document import load as load_document
-from iogauge.run_folder import DOCUMENT, TRACE
+from iogauge.common.document import STOPPED, BadDocument
+from iogauge.common.document import load as load_document
+from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
 from ..ledger import traced

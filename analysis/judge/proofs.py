@@ -96,7 +96,7 @@ def _compare(run: Run, a: str, b: str, by: str) -> str:
     keys = {"pattern": run.pattern, "stack": run.stack, "fs": run.fs, "scale": run.scale}
     where = " ".join(f"--where {key}={v}" for key, v in keys.items() if v and key != by)
     names = f"{shlex.quote(a)} {shlex.quote(b)}"
-    return f"python -m analysis compare {names} --by {by} {where}"
+    return f"iogauge compare {names} --by {by} {where}"
 
 
 def _sieving(run: Run, cause: Cause) -> Advice:
@@ -167,6 +167,6 @@ _ADVICE: dict[Kind, Callable[[Run, Cause], Advice]] = {
     ),
     "storage": lambda run, _: Advice(
         "nothing in the program: more nodes, or another file system",
-        (_measure(run, (run.call,)), "python -m analysis compare last peak"),
+        (_measure(run, (run.call,)), "iogauge compare last peak"),
     ),
 }  # fmt: skip

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge import paths
-from iogauge.text import FOLDER as FOLDER_NAME
+from iogauge.common import paths
+from iogauge.common.text import FOLDER as FOLDER_NAME
 
 # ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 import jsonschema
 import yaml
 
-from iogauge import json_file
-from iogauge.spelling import nearest
-from iogauge.text import CONTROL, one_line
+from iogauge.common import json_file
+from iogauge.common.spelling import nearest
+from iogauge.common.text import CONTROL, one_line
 
 from ..errors import ReferenceFileError
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iogauge.files import write_whole
+from iogauge.common.files import write_whole
 
 from ..errors import AnalysisError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from iogauge import tables
+from iogauge.common import tables
 
 from .document import Like, Variable
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from iogauge import registry
-from iogauge.digits import three
+from iogauge.common import registry
+from iogauge.common.digits import three
 
 from ..judge import findings, held_up, unrest
 from ..judge.advice import DEFAULT

@@ -31,7 +31,7 @@ FAULTS = 5  # of a stack on the page; the document has all
 HEAD = """\
 # The certificate
 
-<!-- Made by: python -m analysis certificate --page docs/certificate.md -->
+<!-- Made by: iogauge certificate --page docs/certificate.md -->
 
 Which stacks write right bytes, and with which settings of MPI-IO. Made on {date} from {runs} runs
 ({seeds}) on one machine: {machine}; file systems: {fs}. How to make one:

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import altair as alt
 import vl_convert
 
-from iogauge.text import one_line, plain_all
+from iogauge.common.text import one_line, plain_all
 
 from ..judge.shares import why_above
 from ..session.model import DIRECTIONS, Direction

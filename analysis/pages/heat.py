@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from iogauge import registry
+from iogauge.common import registry
 
 from ..judge import shares
 from ..session.rows import rank

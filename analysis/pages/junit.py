@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from iogauge.text import CONTROL
+from iogauge.common.text import CONTROL
 
 from ..session.model import Session
 from ..session.rows import Row, Table

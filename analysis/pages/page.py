@@ -8,8 +8,8 @@ from pathlib import Path
 
 import jinja2
 
-from iogauge.files import write_whole
-from iogauge.text import plain_lines
+from iogauge.common.files import write_whole
+from iogauge.common.text import plain_lines
 
 from ..errors import OutputError
 from ..judge.shares import why_above

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from iogauge.text import plain_all
+from iogauge.common.text import plain_all
 
 from . import colours, history_chart
 from .chart import GREYS, INK, PEAK, SAYS

@@ -209,7 +209,7 @@ def expected(connection: Any, session: str) -> Section:
         rows = []
     return Section(
         "expected", "Beside this system's references", compare_with.REFERENCE, rows, "",
-        "needs references/sites/SYSTEM.yaml, which python -m analysis learn SYSTEM writes from "
+        "needs references/sites/SYSTEM.yaml, which iogauge learn SYSTEM writes from "
         f"{MIN_NIGHTS} sessions or more",
         {"value": "document"}, ("stack", "verdict"),
     )  # fmt: skip

@@ -9,7 +9,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from iogauge.text import plain_lines
+from iogauge.common.text import plain_lines
 
 PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 
 from ..darshan.others import Others
 from ..ledger.traced import Traced

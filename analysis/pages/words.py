@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iogauge import digits
+from iogauge.common import digits
 
 from ..session.rows import Row, Share
 from ..session.stats import Spread

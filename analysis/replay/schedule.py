@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from iogauge import json_file
-from iogauge.files import writing_whole
+from iogauge.common import json_file
+from iogauge.common.files import writing_whole
 
 from .trace import CannotReplayError
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.methods import BEHIND
-from iogauge.run_folder import RECORDER
-from iogauge.spelling import unknown
+from iogauge.common import json_file
+from iogauge.common.methods import BEHIND
+from iogauge.common.run_folder import RECORDER
+from iogauge.common.spelling import unknown
 
 from ..errors import UsageError
 from .trace import POSIX, CannotReplayError, Trace

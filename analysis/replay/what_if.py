@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iogauge.files import write_whole
+from iogauge.common.files import write_whole
 
 from . import arrays, extents
 from .acts import moved_extents

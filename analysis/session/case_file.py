@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.run_folder import CASE
+from iogauge.common import json_file
+from iogauge.common.run_folder import CASE
 
 ABORTED = "abort"  # ReFrame's result of a case that a signal stopped
 LAST = 2.0**33  # seconds since 1970

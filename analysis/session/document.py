@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from iogauge.document import (
+from iogauge.common.document import (
     MOST,
     STOPPED,
     BadDocument,
@@ -22,8 +22,8 @@ from iogauge.document import (
     first_mismatch,
     read,
 )
-from iogauge.json_file import Unreadable
-from iogauge.text import one_line, plain_all
+from iogauge.common.json_file import Unreadable
+from iogauge.common.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample

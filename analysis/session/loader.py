@@ -15,10 +15,10 @@ from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any
 
-from iogauge import json_file
-from iogauge.document import MOST
-from iogauge.run_folder import DOCUMENT, JOB_SCRIPT
-from iogauge.text import plain, plain_all
+from iogauge.common import json_file
+from iogauge.common.document import MOST
+from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.common.text import plain, plain_all
 
 from ..errors import (
     AnalysisError,
@@ -62,7 +62,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
 }
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
-ROUNDS_KEY = "rounds"  # of a report that tools/rounds.py has added to: their folders
+ROUNDS_KEY = "rounds"  # of a report that iogauge/measure/rounds.py has added to: their folders
 HARNESS = "harness"  # of a report that another program than ReFrame has written: its name
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 

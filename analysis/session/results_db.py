@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
+from iogauge.common import json_file
 
 from ..errors import MalformedReportError, UnknownReportVersionError
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from iogauge import registry
-from iogauge.text import csv_table
+from iogauge.common import registry
+from iogauge.common.text import csv_table
 
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import Peak, Source, find_peaks, headline_peaks

@@ -17,9 +17,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.files import write_whole
-from iogauge.text import plain_all
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
+from iogauge.common.text import plain_all
 
 from ..errors import StoreError
 from .database import Where

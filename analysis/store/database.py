@@ -23,8 +23,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge import json_file
-from iogauge.files import write_whole
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
 from . import files, months, versions
@@ -94,7 +94,7 @@ def check(store: Path) -> None:
     """Raises StoreError unless `store` is a store of the version that this code knows."""
     mark = store / MARK
     if not mark.exists():
-        how = "make one with: python -m analysis ingest"
+        how = "make one with: iogauge ingest"
         raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
     try:
         found = json_file.read(mark).get("schema")
@@ -125,7 +125,7 @@ def connect(
         if since:
             good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
-            raise NothingFoundError(f"{store}: the store is empty; see python -m analysis ingest")
+            raise NothingFoundError(f"{store}: the store is empty; see iogauge ingest")
         connection = duckdb.connect(config=CONFIG)
         connection.execute("SET parquet_metadata_cache = true")  # a page asks hundreds of times
         try:

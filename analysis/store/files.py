@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.files import write_whole
+from iogauge.common.files import write_whole
 
 from ..errors import StoreError
 
@@ -98,7 +98,7 @@ def remove_remains(store: Path) -> None:
 def in_words(store: Path, bad: Sequence[Bad]) -> str:
     """For people, with the way out."""
     lines = [f"{one.path}: left out: {one.why}" for one in bad]
-    how = f"python -m analysis ingest --store {store}"
+    how = f"iogauge ingest --store {store}"
     return "\n".join([*lines, f"to set them aside, and store again what output/ holds: {how}"])
 
 

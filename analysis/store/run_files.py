@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.run_folder import LEDGER, TRACE
-from iogauge.text import plain_all
+from iogauge.common import json_file
+from iogauge.common.run_folder import LEDGER, TRACE
+from iogauge.common.text import plain_all
 
 from ..errors import MalformedDocumentError
 

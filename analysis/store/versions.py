@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from iogauge import tables
+from iogauge.common import tables
 
 
 def names() -> tuple[str, ...]:

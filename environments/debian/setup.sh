@@ -54,7 +54,7 @@ check_owner() {
         [[ ! -e $place || -w $place ]] || fail 3 \
             "set-up: $(id -un) may not write $place, which belongs to $(stat -c %U -- "$place")." \
             'Right is a checkout of your own; or, where its owner has run make setup, this one without' \
-            "set-up: IOGAUGE_OUTPUT=FOLDER $root/.venv/bin/python -m tools.run_session -- OPTIONS"
+            "set-up: IOGAUGE_OUTPUT=FOLDER $root/.venv/bin/iogauge run"
     done
 }
 
@@ -259,7 +259,8 @@ main() {
         set_up_jansson
     fi
     set_up_python "$level"
-    say 'set-up: ready'
+    install -m 755 -- "$here/iogauge" "$venv/bin/iogauge"
+    say "set-up: ready; start with: $venv/bin/iogauge help"
 }
 
 main "$@"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each process of a recorded run did to its files, in order: a file that `python -m analysis
+/* What each process of a recorded run did to its files, in order: a file that `iogauge
  * plan-replay` makes of a trace (analysis/replay/schedule.py writes it, and has the same tables).
  *
  *   8 bytes  SCHEDULE_MAGIC

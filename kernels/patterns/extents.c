@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* extents: what another program wrote, as arrays and boxes of them, through any method. Of a trace,
- * python -m analysis plan-replay --what-if makes the file that is read here:
+ * iogauge plan-replay --what-if makes the file that is read here:
  *
  *   8 bytes EXTENTS_MAGIC
  *   for each transfer, for each process, its parts: start and count in each dimension (uint64,
@@ -53,7 +53,7 @@ typedef struct {
 
 static const io_option options[] = {
     {"extents", 256, "FILE",
-     "what a traced program wrote, as arrays: python -m analysis plan-replay LOG -o S --what-if FILE makes "
+     "what a traced program wrote, as arrays: iogauge plan-replay LOG -o S --what-if FILE makes "
      "it"},
     {"columns", 257, "RxAxB",
      "instead: R rows of A and B bytes, of which a call writes all first ones, and a call all others"},
@@ -364,7 +364,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
 
 const io_pattern io_pattern_extents = {
     .name = "extents",
-    .summary = "what a traced program wrote, as arrays: python -m analysis plan-replay --what-if",
+    .summary = "what a traced program wrote, as arrays: iogauge plan-replay --what-if",
     .options = options,
     .state_size = sizeof(extents),
     .defaults = defaults,

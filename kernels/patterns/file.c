@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file: arrays like those of a file that the user has. `python -m analysis plan-like` reads it and writes
+/* file: arrays like those of a file that the user has. `iogauge plan-like` reads it and writes
  * what it holds as a document (--like); the dimensions are cut over the processes, each by itself, and a call
  * moves one variable. A process holds what belongs to its places along all of the variable's dimensions; a
  * variable that lacks a dimension which is cut belongs to the first places along that one.
@@ -33,7 +33,7 @@ typedef struct {
 
 static const io_option options[] = {
     {"like", LIKE, "FILE",
-     "what the file holds: python -m analysis plan-like output.nc -o FILE makes it (default: a small "
+     "what the file holds: iogauge plan-like output.nc -o FILE makes it (default: a small "
      "built-in one)"},
     {"procs-grid", GRID, "AxBx...",
      "processes along the last dimensions of the largest variable, in its order (default: even blocks)"},
@@ -333,7 +333,7 @@ static uint64_t bytes(const void *state, uint64_t owner) {
 
 const io_pattern io_pattern_file = {
     .name = "file",
-    .summary = "arrays like those of a file of yours: python -m analysis plan-like",
+    .summary = "arrays like those of a file of yours: iogauge plan-like",
     .options = options,
     .state_size = sizeof(like),
     .most_parts = most_parts,

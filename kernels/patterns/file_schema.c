@@ -35,7 +35,7 @@ static const char built_in[] =
     "'attributes':[{'name':'title','type':'char','values':'built-in'}]}";
 
 static int damaged(const char *path, io_error *error, const char *what, const char *name) {
-    return io_fail_usage(error, "--like: %s%s%s; right is a file that python -m analysis plan-like makes: %s",
+    return io_fail_usage(error, "--like: %s%s%s; right is a file that iogauge plan-like makes: %s",
                          what, *name ? " " : "", name, path ? path : "built-in");
 }
 

@@ -25,7 +25,7 @@ typedef struct {
 
 static const io_option options[] = {
     {"schedule", SCHEDULE, "FILE",
-     "what to replay: python -m analysis plan-replay LOG -o FILE makes it of a trace"},
+     "what to replay: iogauge plan-replay LOG -o FILE makes it of a trace"},
     {"trace", TRACE, "LOG", "says which command makes a schedule of a trace, or does all of it"},
     {"think", THINK, "X",
      "of the time between phases, in which the program did something else: 1 all of it (default), 0 none"},
@@ -49,7 +49,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     case TRACE:
         return io_fail_usage(error,
                              "--trace %s: a schedule is made of a trace first, and that is what is replayed; "
-                             "right is python -m analysis replay %s --dir FOLDER, which does both",
+                             "right is iogauge replay %s --dir FOLDER, which does both",
                              value, value);
     case THINK: return set_think(s, value, error);
     default: s->fold = true; return 0;
@@ -60,7 +60,7 @@ static int adjust(void *state, io_common *common, io_error *error) {
     replay *s = state;
     if (!s->path)
         return io_fail_usage(error, "no --schedule given; right is a file that "
-                                    "python -m analysis plan-replay LOG -o FILE has made of a trace");
+                                    "iogauge plan-replay LOG -o FILE has made of a trace");
     if (common->method || common->mode)
         return io_fail_usage(error, "replay makes the calls of its log; leave --method and --mode out");
     if (common->write_only || common->read_only)
@@ -173,7 +173,7 @@ static const io_schedule *schedule(const void *state, double *think) {
 
 const io_pattern io_pattern_replay = {
     .name = "replay",
-    .summary = "what a traced program did, as it was: python -m analysis plan-replay",
+    .summary = "what a traced program did, as it was: iogauge plan-replay",
     .options = options,
     .state_size = sizeof(replay),
     .max_parts = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
- * MPI-IO modules count, and leaves one small trace per process. python -m analysis.darshan.convert
+ * MPI-IO modules count, and leaves one small trace per process. python -m iogauge.analysis.darshan.convert
  * makes a Darshan log of them. See docs/darshan.md.
  *
  * A library between two others has no caller that could hand it a context, so this is the one place

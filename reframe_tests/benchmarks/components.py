@@ -9,7 +9,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from iogauge.hints import Hints
+from iogauge.common.hints import Hints
 from reframe_tests.benchmarks.s3d import S3d
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine.components import COMPONENTS, Component, missing

@@ -15,8 +15,8 @@ from typing import Any
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from analysis.checks.verdict import Wrong, load
-from iogauge.mounts import mount_of
+from iogauge.analysis.checks.verdict import Wrong, load
+from iogauge.common.mounts import mount_of
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.documented import OverProcesses, processes_of

@@ -15,10 +15,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from analysis.checks.verdict import Wrong, exit_status, load
-from analysis.errors import AnalysisError
-from analysis.replay import check, plan, schedule, trace
-from iogauge.run_folder import DOCUMENT, TRACE
+from iogauge.analysis.checks.verdict import Wrong, exit_status, load
+from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.replay import check, plan, schedule, trace
+from iogauge.common.run_folder import DOCUMENT, TRACE
 from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import scales
 from reframe_tests.machine.calls import Call

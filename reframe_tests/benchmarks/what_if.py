@@ -12,7 +12,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from analysis.replay import plan, trace, what_if
+from iogauge.analysis.replay import plan, trace, what_if
 from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import calls, scales
 

@@ -22,10 +22,10 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from analysis.checks.again import judged_by
-from analysis.checks.result_file import Wrong, is_readable
-from analysis.checks.verdict import Expected, check_run
-from iogauge.run_folder import CASE, DOCUMENT, EXIT_STATUS
+from iogauge.analysis.checks.again import judged_by
+from iogauge.analysis.checks.result_file import Wrong, is_readable
+from iogauge.analysis.checks.verdict import Expected, check_run
+from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.challenge import NoticesAWrongByte

@@ -15,9 +15,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from iogauge import json_file
-from iogauge.libraries import libraries
-from iogauge.paths import KERNELS, MPICH_ABI, builds
+from iogauge.common import json_file
+from iogauge.common.libraries import libraries
+from iogauge.common.paths import KERNELS, MPICH_ABI, builds
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each case says what it is beside its result, as it begins and as it ends: ReFrame's report comes
-with the end of the session, and never where that was killed. `python -m analysis recover` reads
+with the end of the session, and never where that was killed. `iogauge recover` reads
 these files."""
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import reframe as rfm
 from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import SanityError
 
-from iogauge import processes
-from iogauge.files import write_whole
-from iogauge.run_folder import CASE
+from iogauge.common import processes
+from iogauge.common.files import write_whole
+from iogauge.common.run_folder import CASE
 
 # What ReFrame's report says of a case, and a reader of the report wants to know.
 OF_THE_TEST = (

@@ -20,10 +20,10 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from analysis.checks.result_file import Wrong, load
-from iogauge import tables
-from iogauge.files import write_whole
-from iogauge.paths import builds
+from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.common import tables
+from iogauge.common.files import write_whole
+from iogauge.common.paths import builds
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import launchers

@@ -10,8 +10,8 @@ import reframe as rfm
 import reframe.core.runtime as rt
 from reframe.core.builtins import run_after
 
-from iogauge import experiments
-from iogauge.experiments import SMOKE, SMOKE_PROCESSES
+from iogauge.common import experiments
+from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES
 from reframe_tests.machine.scales import QUICK_SCALE
 
 

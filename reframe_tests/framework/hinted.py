@@ -9,7 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import variable
 from reframe.core.exceptions import SanityError
 
-from iogauge.hints import Hints, parse_hints, sort_hints
+from iogauge.common.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework import labels
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import filesystems

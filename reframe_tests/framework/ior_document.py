@@ -17,12 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analysis.checks.verdict import Wrong
-from iogauge import json_file
-from iogauge.document import SCHEMA
-from iogauge.hints import sort_hints
-from iogauge.mounts import IN_MEMORY
-from iogauge.run_folder import DOCUMENT
+from iogauge.analysis.checks.verdict import Wrong
+from iogauge.common import json_file
+from iogauge.common.document import SCHEMA
+from iogauge.common.hints import sort_hints
+from iogauge.common.mounts import IN_MEMORY
+from iogauge.common.run_folder import DOCUMENT
 
 INCORRECT = re.compile(r"Incorrect data on (\w+) \((\d+) errors? found\)")
 ERROR_LINE = re.compile(r"^ERROR: .*$", re.MULTILINE)

@@ -11,9 +11,9 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
-from analysis.checks.result_file import load
-from analysis.judge import references
-from iogauge.run_folder import DOCUMENT
+from iogauge.analysis.checks.result_file import load
+from iogauge.analysis.judge import references
+from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.framework.figures import figures_of
 from reframe_tests.machine import filesystems
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reframe.core.builtins import run_after
 
-from analysis.errors import AnalysisError
+from iogauge.analysis.errors import AnalysisError
 from reframe_tests.framework.base import IoBenchmark
 
 

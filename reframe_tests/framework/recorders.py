@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iogauge.run_folder import RECORDER as RECORDER
-from iogauge.run_folder import TRACE
+from iogauge.common.run_folder import RECORDER as RECORDER
+from iogauge.common.run_folder import TRACE
 
 # Files of a run, in its own folder.
 LOG = TRACE

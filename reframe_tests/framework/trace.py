@@ -15,14 +15,14 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
 
-from analysis.checks.evidence import Outside
-from analysis.checks.result_file import Wrong, load
-from analysis.checks.verdict import Expected, check_trace
-from analysis.darshan.log import Log, read_log
-from analysis.errors import AnalysisError
-from analysis.ledger.ledger import Ledger, make_ledger
-from analysis.ledger.verdict import Judgement, as_json, judge
-from iogauge.run_folder import DOCUMENT, LEDGER, TRACE
+from iogauge.analysis.checks.evidence import Outside
+from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.analysis.checks.verdict import Expected, check_trace
+from iogauge.analysis.darshan.log import Log, read_log
+from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.ledger.ledger import Ledger, make_ledger
+from iogauge.analysis.ledger.verdict import Judgement, as_json, judge
+from iogauge.common.run_folder import DOCUMENT, LEDGER, TRACE
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.figures import Figures
@@ -157,8 +157,8 @@ class TraceChecks(rfm.RegressionTestPlugin):
         if not wrong or not self.recorder:
             return ""
         if not self.dxt:
-            return "; who raced: repeat it with -S dxt=true, then python -m analysis blame FOLDER"
-        return f"; who raced: python -m analysis blame {shlex.quote(str(stage))}"
+            return "; who raced: repeat it with -S dxt=true, then iogauge blame FOLDER"
+        return f"; who raced: iogauge blame {shlex.quote(str(stage))}"
 
     def ledger_figures(self) -> Figures:
         """For the log: bytes, calls and processes at the POSIX layer, all repeats."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 
-from iogauge.paths import TEMPLATES
+from iogauge.common.paths import TEMPLATES
 from reframe_tests.jobs import shell
 from reframe_tests.machine.striping import in_bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from iogauge.text import CONTROL
+from iogauge.common.text import CONTROL
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The variables of other variables' values: `$HOME`, `${PATH}`. No other `$` means anything.

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from iogauge import tables
-from iogauge.libraries import libraries
-from iogauge.methods import BEHIND
+from iogauge.common import tables
+from iogauge.common.libraries import libraries
+from iogauge.common.methods import BEHIND
 
 
 @dataclass(frozen=True)

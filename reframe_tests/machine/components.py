@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from iogauge import hints
+from iogauge.common import hints
 
 SELECTS = "OMPI_MCA_io"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import reframe as rfm
 from reframe.core.builtins import run_before
 
-from iogauge.mounts import IN_MEMORY, mount_of
+from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine import duration, filesystems, placement
 from reframe_tests.machine.calls import Call
 from reframe_tests.machine.duration import Move

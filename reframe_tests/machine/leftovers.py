@@ -15,7 +15,7 @@ import re
 import stat
 from pathlib import Path
 
-from iogauge import processes
+from iogauge.common import processes
 
 MARKER = ".iogauge-run"
 FOLDER = re.compile(r"iogauge\.[A-Za-z0-9]{8}")

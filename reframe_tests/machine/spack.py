@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.files import write_whole
-from iogauge.libraries import libraries
-from iogauge.paths import ENVIRONMENTS, ROOT, SPACK_STATE
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
+from iogauge.common.libraries import libraries
+from iogauge.common.paths import ENVIRONMENTS, ROOT, SPACK_STATE
 
 OLDEST = (0, 22)
 TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file system reads much

@@ -12,8 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from iogauge import json_file
-from iogauge.run_folder import DOCUMENT
+from iogauge.common import json_file
+from iogauge.common.run_folder import DOCUMENT
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`python -m reframe_tests.collect FOLDER`: what scripts of `reframe_tests.render` left becomes
-a session like any other: verified, reported, and seen by `python -m analysis`.
+a session like any other: verified, reported, and seen by `iogauge`.
 
 FOLDER is that of the scripts, with what they left. ReFrame runs the same tests once more, with a
 back end in place of the batch system that takes each job's files from there: so each test still
@@ -15,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from iogauge import json_file
-from iogauge.paths import ROOT
+from iogauge.common import json_file
+from iogauge.common.paths import ROOT
 from reframe_tests.jobs import collected
 from reframe_tests.offline.render_scripts import parse, reframe_words
 

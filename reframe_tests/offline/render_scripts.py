@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from reframe_tests.jobs import collected
 
 

@@ -10,7 +10,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from analysis.darshan import child, library
+from iogauge.analysis.darshan import child, library
 
 
 def one(log: Path) -> int:

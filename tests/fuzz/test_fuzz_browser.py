@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import main
-from analysis.darshan.others import SUMMARY, ask_others
-from analysis.ledger.traced import load
-from analysis.pages import compare_page, trace_page
-from iogauge.document import BadDocument, check_whole
-from iogauge.run_folder import TRACE
+from iogauge.analysis.darshan.others import SUMMARY, ask_others
+from iogauge.analysis.ledger.traced import load
+from iogauge.analysis.pages import compare_page, trace_page
+from iogauge.cli.main import main
+from iogauge.common.document import BadDocument, check_whole
+from iogauge.common.run_folder import TRACE
 from tests.analysis_recorded import DATA, Json, Recorded, s3d
 from tests.fuzz.cases import places
 from tests.test_analysis_page import CHROMIUM

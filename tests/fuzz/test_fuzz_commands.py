@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from analysis.__main__ import COMMANDS, main
-from iogauge import registry, text
+from iogauge.cli.main import COMMANDS, main
+from iogauge.common import registry, text
+from iogauge.measure import kernels
 from tests.analysis_recorded import Recorded
 from tests.fuzz.cases import fuzz
-from tools import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 # As `make test-sanitizers` builds it, so that CI builds it once.
@@ -247,7 +247,7 @@ WORDS = st.lists(st.sampled_from(FLAGS) | st.sampled_from(GIVEN), max_size=7)
 
 
 @fuzz(
-    "analysis: command lines", 0.04, 80, command=st.sampled_from([*COMMANDS, "bogus"]), words=WORDS
+    "iogauge: command lines", 0.04, 80, command=st.sampled_from([*COMMANDS, "bogus"]), words=WORDS
 )
 def test_command_lines_of_the_analysis(stored: Path, command: str, words: list[str]) -> None:
     if "--png" in words or "--html" in words or command in ("report", "trace"):
@@ -265,7 +265,7 @@ def test_command_lines_of_the_analysis(stored: Path, command: str, words: list[s
     for one in (out.getvalue(), said):
         assert not text.CONTROL.search(one.replace("\n", "")), one[:500]
     if status == 3:
-        assert said.splitlines()[-1].startswith(("analysis: ", "gate ", "  ")), said
+        assert said.splitlines()[-1].startswith(("iogauge: ", "gate ", "  ")), said
 
 
 VARIABLES = (
@@ -296,7 +296,7 @@ SETTINGS = st.sampled_from(GIVEN) | st.sampled_from(
 def test_environments(stored: Path, values: dict[str, str]) -> None:
     for words in (["summary", "report.json"], ["compare", "openmpi", "mpich", "--by", "stack"]):
         done = subprocess.run(
-            [sys.executable, "-m", "analysis", *words],
+            [sys.executable, "-m", "iogauge", *words],
             capture_output=True,
             cwd=stored,
             timeout=120,

@@ -18,15 +18,15 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from analysis.darshan import log, raw
-from analysis.darshan.others import Others
-from analysis.errors import EXIT_DATA
-from analysis.ledger.ledger import make_ledger
-from analysis.ledger.traced import Traced
-from analysis.ledger.verdict import judge
-from analysis.pages import trace_chart, trace_page, trace_text
-from iogauge import document, text
-from iogauge.run_folder import DOCUMENT, TRACE
+from iogauge.analysis.darshan import log, raw
+from iogauge.analysis.darshan.others import Others
+from iogauge.analysis.errors import EXIT_DATA
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.traced import Traced
+from iogauge.analysis.ledger.verdict import judge
+from iogauge.analysis.pages import trace_chart, trace_page, trace_text
+from iogauge.common import document, text
+from iogauge.common.run_folder import DOCUMENT, TRACE
 from tests.fuzz.cases import damaged, fuzz
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from analysis.errors import AnalysisError
-from analysis.judge import claims, references
+from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.judge import claims, references
 from tests.fuzz.cases import changed, damaged, fuzz
 
 PUBLISHED = yaml.safe_load((references.FOLDER / "published.yaml").read_text())

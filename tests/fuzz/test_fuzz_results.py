@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from analysis.__main__ import main
-from analysis.errors import EXIT_DATA, AnalysisError
-from analysis.session.document import read_document
-from analysis.store import files, months
-from analysis.store.database import MARK
-from iogauge import document, text
-from iogauge.run_folder import CASE, LEDGER
+from iogauge.analysis.errors import EXIT_DATA, AnalysisError
+from iogauge.analysis.session.document import read_document
+from iogauge.analysis.store import files, months
+from iogauge.analysis.store.database import MARK
+from iogauge.cli.main import main
+from iogauge.common import document, text
+from iogauge.common.run_folder import CASE, LEDGER
 from tests.analysis_recorded import Recorded, documents, s3d
 from tests.fuzz.cases import changed, damaged, fuzz
 

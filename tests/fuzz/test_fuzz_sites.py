@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from iogauge import hints
-from iogauge.text import CONTROL
+from iogauge.common import hints
+from iogauge.common.text import CONTROL
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES

@@ -15,9 +15,9 @@ from typing import Any
 
 import jsonschema
 
-from iogauge.paths import KERNELS
+from iogauge.common.paths import KERNELS
+from iogauge.measure import kernels
 from site_configs import local
-from tools import kernels
 
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs it: it is no package
 from run_case import crashed_at_the_end

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from iokernel_stacks import SECONDS, Run, Stack
 
-from analysis.darshan.convert import short_names
-from analysis.darshan.raw import RawProcess, RawRecord, read_folder
+from iogauge.analysis.darshan.convert import short_names
+from iogauge.analysis.darshan.raw import RawProcess, RawRecord, read_folder
 from reframe_tests.framework.recorders import RECORDER
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from iokernel_stacks import ROOT, Stack, build, missing, stacks
 
-from iogauge.paths import KERNELS
+from iogauge.common.paths import KERNELS
 
 ADDED = ROOT / "tests" / "added"
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from iokernel_stacks import ROOT, How, Stack
 
+from iogauge.measure import kernels
 from site_configs import debian
-from tools import kernels
 
 NAME = "trixie-openmpi"
 RELEASE = debian.Debian("trixie")

@@ -14,11 +14,11 @@ import pytest
 from iokernel_stacks import Stack
 from iokernel_stacks import listing as listed
 
-from iogauge import tables
-from iogauge.methods import BEHIND
-from iogauge.paths import KERNELS
+from iogauge.common import tables
+from iogauge.common.methods import BEHIND
+from iogauge.common.paths import KERNELS
+from iogauge.measure import kernels
 from reframe_tests.machine import calls, stacks
-from tools import kernels
 
 MODES_TABLE = KERNELS / "base" / "modes.def"
 GIB = 2**30

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from iokernel_stacks import Stack
 
-from analysis.__main__ import main as analysis
+from iogauge.cli.main import main as analysis
 
 KIND = np.dtype([("pos", "<f4", (3,)), ("id", "<i8"), ("tag", "<i2"), ("letters", "S1", (2,))])
 GRID = (9, 5)

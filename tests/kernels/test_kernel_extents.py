@@ -14,7 +14,7 @@ import pytest
 from iokernel_stacks import Stack, check_usage, missing, prepared, stacks
 from recorder_runs import kernel
 
-from analysis.replay import plan, trace, what_if
+from iogauge.analysis.replay import plan, trace, what_if
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from iokernel_stacks import Stack
 
-from analysis.__main__ import main as analysis
+from iogauge.cli.main import main as analysis
 
 LAT, LON, COLUMNS = 13, 9, 40
 

@@ -14,8 +14,8 @@ import pytest
 from conftest import IOR, S3D, Writer
 from iokernel_stacks import HOWS, MOVING, How, Stack
 
-from iogauge import tables
-from iogauge.hints import variable
+from iogauge.common import tables
+from iogauge.common.hints import variable
 
 PREFIXES = tables.rows("base/hints.def", "IO_HINT_PREFIX")
 
@@ -201,7 +201,7 @@ def test_ncdump_is_the_readme_of_s3d_io(stack: Stack, how: How, written: Writer)
 
 
 def test_hints_of_the_environment_are_in_the_document(stack: Stack, tmp_path: Path) -> None:
-    """All that iogauge/hints.py puts there, and ROMIO's file, which ROMIO takes up."""
+    """All that iogauge/common/hints.py puts there, and ROMIO's file, which ROMIO takes up."""
     keys = [f"{start}of_test" for start, way, _ in PREFIXES if way == "ENVIRONMENT"]
     ways = {key: str(variable(key)) for key in keys}
     romio = tmp_path / "romio"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from iokernel_stacks import Stack, check_usage
 
-from analysis.__main__ import main as analysis
+from iogauge.cli.main import main as analysis
 
 SHAPE, CHUNK = (20, 13, 9), (5, 6, 9)
 FILTERED = ("--method", "hdf5", "--mode", "filtered")

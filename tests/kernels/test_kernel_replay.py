@@ -14,9 +14,8 @@ import pytest
 from iokernel_stacks import ROOT, Stack, missing, prepared, stacks
 from recorder_runs import kernel
 
-from analysis.__main__ import main
-from analysis.replay import check, phases, plan, schedule, trace
-from analysis.replay.schedule import (
+from iogauge.analysis.replay import check, phases, plan, schedule, trace
+from iogauge.analysis.replay.schedule import (
     ACT,
     CLOSE,
     END,
@@ -29,6 +28,7 @@ from analysis.replay.schedule import (
     WRITE,
     WRITE_ALL,
 )  # fmt: skip
+from iogauge.cli.main import main
 
 Act = tuple[int, int, int, int, int, int]
 BOTH = OPEN, 0, 0, 0, 0, 0
@@ -224,7 +224,7 @@ def test_options_of_a_replay(any_stack: Stack, tmp_path: Path) -> None:
         (["--schedule", file, "--write-only"], "leave --write-only and --read-only out"),
         (["--schedule", file, "--steps", "2"], "--steps: a replay is done once in a repeat"),
         (["--schedule", file, "--think", "-1"], "--think -1: right is a number from 0 on"),
-        (["--trace", "a.darshan"], "right is python -m analysis replay a.darshan --dir FOLDER"),
+        (["--trace", "a.darshan"], "right is iogauge replay a.darshan --dir FOLDER"),
         (["--schedule", __file__], "it is a trace or another file, and no schedule"),
     ):
         assert says in any_stack.run("replay", *words, "--dir", str(tmp_path)).error(2)

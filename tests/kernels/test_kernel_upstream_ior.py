@@ -18,9 +18,10 @@ import pytest
 from iokernel_stacks import Stack
 from numpy.typing import NDArray
 
-from tools.bench import programs
+from iogauge.measure import programs
+from iogauge.measure.kernels import environ, run_environment
+from tools.bench import peers
 from tools.bench.cases import IOR
-from tools.kernels import environ, run_environment
 
 APIS = {
     "POSIX": ["-a", "POSIX"],
@@ -78,9 +79,9 @@ def test_pnetcdf_has_a_record_for_each_block(openmpi: Stack, tmp_path: Path) -> 
 @pytest.mark.parametrize("api", APIS)
 def test_each_reads_the_other(stack: Stack, api: str, tmp_path: Path) -> None:
     known = programs.Stack.of(environ(stack.name))
-    program = programs.peers(IOR, known, stack.build)
+    program = peers.peers(IOR, known, stack.build)
     if program is None:
-        pytest.skip(programs.how_to_give(IOR, known))
+        pytest.skip(peers.how_to_give(IOR, known))
 
     def upstream(path: Path, signature: int, *more: str) -> str:
         words = [*stack.launch, "-n", str(PROCESSES), str(program), *APIS[api], *SIZES]

@@ -12,10 +12,10 @@ import pytest
 from iokernel_stacks import Stack
 from recorder_runs import kernel, preload, traced
 
-from analysis.__main__ import main
-from analysis.blame import races
-from analysis.blame.accesses import MPIIO, POSIX, WRITE
-from analysis.blame.races import find
+from iogauge.analysis.blame import races
+from iogauge.analysis.blame.accesses import MPIIO, POSIX, WRITE
+from iogauge.analysis.blame.races import find
+from iogauge.cli.main import main
 
 AGGREGATORS = "OMPI_MCA_io_ompio_num_aggregators"
 

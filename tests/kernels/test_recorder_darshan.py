@@ -13,9 +13,9 @@ import pytest
 from iokernel_stacks import MOVING, How, Stack
 from recorder_runs import preload
 
-from analysis.darshan.log import FileTrace, Log, read_log
-from analysis.ledger.ledger import make_ledger
-from analysis.ledger.verdict import judge
+from iogauge.analysis.darshan.log import FileTrace, Log, read_log
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.verdict import judge
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
 

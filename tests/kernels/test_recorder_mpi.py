@@ -11,12 +11,12 @@ import pytest
 from iokernel_stacks import HOWS, MOVING, How, Stack
 from recorder_runs import counters, kernel, only, preload, traced
 
-from analysis.darshan.convert import write_log
-from analysis.darshan.log import Log, read_log
-from analysis.darshan.raw import RawProcess, read_folder
-from analysis.ledger.ledger import make_ledger
-from analysis.ledger.phases import OUTSIDE
-from analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.log import Log, read_log
+from iogauge.analysis.darshan.raw import RawProcess, read_folder
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.phases import OUTSIDE
+from iogauge.analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
 
 FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
 GRID = ["s3d", "--grid", "12x10x8"]

@@ -10,7 +10,7 @@ import pytest
 from iokernel_stacks import Stack
 from recorder_runs import counters, only, python
 
-from analysis.darshan.raw import FORKED, SEGMENT, WRITE
+from iogauge.analysis.darshan.raw import FORKED, SEGMENT, WRITE
 
 OPEN = "f = os.open(here + '/a', os.O_RDWR | os.O_CREAT, 0o644)\n"
 

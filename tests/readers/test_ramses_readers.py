@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.paths import ROOT
-from tools import kernels
+from iogauge.common.paths import ROOT
+from iogauge.measure import kernels
 
 PYTHON = ROOT / ".local" / "venv-readers" / "bin" / "python"
 STACK, SIZE, PROCESSES, DUMPS = "openmpi", 64, 5, 3

@@ -19,12 +19,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from iogauge.measure import programs
+from iogauge.measure.programs import Stack
 from site_configs import common, local
 from tools.bench import cgns as bench_cgns
 from tools.bench import machine as bench_machine
-from tools.bench import programs as bench_programs
 from tools.bench.cases import CGNS, Choice, size_text
-from tools.bench.programs import Stack
 from tools.bench.run import COLUMNS, HEAD, Bench, print_row
 
 
@@ -136,8 +136,8 @@ def main(argv: list[str] | None = None) -> int:
     choice = choose(options, stacks)
     places = {"ram": Path(local.ram()["path"]), "disk": Path(local.disk()["path"])}
     try:
-        folders = {name: bench_programs.build(stack) for name, stack in stacks.items()}
-    except bench_programs.CannotBuild as error:
+        folders = {name: programs.build(stack) for name, stack in stacks.items()}
+    except programs.CannotBuild as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     bench = Bench(

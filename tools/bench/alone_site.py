@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from site_configs import local
 
 for environ in local.site_configuration["environments"]:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.bench import programs as bench_programs
+from tools.bench import peers
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
 from tools.bench.cases import CGNS, Choice
@@ -71,9 +71,9 @@ def compare(bench: Bench, choice: Choice) -> None:
     print_row("program", "phase", "stack", "procs", "fs", "mode", "mesh", "ours", "upstream",
               "ratio", "interval", "pairs", "verdict")  # fmt: skip
     for name, stack in bench.stacks.items():
-        peer = bench_programs.peers(CGNS, stack, bench.folders[name])
+        peer = peers.peers(CGNS, stack, bench.folders[name])
         if peer is None:
-            print_row(CGNS, "", name, "", "", "", "", bench_programs.how_to_give(CGNS, stack))
+            print_row(CGNS, "", name, "", "", "", "", peers.how_to_give(CGNS, stack))
             continue
         for processes in choice.processes[name]:
             for mode in MODES:

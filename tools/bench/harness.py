@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from tools.bench import machine as bench_machine
 
 FEW, MORE = 3, 43

@@ -8,7 +8,7 @@ import platform
 import re
 from pathlib import Path
 
-from iogauge.mounts import mount_of
+from iogauge.common.mounts import mount_of
 
 
 def machine(filesystems: dict[str, Path], cores: int) -> dict[str, str]:

@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from analysis.commands import ingest
-from analysis.session.loader import load_session
-from analysis.store import database as store
-from analysis.store import files
-from iogauge.paths import ROOT
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import files
+from iogauge.cli import ingest
+from iogauge.common.paths import ROOT
 from tools.bench.store import RECORDED, REPORT
 
 CASES = 120
@@ -99,7 +99,7 @@ def make(folder: Path, nights: int) -> int:
 
 def measured(words: list[str], folder: Path) -> tuple[float, float, float]:
     """Seconds and CPU seconds of a command, and MiB of its largest process."""
-    command = [sys.executable, "-m", "analysis", *words, "--store", str(folder)]
+    command = [sys.executable, "-m", "iogauge", *words, "--store", str(folder)]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

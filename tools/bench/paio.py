@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iogauge.measure import programs
+from iogauge.measure.programs import Stack
 from site_configs import local
 from tools.bench import machine as bench_machine
-from tools.bench import programs as bench_programs
-from tools.bench.programs import Stack
 
 SPEEDUP_AIM, OVERLAP_AIM = 2.5, 0.9
 SECONDS = 900
@@ -149,9 +149,9 @@ def main(argv: list[str] | None = None) -> int:
             print(f"stack {stack.name}: {stack.lacking()} is missing, so it is not benched")
             continue
         try:
-            program = bench_programs.build(stack) / "iokernel"
+            program = programs.build(stack) / "iokernel"
             good &= bench(stack, program, options)
-        except (RunFailed, bench_programs.CannotBuild, subprocess.TimeoutExpired) as error:
+        except (RunFailed, programs.CannotBuild, subprocess.TimeoutExpired) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
     return 0 if good else 3

@@ -24,10 +24,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from iogauge.measure import programs
+from iogauge.measure.programs import Stack
 from site_configs import common, local
 from tools.bench import machine as bench_machine
-from tools.bench import programs as bench_programs
-from tools.bench.programs import Stack
 
 PATTERNS = ("ramses-amr", "ramses-hydro")
 METHODS = ("posix", "posix-shared", "mpiio")
@@ -117,10 +117,10 @@ def main(words: list[str] | None = None) -> int:
             print(f"stack {stack.name}: {lacking} is missing, so it is not benched")
             continue
         try:
-            program = bench_programs.build(stack) / "iokernel"
+            program = programs.build(stack) / "iokernel"
             bench_plans(stack, program)
             bench_fill(stack, program, options)
-        except (RunFailed, bench_programs.CannotBuild, subprocess.TimeoutExpired) as error:
+        except (RunFailed, programs.CannotBuild, subprocess.TimeoutExpired) as error:
             failed = True
             print(f"  failed: {error}", file=sys.stderr)
     return 1 if failed else 0

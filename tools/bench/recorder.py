@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from analysis.darshan.convert import write_log
-from analysis.darshan.log import read_log
-from analysis.darshan.raw import COMPLETE, MPI, RawHeat, RawProcess, RawRecord
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.darshan.raw import COMPLETE, MPI, RawHeat, RawProcess, RawRecord
+from iogauge.measure.programs import CannotBuild, Stack, build, linked_to
 from reframe_tests.framework import recorders
 from site_configs import local
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
-from tools.bench.programs import CannotBuild, Stack, build, linked_to
 from tools.bench.run import DISTURBED
 
 PATIENCE = 5.0  # seconds to wait for others to be quiet, before each pair

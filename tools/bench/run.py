@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from iogauge.measure.programs import Stack
 from tools.bench import cases as bench_cases
 from tools.bench import parse as bench_parse
-from tools.bench import programs as bench_programs
+from tools.bench import peers
 from tools.bench import quiet as bench_quiet
 from tools.bench import stats as bench_stats
 from tools.bench.cases import IOR, Case, Choice
-from tools.bench.programs import Stack
 
 NULL_AIM, VALUES_AIM = 20.0, 1.0  # GB/s per process
 RUN_SECONDS = 600
@@ -88,9 +88,9 @@ class Bench:
     def compare(self, case: Case) -> None:
         """All pairs of one case, and its rows."""
         stack, folder = self.stacks[case.stack], self.folders[case.stack]
-        peer = bench_programs.peers(case.program, stack, folder)
+        peer = peers.peers(case.program, stack, folder)
         if peer is None:
-            say_row(case, bench_programs.how_to_give(case.program, stack))
+            say_row(case, peers.how_to_give(case.program, stack))
             return
         ours = folder / ("iokernel" if case.program == IOR else case.program)
         found: dict[str, list[dict[str, float]]] = {"ours": [], "upstream": []}

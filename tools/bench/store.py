@@ -22,7 +22,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 RECORDED = ROOT / "tests" / "data" / "session"
 REPORT = Path("results") / "reports" / "run-report-0.json"
@@ -75,8 +75,8 @@ def _case(folder: Path, case: dict[str, Any], name: str, fs: str, draw: random.R
 
 
 def timed(what: list[str], store: Path) -> tuple[float, float]:
-    """Seconds of `python -m analysis WHAT`, and MiB of the largest process so far."""
-    command = [sys.executable, "-m", "analysis", *what, "--store", str(store)]
+    """Seconds of `iogauge WHAT`, and MiB of the largest process so far."""
+    command = [sys.executable, "-m", "iogauge", *what, "--store", str(store)]
     start = time.perf_counter()
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - start

@@ -31,13 +31,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from iogauge.measure import programs
+from iogauge.measure.programs import Stack
 from site_configs import local
 from tools.bench import machine as bench_machine
-from tools.bench import programs as bench_programs
-from tools.bench import stats
+from tools.bench import peers, stats
 from tools.bench.cases import S3D, S3D_METHODS, process_grid, s3d_words
 from tools.bench.parse import READ, TOTAL, WRITE, NotParsed, s3d_io
-from tools.bench.programs import Stack
 
 SECONDS = 900
 WRITE_AIM, READ_AIM = 0.8, 0.6  # of the shared file's ceiling
@@ -228,10 +228,10 @@ def reached(found: Found) -> bool:
 
 def run(stack: Stack, options: argparse.Namespace) -> bool:
     """Prints the tables; whether the aims were reached in all of them."""
-    ours = bench_programs.build(stack)
-    upstream = bench_programs.peers(S3D, stack, ours)
+    ours = programs.build(stack)
+    upstream = peers.peers(S3D, stack, ours)
     if not upstream:
-        print(bench_programs.how_to_give(S3D, stack))
+        print(peers.how_to_give(S3D, stack))
     if options.launcher:
         stack = replace(stack, launcher=tuple(options.launcher))
     cubes = {f"{n}x{n}x{n}": f"s3d --grid {n}x{n}x{n}" for n in options.curve}
@@ -288,7 +288,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     try:
         good = run(stack, options)
-    except (RunFailed, NotParsed, bench_programs.CannotBuild, subprocess.TimeoutExpired) as error:
+    except (RunFailed, NotParsed, programs.CannotBuild, subprocess.TimeoutExpired) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"\nload after: {bench_machine.load()}")

@@ -17,7 +17,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 
-PACKAGES = ("analysis", "iogauge", "reframe_tests", "site_configs", "tools")
+PACKAGES = ("iogauge", "reframe_tests", "site_configs", "tools")
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from analysis.errors import AnalysisError
-from iogauge import experiments, lock, paths
+from iogauge.analysis.errors import AnalysisError
+from iogauge.common import experiments, lock, paths
 from tools.documents import page, render, smoke
 from tools.documents.session import NoSession
 

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.judge import claims, references
-from analysis.judge.references import Published
-from iogauge import experiments
-from iogauge.experiments import Experiment
+from iogauge.analysis.judge import claims, references
+from iogauge.analysis.judge.references import Published
+from iogauge.common import experiments
+from iogauge.common.experiments import Experiment
 from reframe_tests.machine.calls import BY_NAME
 
 HEAD = """\

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from iogauge import experiments
-from iogauge.experiments import SMOKE, Experiment
+from iogauge.common import experiments
+from iogauge.common.experiments import SMOKE, Experiment
 from reframe_tests.machine.calls import BY_NAME
 from tools.documents import session
 from tools.documents.session import Case

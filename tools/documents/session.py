@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.experiments import Experiment
-from iogauge.paths import ROOT
+from iogauge.common.experiments import Experiment
+from iogauge.common.paths import ROOT
 
 Case = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.experiments import SMOKE, Experiment
+from iogauge.common.experiments import SMOKE, Experiment
 from tools.documents import session
 
 # Where the smoke sizes run: the site `local`, in memory but for what is about a disk's cache.

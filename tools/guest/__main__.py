@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
 from tools.guest import kernel as guest_kernel
 from tools.guest.kernel import Kernel, NoGuest, initramfs, kernel, program

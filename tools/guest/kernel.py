@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 META = "linux-image-amd64"
 FOLDER = ROOT / ".local" / "guest"

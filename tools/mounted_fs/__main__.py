@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 from tools.mounted_fs import in_guest
 from tools.mounted_fs import kinds as fs_kinds
 from tools.mounted_fs import processes as fs_processes

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from iogauge.paths import BUILDS, ROOT
+from iogauge.common.paths import BUILDS, ROOT
+from iogauge.measure import kernels
 from site_configs import local, testfs
-from tools import kernels
 from tools.guest import __main__ as guest
 from tools.guest.kernel import NoGuest, lacking
 from tools.mounted_fs import report

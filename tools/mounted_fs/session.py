@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.judge import claims
-from iogauge.mounts import mount_of
-from iogauge.paths import ROOT
+from iogauge.analysis.judge import claims
+from iogauge.common.mounts import mount_of
+from iogauge.common.paths import ROOT
 from tools.mounted_fs import report as fs_report
 from tools.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
 from tools.mounted_fs.processes import CannotMount, Servers, run
@@ -215,7 +215,7 @@ class Session:
         newest = fs_report.newest(self.output / "reports")
         for words in (["ingest", str(newest)], ["claims", self.options.claim]):
             done = subprocess.run(
-                [sys.executable, "-m", "analysis", *words],
+                [sys.executable, "-m", "iogauge", *words],
                 cwd=ROOT,
                 env={**os.environ, **more},
                 capture_output=True,

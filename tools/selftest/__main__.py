@@ -28,9 +28,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
+from iogauge.measure import kernels
 from site_configs import local
-from tools import kernels
 from tools.selftest import cases, damage, injector, places, table
 from tools.selftest.damage import Tally
 from tools.selftest.judge import Judgement

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools import kernels
+from iogauge.measure import kernels
 from tools.selftest.injector import FAULTS, Plan
 
 # Small and uneven; a pattern that is not here runs with its defaults.

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 SOURCES = ROOT / "tests" / "selftest"
 # The C library's fortified forms would be the compiler's own calls of what is wrapped.

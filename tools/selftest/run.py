@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.paths import KERNELS
-from iogauge.processes import with_variable
+from iogauge.common.paths import KERNELS
+from iogauge.common.processes import with_variable
+from iogauge.measure import kernels
 from reframe_tests.framework.recorders import RECORDER
-from tools import kernels
 from tools.selftest.cases import Case, Subject
 from tools.selftest.injector import DATA, Fired, preload, read_fired
 

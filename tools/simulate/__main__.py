@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from iogauge import paths
-from iogauge.files import write_whole
+from iogauge.common import paths
+from iogauge.common.files import write_whole
 
 from . import rates, searches
 from .noise import INDEPENDENT, KINDS

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.judge import gate, interval, learned
+from iogauge.analysis.judge import gate, interval, learned
 
 from .noise import KINDS, Floats, sides, true_median
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.judge.interval import PAIRS
-from analysis.judge.race import RULES, Answer, Found, Round, Rules, search
-from analysis.judge.surrogate import Config
-from tools.tune.space import CALL, Setting, Space
+from iogauge.analysis.judge.interval import PAIRS
+from iogauge.analysis.judge.race import RULES, Answer, Found, Round, Rules, search
+from iogauge.analysis.judge.surrogate import Config
+from iogauge.measure.tune.space import CALL, Setting, Space
 
 from .noise import KINDS, Floats
 from .rates import seeded

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from iogauge.paths import ROOT
+from iogauge.common.paths import ROOT
 
 NODES = ("ionode1", "ionode2")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 
-from iogauge.processes import with_variable
+from iogauge.common.processes import with_variable
 
 PATIENCE = 10.0
 

@@ -16,7 +16,7 @@ from typing import Any
 import reframe.utility.osext as osext
 from reframe.core.schedulers.local import LocalJobScheduler, _LocalJob
 
-from iogauge.guard import Guard
+from iogauge.common.guard import Guard
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.templated import TemplatedJob
 

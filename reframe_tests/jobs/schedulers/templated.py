@@ -14,8 +14,8 @@ from typing import Any
 import reframe.core.runtime as rt
 from reframe.core.exceptions import JobError
 
-from iogauge.files import write_whole
-from iogauge.run_folder import JOB
+from iogauge.common.files import write_whole
+from iogauge.common.run_folder import JOB
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`accept`: does a session keep what an acceptance.yaml promises?"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
+from iogauge.analysis.judge.sides import interrupted, session_condition
+from iogauge.analysis.store import keys
+from iogauge.analysis.store.database import Where
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge accept acceptance.yaml                  the last session
+  iogauge accept acceptance.yaml --session last~1
+  iogauge accept acceptance.yaml --csv > verdicts.csv
+
+Each test case that the file chooses is met, not met, or has too few samples, and then the number
+that it takes is named. All verdicts together are right with the level of the file (0.95). A job is
+one sample. Exit status: 0 all met; 1 not met, failed or missing; 3 undecided. docs/analysis.md says
+what stands in the file.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="cases with bounds")
+    parser.add_argument(
+        "--session", default="last", metavar="WHICH",
+        help="last, last~1, or the first letters of its name (default: last)",
+    )  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser, "the verdicts")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a verdict for each case; the exit code is that of the worst."""
+    from iogauge.analysis.judge import accept, acceptance  # here: numpy is slow to load
+
+    promised = acceptance.read(args.file)
+    connection = options.connect(args)
+    for name, key in accept.keys(promised):
+        keys.check(connection, f"{args.file}: case {name!r}:", [key])
+    for session in interrupted(connection, Where(), "session", [args.session]):
+        options.say(f"session {session} was interrupted: cases are missing in it")
+    sql, values = session_condition(connection, args.session)
+    chosen = Where().also(sql, *values)
+    there = f"SELECT 1 FROM records WHERE {sql} LIMIT 1"
+    if not connection.execute(there, values).fetchone():
+        raise NothingFoundError(f"the store has no session {args.session!r}")
+    rows = accept.verdicts(connection, promised, chosen)
+    formats.show(args, rows, accept.COLUMNS)
+    code = exit_status(rows)
+    options.say(f"{promised.name}: {in_words(rows)}")
+    return code
+
+
+def exit_status(rows: Sequence[dict[str, Any]]) -> int:
+    """Of a command that has these verdicts."""
+    verdicts = {row["verdict"] for row in rows}
+    if verdicts - {"met", "too few samples"}:
+        return EXIT_NOT_VERIFIED
+    return EXIT_DATA if "too few samples" in verdicts else EXIT_OK
+
+
+def in_words(rows: Sequence[dict[str, Any]]) -> str:
+    """`12 met, 1 not met: not accepted`."""
+    counts = Counter(str(row["verdict"]) for row in rows)
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    word = {EXIT_OK: "accepted", EXIT_NOT_VERIFIED: "not accepted", EXIT_DATA: "not decided"}
+    return f"{said}: {word[exit_status(rows)]}"

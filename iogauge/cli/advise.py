@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`advise`: the fastest method, mode and hints that were seen for a pattern, ready to use."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
+from iogauge.analysis.judge.advice import DEFAULT, candidates, rank, settings
+from iogauge.common.digits import three
+from iogauge.common.files import write_whole
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge advise --pattern s3d --system local
+  iogauge advise --pattern ramses-hydro --system dawn --for read --where fs=scratch
+  iogauge advise --pattern s3d --system dawn --default pnetcdf:collective --write hints
+
+The default that gains are measured over is mpiio:collective without hints on the same stack
+(--default). With --write DIR the fastest one's settings become files: romio-hints (ROMIO_HINTS),
+mca-params.conf (Open MPI), and environment.sh, which sets all and is to be sourced in a job.
+"""
+
+COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
+           "mib_s", "low", "high", "over_default", "gain_low", "gain_high", "verdict",
+           "samples")  # fmt: skip
+TOP = 5
+
+Row = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pattern", required=True, help="such as s3d")
+    parser.add_argument("--system", required=True, help="ReFrame's name of the system")
+    parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
+                        help="what should be fast (default: write)")  # fmt: skip
+    parser.add_argument("--default", default=DEFAULT, metavar="METHOD[:MODE]",
+                        help="what to compare with (mpiio:collective)")  # fmt: skip
+    parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
+    parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
+    options.add_where(parser)
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the fastest of each file system, scale and number of processes."""
+    connection = options.connect(args)
+    where = options.where(args, connection)
+    where = where.key("pattern", [args.pattern]).key("system", [args.system])
+    found = candidates(connection, where, f"{args.direction}_bw")
+    if not found:
+        what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
+        raise NothingFoundError(f"the store has no {what}")
+    rows: list[Row] = []
+    for group in found.values():
+        rows += rank(group, args.default)[: args.top]
+    formats.show(args, rows, COLUMNS, note=_in_words(rows, args))
+    if args.write:
+        best = max((row for row in rows if row["rank"] == 1), key=lambda row: row["mib_s"])
+        for path in write_files(args.write, best):
+            options.say_written(path)
+    return EXIT_OK
+
+
+def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
+    lines = []
+    for row in (row for row in rows if row["rank"] == 1):
+        hints = f" with {row['hints']}" if row["hints"] else ", no hints"
+        variant = f" ({row['variant']})" if row["variant"] else ""
+        interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
+        gain = ""
+        if row["over_default"]:
+            ends = (f" ({three(row['gain_low'])} to {three(row['gain_high'])})"
+                    if row["gain_low"] else f" ({row['lacks'] or 'no interval'})")  # fmt: skip
+            gain = f", {three(row['over_default'])} times {args.default} on the same stack{ends}"
+        lines.append(
+            f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
+            f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
+        )
+    return "\n" + "\n".join(lines)
+
+
+def write_files(folder: Path, row: Row) -> list[Path]:
+    """The settings of one row as files that the libraries read. Raises OutputError."""
+    hints = dict(word.split("=", 1) for word in row["hints"].split())
+    files = settings(hints, row["mpi_io"] or "", folder.resolve())
+    try:
+        for name, text in files.items():
+            write_whole(folder / name, text)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    return [folder / name for name in files]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`baseline`: acknowledges what changed in some histories, with who, when and why."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from datetime import datetime, timezone
+
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.store import baselines
+from iogauge.analysis.store import database as store
+from iogauge.common import user
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge baseline set --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
+  iogauge baseline set --where fs=scratch --since 2026-11-20 --why "half of the disks"
+  iogauge baseline list
+  iogauge baseline remove 20261122010000-1a2b3c4d
+
+Changes up to --since (default: now) are acknowledged in the histories that --where chooses; later
+ones are judged. Each baseline is a file of its own below STORE/baselines.
+"""
+
+COLUMNS = ("name", "since", "who", "when", "where", "why")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("set", "list", "remove"))
+    parser.add_argument("name", nargs="?", help="of the baseline to remove")
+    options.add_where(parser)
+    parser.add_argument("--why", help="in a few words, for those who ask later")
+    parser.add_argument("--who", help="default: you")
+    parser.add_argument(
+        "--since", metavar="DATE",
+        help="a day, or a time as 2026-11-20T14:00:00, UTC (default: now)",
+    )  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    place = options.store_of(args)
+    if args.action == "set":
+        _set(args)
+    elif args.action == "remove":
+        if not args.name:
+            raise UsageError("baseline remove: expected the name of one; `list` has them")
+        baselines.remove(place, args.name)
+        options.say(f"removed {args.name}")
+    else:
+        rows = [{**asdict(one), "where": " ".join(one.where)} for one in baselines.load(place)]
+        formats.show(args, rows, COLUMNS)
+    return EXIT_OK
+
+
+def _set(args: argparse.Namespace) -> None:
+    """Raises UsageError for what is missing, NothingFoundError where no history is chosen."""
+    if not args.why or not args.where:
+        raise UsageError("baseline set: expected --where, which histories, and --why")
+    connection = options.connect(args)
+    chosen = options.where(args, connection)
+    sql = (
+        f'SELECT count(DISTINCT hash("case", stack, fs, processes)) FROM records WHERE {chosen.sql}'
+    )
+    count = connection.execute(sql, chosen.values).fetchone()[0]  # type: ignore[index]
+    if not count:
+        raise NothingFoundError(f"no run{store.fitting(args.where)}")
+    now = f"{datetime.now(timezone.utc).replace(tzinfo=None):%Y-%m-%dT%H:%M:%S}"
+    one = baselines.Baseline(
+        tuple(args.where), _time(args.since) or now, args.who or user.name(), now, args.why
+    )
+    path = baselines.add(options.store_of(args), one)
+    options.say(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")
+
+
+def _time(text: str | None) -> str:
+    """A day means all of it."""
+    if not text:
+        return ""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--since {text}: expected a date as 2026-11-20: {error}") from None
+    if found.tzinfo is not None:
+        raise UsageError(f"--since {text}: expected UTC without a zone")
+    return f"{text}T23:59:59" if len(text) == len("2026-11-20") else text

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`blame`: which accesses of several processes raced, and who touched a wrong byte."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.blame import races, wrong
+from iogauge.analysis.blame.accesses import LAYERS
+from iogauge.analysis.darshan.raw import TRACES, holds_traces
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
+from iogauge.common import json_file
+from iogauge.common.run_folder import DOCUMENT, TRACE
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge blame output/stage/SESSION/local/host/openmpi/RamsesAmr_0d1a48dc
+  iogauge blame mine.darshan                     a log with single accesses (DXT)
+  iogauge blame RUN --file amr_00001.bin --byte 143168
+  iogauge blame --json RUN | jq '.[0]'
+
+The run needs its single accesses: -S dxt=true. Its stage folder, where the recorder's own traces
+are, says more than a Darshan log (docs/how-to/blame.md). Exit code 1: there are races.
+"""
+
+RAW = "trace"  # folder of the recorder's traces, in a run's stage folder
+COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_process", "b_call")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "trace", type=Path, metavar="RUN|LOG",
+        help=f"folder of a run ({DOCUMENT} and {RAW}/ or {TRACE}), a folder of the recorder's "
+        "traces, or a Darshan log with DXT",
+    )  # fmt: skip
+    parser.add_argument("--file", metavar="PATH", help="a file of the trace; with --byte")
+    parser.add_argument(
+        "--byte", type=int, metavar="N", help="what touched this byte of it (0: the first)"
+    )
+    parser.add_argument(
+        "--examples", type=int, default=3, metavar="N", help="races of each kind (default 3)"
+    )
+    formats.add_format(parser, "the races")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the races. Raises NothingFoundError where there is no trace."""
+    if (args.file is None) != (args.byte is None):
+        raise UsageError("--file and --byte: right are both, or none")
+    found = races.find(source(args.trace))
+    if formats.for_programs(args):
+        formats.show(args, [row(found, i) for i in range(len(found.races))], COLUMNS)
+    else:
+        from iogauge.analysis.pages import blame_text
+
+        blame_text.show(found, _wrong(args, found), args.examples)
+    if not found.whole:
+        options.say(f"more than {len(found.races)} races: the others were not looked at")
+    return EXIT_NOT_VERIFIED if len(found.races) else EXIT_OK
+
+
+def source(given: Path) -> Path:
+    """The best that a run has: the recorder's traces, else the log."""
+    folders = [given, given / RAW] if given.is_dir() else []
+    for folder in folders:
+        if holds_traces(folder):
+            return folder
+    log = given / TRACE if given.is_dir() else given
+    if not log.is_file():
+        raise NothingFoundError(f"{given}: expected {RAW}/{TRACES} or {TRACE}, found none")
+    return log
+
+
+def _wrong(args: argparse.Namespace, found: races.Blame) -> wrong.WrongByte | None:
+    if args.file is not None:
+        return wrong.at(found, args.file, args.byte)
+    folder = args.trace if args.trace.is_dir() else args.trace.parent
+    document = next(
+        (path for path in (folder / DOCUMENT, folder.parent / DOCUMENT) if path.is_file()), None
+    )
+    if document is None:
+        return None
+    try:
+        return wrong.of_document(found, json_file.read(document))
+    except json_file.Unreadable as error:
+        raise NothingFoundError(f"{document}: {error}") from None
+
+
+def row(found: races.Blame, i: int) -> dict[str, Any]:
+    """A race, for programs: times in seconds, `high` behind the last byte."""
+    one, traced = found.races, found.traced
+    rows = traced.accesses
+    made: dict[str, Any] = {
+        "kind": races.KINDS[one.kind[i]].partition(":")[0],
+        "layer": LAYERS[rows["layer"][one.a[i]]],
+        "file": traced.files[rows["file"][one.a[i]]],
+        "low": int(one.low[i]),
+        "high": int(one.high[i]),
+    }
+    for name, column in (("a", one.a), ("b", one.b), ("read", one.read)):
+        k = int(column[i])
+        there = k >= 0
+        process = int(rows["process"][k]) if there else None
+        number = int(rows["call"][k])
+        made |= {
+            f"{name}_process": process,
+            f"{name}_host": traced.hosts[process] if process is not None else None,
+            f"{name}_call": traced.calls[number] if there and number >= 0 else None,
+            f"{name}_offset": int(rows["offset"][k]) if there else None,
+            f"{name}_length": int(rows["length"][k]) if there else None,
+            f"{name}_start": float(rows["start"][k]) if there else None,
+            f"{name}_end": float(rows["end"][k]) if there else None,
+        }
+    return made

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`claims`: do the statements of publications hold in the store's runs?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from iogauge.analysis.errors import EXIT_OK
+from iogauge.analysis.judge import references
+from iogauge.analysis.judge.claims import Judged, judge, load, runs_for
+from iogauge.analysis.pages import claim_text
+
+from . import formats, options, progress
+
+EXAMPLES = """\
+examples:
+  iogauge claims                         all claims, all runs of the store
+  iogauge claims C5 C6 --where fs=disk   two of them, on one file system
+  iogauge claims --json | jq '.[] | select(.verdict == "contradicted")'
+
+reproduced: each case that can tell says so; contradicted: at least one says the opposite;
+not testable here: no case has what the claim needs, or no interval tells. `published` is the ratio
+that the document gives, of its own system: it is shown, and decides nothing.
+"""
+
+COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missing")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
+    options.add_where(parser)
+    parser.add_argument("--references", type=Path, default=references.FOLDER, metavar="DIR",
+                        help="folder of the reference files")  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the verdicts, and below what is missing where one was not possible."""
+    claims = load(args.references, args.claims)
+    connection = options.connect(args)
+    runs = runs_for(claims, connection, options.where(args, connection))
+    judged = [judge(runs, claim) for claim in progress.steps(claims, "claims")]
+    if formats.for_programs(args):
+        formats.show(args, [claim_text.row(one) for one in judged], COLUMNS)
+        return EXIT_OK
+    for one in judged:
+        _print(one)
+    return EXIT_OK
+
+
+def _print(judged: Judged) -> None:
+    from rich.console import Console
+
+    from iogauge.analysis.pages.screen import shown
+
+    styles = {"reproduced": "bold green", "contradicted": "bold red"}
+    console = Console(highlight=False, soft_wrap=True)
+    row = claim_text.row(judged)
+    verdict = shown(row["verdict"], styles.get(row["verdict"], "yellow"))
+    cases = f" ({row['cases']} cases)" if row["cases"] else ""
+    name = shown(f"{row['claim']:<4}", "bold")
+    console.print(name + verdict + shown(f"{cases}: {row['says']}"))
+    for line in row["measured"]:
+        console.print(shown(f"       {line}"))
+    for origin in claim_text.origins(judged):
+        console.print(shown(f"       published of: {origin}"))
+    if judged.missing:
+        console.print(shown(f"       missing: {'; '.join(judged.missing)}"))
+        for command in judged.commands:
+            console.print(shown(f"       supply:  {command}", "dim"))

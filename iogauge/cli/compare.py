@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`compare`: is B faster than A?"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.analysis.judge.sides import WAYS, interrupted
+from iogauge.analysis.store import keys
+
+from . import formats, options, progress
+
+EXAMPLES = """\
+examples:
+  iogauge compare last~1 last                  the last session with the one before
+  iogauge compare openmpi mpich --by stack --where pattern=s3d
+  iogauge compare mpiio:independent mpiio:collective --by method --where pattern=s3d
+  iogauge compare cb-disable cb-enable --by hint_set     a parameter of a test
+  iogauge compare 4.1 5.0 --by mpi              across an upgrade: mpi, hdf5, ...
+  iogauge compare 2026-10-01..2026-10-31 2026-11-01..2026-11-30 --by date
+  iogauge compare last~1 last --fail-slower 5%  exit 1 where B is slower: a gate
+  iogauge compare last~1 last --html compare.html    also as a page
+  iogauge compare last peak                     with the practical peak of the same job
+  iogauge compare last reference                with references/sites/SYSTEM.yaml
+  iogauge compare last published                beside published numbers
+
+The ratio is B over A as speeds: 1.2 is 20 % faster, also for times. Its interval covers the truth
+in 95 % of uses or more. A job is one sample, whatever its repeats. Jobs of A and B in the same
+round of a session are pairs; an interval takes 6 pairs, or 12 jobs on each side.
+
+--fail-slower is a gate: 1 where a case is slower by that much, failed or is missing in B; 3 where a
+case has too few samples to be decided (--allow-undecided: 0). It takes each job as one sample, and
+breaks without cause at most once in 20 uses, however many cases it looks at. docs/analysis.md says
+more.
+"""
+
+NAMED = 5  # cases of each outcome that are named
+Row = dict[str, Any]
+
+SPECIAL = ("peak", "reference", "published")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("a", metavar="A", help="the base: a session (last, last~1, the first "
+                        "letters of its name), or what --by says")  # fmt: skip
+    parser.add_argument("b", metavar="B", help=f"as A, or one of {', '.join(SPECIAL)}")
+    parser.add_argument(
+        "--by", default="session", metavar="WHAT",
+        help=f"what A and B are: {', '.join(WAYS)}, a library whose versions they are (mpi, "
+        "hdf5, ...), or a test's parameter (default: session)",
+    )  # fmt: skip
+    options.add_where(parser)
+    parser.add_argument(
+        "--quantity", action="append", metavar="NAME",
+        help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
+    )  # fmt: skip
+    parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
+                        help="exit 1 where B is slower than A by this much, failed or is missing; "
+                        "3 where it cannot be decided")  # fmt: skip
+    parser.add_argument(
+        "--allow-undecided", action="store_true",
+        help="with --fail-slower: cases with too few samples do not count",
+    )  # fmt: skip
+    parser.add_argument(
+        "--correct", choices=("holm", "bh"), default="holm",
+        help="with --fail-slower, for many cases: holm, the gate breaks without cause once in 20 "
+        "uses; bh (Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
+    )  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the comparison as a "
+                        "page")  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def percent(text: str) -> float:
+    """`5%` or `5` as 0.05."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
+    if not match or float(match[1]) >= 100:
+        raise argparse.ArgumentTypeError(f"expected a percentage such as 5%, found {text!r}")
+    return float(match[1]) / 100
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison, and of a gate what it rests on; the exit code is the gate's."""
+    from iogauge.analysis.judge import compare_with, comparison  # here: numpy is slow to load
+
+    if args.fail_slower is not None and args.b == "published":
+        raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
+    if args.html and args.b in SPECIAL:
+        raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
+    connection = options.connect(args)
+    where = options.where(args, connection).also("verdict <> 'nothing moved'")
+    keys.check(connection, "--by", [args.by], WAYS)
+    words = [args.a] if args.b in SPECIAL else [args.a, args.b]
+    for session in interrupted(connection, where, args.by, words):
+        options.say(f"session {session} was interrupted: cases are missing in it")
+    question = comparison.Question(
+        args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
+        args.correct, args.where,
+    )  # fmt: skip
+    if args.b in SPECIAL:
+        rows = compare_with.TABLES[args.b](connection, where, question)
+        shown = compare_with.COLUMNS[args.b]
+    else:
+        each = functools.partial(progress.steps, what="compare", fewest=50)
+        rows = comparison.compare(connection, where, question, each)
+        shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
+    formats.show(args, rows, shown, note=_lacking(rows))
+    code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows)
+    if args.html:
+        _write_page(args, rows, said)
+    if said:
+        options.say(said)
+    return code
+
+
+def _gate(args: argparse.Namespace, rows: Sequence[Row]) -> tuple[int, str]:
+    """The exit status, and what it rests on."""
+    if any(line["fails"] for line in rows):
+        code = EXIT_NOT_VERIFIED
+    else:
+        code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
+    return code, _in_words(rows, code)
+
+
+def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> None:
+    from iogauge.analysis.pages import compare_page  # here: it is slow to load
+
+    title = f"{args.b} (B) over {args.a} (A), by {args.by}"
+    words = ["compare", args.a, args.b, "--by", args.by]
+    words += [f"--where={word}" for word in args.where]
+    words += [f"--quantity={name}" for name in args.quantity or ()]
+    if args.fail_slower is not None:
+        words += [f"--fail-slower={100 * args.fail_slower:g}%", f"--correct={args.correct}"]
+    root = options.store_of(args).resolve().parent
+    compare_page.write(args.html, rows, title, {"command": shlex.join(words), "gate": gate}, root)
+    options.say_written(args.html)
+
+
+def _lacking(rows: Sequence[Row]) -> str:
+    """What the cases without an interval lack, each reason once."""
+    lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
+    return "\n".join(
+        f"too few samples in {count} case{'s' if count > 1 else ''}: {why}"
+        for why, count in lacks.most_common()
+    )
+
+
+def _undecided(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if _outcome(row) == "undecided"]
+
+
+def _outcome(row: Row) -> str:
+    """Comparisons with a peak or a reference have a verdict alone."""
+    if "gate" in row:
+        return str(row["gate"]).partition(":")[0]
+    if row["fails"]:
+        return "slower"
+    return "undecided" if row["verdict"] == "too few samples" else "not slower"
+
+
+def _in_words(rows: Sequence[Row], code: int) -> str:
+    """How many cases ended how, and the first few that broke the gate or could not be decided."""
+    counts = Counter(_outcome(row) for row in rows)
+    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    word = {EXIT_OK: "passed", EXIT_NOT_VERIFIED: "broken", EXIT_DATA: "not decided"}[code]
+    lines = [f"gate {word}: {said}"]
+    for outcome in ("failed", "missing", "slower", "undecided"):
+        of = [row for row in rows if _outcome(row) == outcome]
+        for row in of[:NAMED]:
+            names = ("pattern", "scale", "method", "mode", "stack", "fs", "quantity")
+            case = " ".join(str(row[name]) for name in names if row.get(name))
+            lines.append(f"  {case}: {row.get('gate', outcome)}")
+        if len(of) > NAMED:
+            lines.append(f"  ... and {len(of) - NAMED} more {outcome}")
+    return "\n".join(lines)

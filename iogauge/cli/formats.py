@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a command shows its rows: a table for people, CSV or JSON for programs.
+
+A row is a mapping from column to value. All rows of a table have the same columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from iogauge.common.text import csv_table, plain_lines
+
+# A tuple is a text of several lines. It is joined only where it is printed.
+Value = str | int | float | bool | date | tuple[str, ...] | None
+Record = Mapping[str, Value]
+
+
+def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None:
+    """The options --json and --csv of a command."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+    form.add_argument("--csv", action="store_true", help=f"print {what} as CSV")
+    parser.add_argument(
+        "--wide", action="store_true",
+        help="all columns, however wide the terminal is (a pipe has them anyway)",
+    )  # fmt: skip
+
+
+def for_programs(args: argparse.Namespace) -> bool:
+    """Whether stdout is for a program: nothing but JSON or CSV may go there."""
+    return bool(args.json or args.csv)
+
+
+def show(
+    args: argparse.Namespace, rows: Sequence[Record], columns: Sequence[str], *, note: str = ""
+) -> None:
+    """Print `rows` as asked for. People see `columns` only, and the `note` below."""
+    if args.json:
+        json.dump(list(map(joined, rows)), sys.stdout, indent=1, allow_nan=False, default=str)
+        print()
+    elif args.csv:
+        write_csv(rows, columns)
+    else:
+        show_table(rows, columns, wide=args.wide)
+        if note:
+            print(plain_lines(note))
+
+
+def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
+    """Print `rows` as CSV; without any, a header of `columns`."""
+    sys.stdout.write(csv_text(rows, columns))
+
+
+def csv_text(rows: Sequence[Record], columns: Sequence[str]) -> str:
+    """All columns with full precision. A header without rows."""
+    return csv_table(list(rows[0]) if rows else list(columns), map(joined, rows))
+
+
+def joined(row: Record) -> dict[str, Any]:
+    """A row whose texts of several lines are one line each, as CSV and JSON have them."""
+    return {
+        name: _BETWEEN.get(name, "; ").join(value) if isinstance(value, tuple) else value
+        for name, value in row.items()
+    }
+
+
+# What joins the lines of these columns, in place of a semicolon.
+_BETWEEN = {"published": " | ", "command": "\n"}
+
+
+def show_table(rows: Sequence[Record], columns: Sequence[str], *, wide: bool = False) -> None:
+    """A table on stdout, as wide as the terminal; a pipe and `wide` get all of it."""
+    from iogauge.analysis.pages import (
+        grid,  # here, so that a command that prints CSV need not wait for it
+    )
+
+    grid.show([joined(row) for row in rows], columns, wide=wide)

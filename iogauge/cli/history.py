@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`history`: how fast each case was over time, when that changed, and what changed with it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
+from iogauge.analysis.store import baselines
+from iogauge.analysis.store import database as store
+
+from . import formats, options
+from .compare import percent
+
+EXAMPLES = """\
+examples:
+  iogauge history                               all changes of all cases
+  iogauge history --where pattern=s3d,stack=mpich --all --plot s3d.png
+  iogauge history --quantity write_phase_close --where method=hdf5
+  iogauge history --fail-regressed              exit 1 while a drop is not acknowledged
+
+A drop stays `regressed` until the level is back (`recovered`), or until somebody acknowledges it:
+  iogauge baseline set --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    options.add_where(parser)
+    parser.add_argument(
+        "--quantity", action="append", metavar="NAME",
+        help="such as write_phase_create (default: write_bw and read_bw)",
+    )  # fmt: skip
+    parser.add_argument("--smallest", type=percent, default=0.05, metavar="PERCENT",
+                        help="smaller changes are none (default: 5%%)")  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="also cases without a change")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a .png or .svg of them")
+    parser.add_argument(
+        "--fail-regressed", action="store_true",
+        help="exit 1 where one is regressed, or its last run far below the others",
+    )  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the changes. Raises NothingFoundError where no run fits."""
+    from iogauge.analysis.judge import history  # here: numpy is slow to load
+    from iogauge.analysis.pages import history_table
+
+    connection = options.connect(args)
+    where = options.where(args, connection)
+    given = baselines.load(options.store_of(args))
+    quantities = args.quantity or history.QUANTITIES
+    found = history.find(connection, where, given, quantities, args.smallest)
+    if not found:
+        raise NothingFoundError(f"no run{store.fitting(args.where)}")
+    everything = args.all or formats.for_programs(args)
+    rows = history_table.rows(found, everything=everything)
+    formats.show(args, rows, history_table.COLUMNS)
+    if args.plot:
+        from iogauge.analysis.pages import history_chart  # here: the chart library is slow to load
+
+        history_chart.write(args.plot, found)
+        options.say_written(args.plot)
+    options.say(history_table.in_words(found))
+    broken = args.fail_regressed and any(one.bad for one in found)
+    return EXIT_NOT_VERIFIED if broken else EXIT_OK

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_OK, OutputError, TooFewSamplesError
+from iogauge.analysis.judge import references
+from iogauge.analysis.judge.learned import (
+    FALSE_FAILURES,
+    MIN_NIGHTS,
+    Baseline,
+    learn,
+    site_data,
+    why_refused,
+)
+from iogauge.common.files import write_whole
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge learn local                       writes references/sites/local.yaml
+  iogauge learn dawn --where stack=openmpi  of one stack's history
+  iogauge learn local --csv                 what it would write, as a table
+
+One job of each session is a sample, and a case needs 12 sessions: the spread of nights is what
+counts. Outside of its bounds a reference fails in at most 1 of 1000 nights without cause, and any
+of all references in 1 of 20 (--false-failures; docs/analysis.md has the simulation). Tests of
+`make run` then have them as ReFrame's `reference`: a run below its bound fails.
+
+What was learned is frozen under its name, with the sessions it is from: to learn anew takes
+--replace.
+"""
+
+NAMED = 5  # refused cases that are named one by one
+COLUMNS = (
+    "partition", "stack", "test", "processes", "quantity", "value", "low", "high", "unit",
+    "samples",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
+    options.add_where(parser)
+    parser.add_argument("--name", help="of the baseline (default: SYSTEM and the day)")
+    parser.add_argument("--replace", action="store_true", help="learn anew what is frozen")
+    parser.add_argument("--false-failures", type=_part, default=FALSE_FAILURES, metavar="PART",
+                        help="part of nights in which any reference may fail without cause "
+                        f"({FALSE_FAILURES})")  # fmt: skip
+    parser.add_argument("--references", type=Path, default=references.SITES, metavar="DIR",
+                        help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
+                        "references)")  # fmt: skip
+    options.add_store(parser)
+    formats.add_format(parser, "what was learned, and write no file,")
+
+
+def _part(text: str) -> float:
+    try:
+        part = float(text)
+    except ValueError:
+        part = 0.0
+    if not 0 < part <= 1:
+        raise argparse.ArgumentTypeError(f"expected a part such as 0.05, found {text!r}")
+    return part
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the site file. Raises TooFewSamplesError where no case has samples enough, and
+    OutputError where a baseline is there already."""
+    path = references.site_file(args.system, args.references)
+    if path.exists() and not args.replace and not formats.for_programs(args):
+        raise OutputError(f"{path}: holds a baseline, which is frozen; --replace learns anew")
+    connection = options.connect(args)
+    where = options.where(args, connection).key("system", [args.system])
+    today = datetime.now(timezone.utc).date()
+    name = args.name or f"{args.system}-{today}"
+    found = learn(connection, where, name, args.false_failures)
+    for row in found.refused[:NAMED]:
+        options.say(f"refused: {_name(row)} {why_refused(row)}")
+    if len(found.refused) > NAMED:
+        options.say(f"refused: {len(found.refused) - NAMED} more")
+    if not found.learned:
+        most = max((row["samples"] for row in found.refused), default=0)
+        raise TooFewSamplesError(
+            f"{args.system}: no case has {MIN_NIGHTS} sessions that are worth as many; "
+            f"{len(found.refused)} cases have at most {most}"
+        )
+    formats.show(args, found.learned, COLUMNS, note=found.told)
+    if not formats.for_programs(args):
+        write(path, args.system, found, today)
+        options.say_written(path)
+    return EXIT_OK
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['test']} on {row['stack']}, {row['processes']} processes, {row['quantity']}"
+
+
+def write(path: Path, system: str, baseline: Baseline, today: date) -> None:
+    """The site file, by one rename. Raises OutputError where it cannot be written."""
+    import yaml
+
+    data = site_data(system, baseline, today)
+    text = "# Written by `iogauge learn`: what this system's own history expects.\n"
+    text += f"# {baseline.told}\n"
+    text += yaml.safe_dump(data, sort_keys=False, width=100)
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options that several commands have. Defaults are looked up when a command is run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.analysis.store import database as store
+from iogauge.analysis.store import keys
+from iogauge.analysis.store.database import Where
+from iogauge.common import paths
+from iogauge.common.text import plain_lines
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option --output."""
+    parser.add_argument(
+        "--output", type=Path, default=paths.output(), metavar="DIR",
+        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
+    )  # fmt: skip
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The options --output and --store, of a command that uses the store."""
+    add_output(parser)
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR",
+        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
+    )  # fmt: skip
+
+
+def store_of(args: argparse.Namespace) -> Path:
+    """Where the store is: --store, else IOGAUGE_STORE, else in the output folder."""
+    given = args.store or os.environ.get("IOGAUGE_STORE")
+    return Path(given) if given else Path(args.output) / "store"
+
+
+def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
+    """To the store; files of it that cannot be used are named on stderr."""
+    return store.connect(store_of(args), say)
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """The option --where."""
+    parser.add_argument(
+        "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
+        help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
+        "system, session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, "
+        "hint_set, ...); may be repeated",
+    )  # fmt: skip
+
+
+def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
+    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE, and for a key that
+    there is not."""
+    found = Where.parse(args.where)
+    keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
+    return found
+
+
+def where_session(uuid: str) -> Where:
+    """The runs of one session that ended well."""
+    return Where().key("session", [uuid])
+
+
+def say_written(path: Path) -> None:
+    """Name a file that was written, on stderr: relative where it is below the folder one is in."""
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    say(f"wrote {shown}")
+
+
+def say(text: str) -> None:
+    """A line on stderr; names in it are others'."""
+    print(plain_lines(text), file=sys.stderr)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`replay`: a traced program as it was, held against its trace, and through other methods."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import asdict, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.analysis.judge import faster_way
+from iogauge.analysis.replay import check, plan, ways, what_if
+from iogauge.analysis.replay.check import Comparison
+from iogauge.analysis.replay.trace import CannotReplayError
+from iogauge.analysis.replay.ways import Bench, Known, Others, Race, Way
+from iogauge.common.files import write_whole
+
+from . import formats, options, plan_replay, replay_check
+
+EXAMPLES = """\
+examples:
+  iogauge replay app.darshan --dir /scratch/me
+  iogauge replay app.darshan --dir /scratch/me --launch srun --method pnetcdf
+  iogauge replay app.darshan --dir /scratch/me --hint striping_factor=8
+  iogauge replay trace/ --dir /scratch/me --rounds 0
+
+First the replay as it was: every byte is verified, its own trace is held against the log, and a
+page shows both beside each other. Then the same data through other methods: in each round the
+replay and each method once, in a random order. After a first round of all, the fastest three go on
+for --rounds more, which alone decide. Exit code 1: a byte is wrong, or the replay is not like the
+log.
+"""
+
+ROUNDS = 7
+SCHEDULE = "app.schedule"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    plan_replay.add_reading(parser)
+    parser.add_argument(
+        "--dir", type=Path, required=True, metavar="FOLDER", help="where all of them write"
+    )
+    parser.add_argument("--iokernel", type=Path, metavar="PROGRAM", help="(default: that on PATH)")
+    parser.add_argument(
+        "--launch", default="mpiexec", metavar="WORDS",
+        help="what starts processes; `-n N` is added (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FOLDER",
+        help="where schedule, traces, page and answer are left; all processes must see it "
+        "(default: NAME.replay in this folder)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--think", default="1", metavar="X",
+        help="of the program's pauses, in the replay that is traced (default: all, 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fold", type=int, metavar="N",
+        help="on N processes, fewer than the log has; then no other methods",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS,
+        help="of the replay and the other methods; 0: the replay alone (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--method", action="append", default=[], metavar="NAME",
+        help="such as hdf5 or hdf5:collective; may be repeated (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hint", action="append", default=[], metavar="KEY=VALUE",
+        help="of the other methods, and of the replay once more if it has MPI-IO's calls",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=1, help="of the order in each round (1)")
+    formats.add_format(parser, "the answer (CSV: a row of each method)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.rounds < 0:
+        raise UsageError(f"--rounds {args.rounds}: right is 0 or more")
+    bench = _bench(args)
+    known = ways.methods(bench.listing())
+    ways.chosen(args.method, known)
+    bench.work.mkdir(parents=True, exist_ok=True)
+    with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
+        found = _all(bench, args, known)
+    out = bench.work / "answer.json"
+    write_whole(out, json.dumps(found, indent=1))
+    options.say_written(out)
+    if args.json:
+        print(json.dumps(found, indent=1))
+    elif args.csv:
+        formats.write_csv(found["ways"], faster_way.COLUMNS)
+    return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
+
+
+def _all(bench: Bench, args: argparse.Namespace, known: Known) -> dict[str, Any]:
+    """What `answer.json` holds. `good`: all is verified, and the replay is like the log."""
+    made = plan_replay.planned(args, bench.work / SCHEDULE)
+    for line in (*made.said, *made.conflicts):
+        print(f"  {line}")
+    replay = ways.logged(made.trace, bench.work / SCHEDULE)
+    if args.fold:
+        replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
+    document, compared = _as_it_was(bench, replay, args)
+    found: dict[str, Any] = {
+        "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
+        "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
+        "answer": [], "ways": [], "good": document is not None,
+    }  # fmt: skip
+    if document is None:
+        found["answer"] = [f"{ways.LOGGED}: {replay.why}"]
+        print(*found["answer"])
+        return found
+    found["good"] = not (compared and compared.wrong)
+    race = _race(bench, made, args, known) if args.rounds else None
+    if race:
+        race.flush = ways.flushes(document)
+        race.run(args.rounds)
+        found |= {"answer": faster_way.answer(race), "ways": faster_way.rows(race)}
+        found["good"] = found["good"] and not any(way.wrong for way in race.ways)
+        print(*found["answer"], sep="\n")
+    return found
+
+
+def _bench(args: argparse.Namespace) -> Bench:
+    """All that can be wrong before anything runs."""
+    program = args.iokernel or shutil.which("iokernel")
+    if not program or not Path(program).is_file():
+        raise UsageError(
+            f"--iokernel {program or ''}: no such program; right is a built iokernel, or `make "
+            "replay` in the checkout, which builds one"
+        )
+    launch = tuple(shlex.split(args.launch))
+    if not launch or not shutil.which(launch[0]):
+        raise UsageError(f"--launch {args.launch}: no such program; right is such as mpiexec, srun")
+    if not args.dir.is_dir():
+        raise UsageError(f"--dir {args.dir}: right is an existing folder")
+    work = args.out or next(_free(args.trace))
+    if work.exists() and (not work.is_dir() or any(work.iterdir())):
+        raise UsageError(f"--out {work}: it is there already; right is a new folder")
+    return Bench(Path(program).absolute(), launch, args.dir.absolute(), work.absolute())
+
+
+def _free(trace: Path) -> Iterator[Path]:
+    name = trace.absolute().name.removesuffix(".darshan")
+    names = (Path(f"{name}.replay{f'-{n}' if n > 1 else ''}") for n in count(1))
+    return (path for path in names if not path.exists())
+
+
+def _as_it_was(
+    bench: Bench, replay: Way, args: argparse.Namespace
+) -> tuple[dict[str, Any] | None, Comparison | None]:
+    """The replay, traced; its document, and its trace beside the log."""
+    traces = bench.work / "trace" if bench.recorder and not args.fold else None
+    document = bench.run(replay, ["--think", args.think], traces)
+    if document is None:
+        if not replay.wrong:  # of the command line
+            raise UsageError(replay.why)
+        return None, None
+    seconds = ", ".join(
+        f"{document['samples'][0][way]['seconds']:.4g} s {word}"
+        for way, word in (("write", "writing"), ("read", "reading"))
+        if document["samples"][0].get(way)
+    )
+    print(f"as it was: verified, {seconds}")
+    if traces is None:
+        why = "it is folded" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
+        print(f"  not held against the log, as {why}")
+        return document, None
+    planned = bench.work / SCHEDULE
+    log, own = check.load(planned, args.trace, traces)
+    found = check.compare(log, own, args.gap)
+    replay_check.show(found)
+    page = bench.work / "replay.html"
+    replay_check.write_page(page, found, (planned, args.trace, traces), (log, own))
+    return document, found
+
+
+def _race(bench: Bench, made: plan.Plan, args: argparse.Namespace, known: Known) -> Race | None:
+    if args.fold:
+        print("no other methods: with --fold there are fewer processes than the log has")
+        return None
+    extents = bench.work / "app.extents"
+    try:
+        shapes = what_if.make(made.trace, extents)
+    except CannotReplayError as error:
+        print(f"no other methods: {error}")
+        return None
+    for line in shapes.lines():
+        print(f"  {line}")
+    replay = ways.logged(made.trace, bench.work / SCHEDULE, ["--think", "0"])
+    others = Others(extents, shapes.steps, args.method, tuple(args.hint))
+    all_ways = [replay, *others.ways(replay, made.trace, known)]
+    return Race(bench, all_ways, lambda line: print(line, file=sys.stderr), seed=args.seed)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`report`: one page with all that the store says around a session."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from collections.abc import Sequence
+from datetime import timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.analysis.errors import EXIT_OK
+from iogauge.analysis.judge import history, shares
+from iogauge.analysis.pages import spack_stacks
+from iogauge.analysis.pages.report_tables import TABLES, Section
+from iogauge.analysis.pages.report_tables import history as history_section
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import Table, make_table
+from iogauge.analysis.store import baselines
+from iogauge.analysis.store import database as store
+
+from . import formats, options, progress
+from .ingest import ingest
+from .latest import last_report
+
+if TYPE_CHECKING:
+    from iogauge.analysis.pages import report_page
+
+EXAMPLES = """\
+examples:
+  iogauge report                          the last session: output/report.html, and
+                                                     report.html in the session's own folder
+  iogauge report --html acceptance.html --png slides --tables tables
+  iogauge report output/reports/run-report-3.json --html third.html
+  iogauge report --json | jq '.claims[] | {claim, verdict}'
+
+The page is one file that opens from disk and loads nothing. --png writes a picture of each chart,
+--tables a CSV of each table. --csv prints the overview, --json all tables; neither writes a page.
+"""
+
+PAGE = "report.html"
+DAY = timedelta(days=1)
+YEAR = timedelta(days=366)  # before the session, of which the tables tell; histories have all
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "report", nargs="?", type=Path, metavar="REPORT",
+        help="ReFrame's report of a session (default: the last one below the output folder)",
+    )  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE",
+                        help="the page, and write no other (default: report.html in the "
+                        "output folder)")  # fmt: skip
+    parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="write each table as CSV")
+    options.add_store(parser)
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Store the session, and write its page."""
+    report = args.report or last_report(args.output)
+    place = options.store_of(args)
+    ingest(report, place)  # idempotent: most often it is there
+    store.compact(place)
+    table = make_table(load_session(report))
+    root = place.resolve().parent
+    connection = options.connect(args)
+    histories = history.of_session(connection, table.session.uuid, baselines.load(place))
+    start = table.session.started.astimezone(timezone.utc).replace(tzinfo=None)
+    recent = store.connect(place, since=start - YEAR)
+    sections = [make(recent, table.session.uuid) for make in progress.steps(TABLES, "tables")]
+    sections.append(history_section(histories, connection, table.session.uuid))
+    sections.append(spack_stacks.section(table, root))
+    if args.csv:
+        formats.write_csv([row.cells() for row in table.all_rows], ())
+    elif args.json:
+        _print_json(table, sections)
+    written = []
+    if pages := _pages(args, table):
+        from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
+
+        # reads the files of the session's month only
+        first = _first(store.connect(place, since=start - DAY), table, root)
+        each = functools.partial(progress.steps, what="charts")
+        written += report_page.write(table, first, sections, histories, root, pages, each)
+    written += _tables(args.tables, table, sections) if args.tables else []
+    written += _pictures(args.png, table, sections) if args.png else []
+    for path in written:
+        options.say_written(path)
+    return EXIT_OK
+
+
+def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
+    """Where the page goes. It also goes to the session's own folder, where that is in the output
+    folder: the report says where it was, and may say anything."""
+    if args.html:
+        return [args.html]
+    if formats.for_programs(args):
+        return []
+    session = table.session
+    own = args.output.resolve() in session.output.resolve().parents
+    return [args.output / PAGE, *([session.output / PAGE] if own else [])]
+
+
+def _first(connection: Any, table: Table, root: Path) -> report_page.First:
+    """What the first screen says of the session."""
+    from iogauge.analysis.pages import answers, report_page
+
+    where = options.where_session(table.session.uuid)
+    cases = shares.of_cases(connection, where)
+    found = answers.rows(connection, where, cases, root)
+    return report_page.First(found, cases, answers.troubles(connection, where))
+
+
+def _print_json(table: Table, sections: Sequence[Section]) -> None:
+    data = {
+        "session": table.session.uuid,
+        "overview": [row.cells() for row in table.all_rows],
+        **{section.name: list(map(formats.joined, section.rows)) for section in sections},
+    }
+    json.dump(data, sys.stdout, indent=1, allow_nan=False, default=str)
+    print()
+
+
+def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
+    """A CSV of each table that has rows."""
+    from iogauge.analysis.pages.page import save
+
+    tables: dict[str, Sequence[formats.Record]] = {
+        "overview": [row.cells() for row in table.all_rows],
+        **{section.name: section.rows for section in sections},
+    }
+    written = []
+    for name, rows in tables.items():
+        if rows:
+            written.append(folder / f"{name}.csv")
+            save(written[-1], formats.csv_text(rows, ()).encode())
+    return written
+
+
+def _pictures(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
+    """A picture of each chart that has marks."""
+    from iogauge.analysis.pages import page, report_page
+
+    written = []
+    for name, data in report_page.pictures(table, sections).items():
+        written.append(folder / f"{name}.png")
+        page.save(written[-1], data)
+    return written

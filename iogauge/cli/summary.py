@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`summary`: the last session as a table, and on request as a page with one plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.pages.terminal import print_table
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.peaks import Peak
+from iogauge.analysis.session.rows import Table, make_table, to_csv
+
+from . import formats, options
+from .latest import last_report
+
+EXAMPLES = """\
+examples:
+  iogauge summary                         the last session
+  iogauge summary --csv > results.csv     every row with full precision
+  iogauge summary --json | jq '.rows[] | select(.status == "failed")'
+  iogauge summary output/reports/run-report-3.json --html third.html --png third.png
+
+columns:
+  % peak     of the practical peak: a file per process, large aligned POSIX transfers, same job
+  % shared   of the second ceiling: one shared file, a contiguous range per process
+  *          this ceiling is from the session's peak test: the run itself measured none
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "report", nargs="?", type=Path, metavar="REPORT",
+        help="ReFrame's report of a session (default: the last one below the output folder)",
+    )  # fmt: skip
+    options.add_output(parser)
+    formats.add_format(parser)
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a plot")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot as a picture")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the session. Returns EXIT_NOT_VERIFIED unless every row is verified."""
+    report = args.report or last_report(args.output)
+    table = make_table(load_session(report))
+    if args.json:
+        json.dump(as_json(table), sys.stdout, indent=1, allow_nan=False)
+        print()
+    elif args.csv:
+        sys.stdout.write(to_csv(table))
+    else:
+        print_table(table, wide=args.wide)
+    _write_pictures(table, args)
+    return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
+
+
+def _write_pictures(table: Table, args: argparse.Namespace) -> None:
+    if not args.html and not args.png:
+        return
+    from iogauge.analysis.pages import (
+        page,  # here, for the chart library takes longer to load than a table
+    )
+
+    for path in page.write(table, args.html, args.png):
+        options.say_written(path)
+
+
+def as_json(table: Table) -> dict[str, object]:
+    """The session for programs: same columns as the CSV, and the footer's facts."""
+    session = table.session
+    return {
+        "session": {
+            "uuid": session.uuid,
+            "report": str(session.report),
+            "started": session.started.isoformat(),
+            "seconds": session.seconds,
+            "interrupted": session.interrupted,
+            "host": session.host,
+            "harness": session.harness,
+            "command": session.command,
+        },
+        "all_verified": table.all_verified(),
+        "counts": dict(table.counts()),
+        "rows": [row.cells() for row in table.all_rows],
+        "peaks": [_peak_json(peak) for peak in table.peaks],
+    }
+
+
+def _peak_json(peak: Peak) -> dict[str, object]:
+    what = peak.what
+    return {
+        "system": what.place.system,
+        "partition": what.place.partition,
+        "file_system": what.place.fs,
+        "stack": what.place.stack,
+        "fsync": what.place.fsync,
+        "ceiling": what.ceiling,
+        "direction": what.direction,
+        "processes": what.processes,
+        "source": what.source,
+        "median_mib_s": peak.bandwidth.median,
+        "min_mib_s": peak.bandwidth.low,
+        "max_mib_s": peak.bandwidth.high,
+    }

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did; of any
+other Darshan log, where its seconds went."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from iogauge.analysis.darshan.log import Log, read_log
+from iogauge.analysis.darshan.others import SUMMARY, Others, ask_others
+from iogauge.analysis.darshan.raw import holds_traces
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.ledger import seconds
+from iogauge.analysis.ledger.ledger import Ledger
+from iogauge.analysis.ledger.traced import last_traced, load
+from iogauge.analysis.ledger.verdict import as_json
+from iogauge.common.run_folder import DOCUMENT, TRACE
+
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge trace                                the run that was traced last
+  iogauge trace output/SESSION/local/host/mpich/S3d_0d1a48dc
+  iogauge trace --json FOLDER | jq .verdict
+  iogauge trace mine.darshan                   a log of your own program, of any version
+  iogauge trace traces/                        a folder of the recorder's traces
+
+A run that was made with -S dxt=true shows each access. Exit code 1: the ledger does not add up.
+"""
+
+PAGE = "trace.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="RUN",
+        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any log, or a "
+        "folder of the recorder's traces",
+    )  # fmt: skip
+    options.add_output(parser)
+    formats.add_format(parser, "the ledger (and make no page)")
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help=f"in place of RUN/{PAGE} (of a log: LOG.html here)",
+    )
+    parser.add_argument(
+        "--no-summary", action="store_true", help="leave out PyDarshan's summary (some seconds)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the ledger of a run and write its page; likewise of a log alone."""
+    folder = args.folder or last_traced(args.output)
+    if folder.is_file() and not folder.with_name(DOCUMENT).exists():
+        return run_alone(args, read_log(folder, heat=True, segments=True))
+    if not (folder / DOCUMENT).exists() and holds_traces(folder):
+        with TemporaryDirectory() as place:
+            log = Path(place) / f"{folder.absolute().name}.darshan"
+            return run_alone(args, read_log(log, convert=folder, heat=True, segments=True))
+    traced = load(folder if folder.is_dir() else folder.parent)
+    if args.json:
+        json.dump(as_json(traced.ledger, traced.judgement), sys.stdout, indent=1)
+        print()
+    elif args.csv:
+        formats.write_csv(_layers(traced.ledger), ())
+    else:
+        from iogauge.analysis.pages import (  # here: the chart library is slow to load
+            trace_page,
+            trace_text,
+        )
+
+        trace_text.print_ledger(traced)
+        page = args.html or traced.folder / PAGE
+        others = Others() if args.no_summary else ask_others(traced.log, traced.folder / SUMMARY)
+        for problem in others.problems:
+            options.say(problem)
+        trace_page.write(traced, others, page)
+        options.say_written(page)
+    return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
+
+
+def run_alone(args: argparse.Namespace, log: Log) -> int:
+    """A log without a result document: nobody knows what its bytes should be."""
+    found = [
+        {**asdict(layer), "slowest": layer.slowest, "seconds": layer.seconds}
+        for layer in seconds.layers(log)
+    ]
+    if args.json:
+        data = {"recorder": log.recorder, "processes": log.processes, "layers": found}
+        json.dump(data, sys.stdout, indent=1)
+        print()
+    elif args.csv:
+        cells = ("name", "files", "read", "written", "reading", "writing", "other")
+        formats.write_csv([{name: row[name] for name in cells} for row in found], ())
+    else:
+        from iogauge.analysis.pages import log_page  # here: the chart library is slow to load
+
+        log_page.print_log(log)
+        page = args.html or Path(f"{log.path.stem}.html")
+        summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
+        others = Others() if args.no_summary else ask_others(log, summary)
+        for problem in others.problems:
+            options.say(problem)
+        log_page.write(log, others, page)
+        for written in filter(None, (page, others.summary)):
+            options.say_written(written)
+    return EXIT_OK
+
+
+def _layers(ledger: Ledger) -> list[formats.Record]:
+    """A row for each direction and layer, payload and files among them; bytes, calls, processes."""
+    found: list[formats.Record] = []
+    for side in ledger.sides:
+        known: list[tuple[str, int | None, int | None, int | None]] = [
+            ("payload", side.payload, None, None),
+            *((one.name, one.bytes, one.calls, one.processes) for one in side.layers),
+            ("files", side.files, None, None),
+        ]
+        names = ("layer", "bytes", "calls", "processes")
+        found += [
+            {"direction": side.direction, **dict(zip(names, row, strict=True))} for row in known
+        ]
+    return found

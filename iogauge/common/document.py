@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The result document (docs/result-format.md): reading its file, holding it against its schema
+(docs/result.schema.json), and what it says of a wrong byte."""
+
+from __future__ import annotations
+
+import functools
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.common import json_file, paths
+from iogauge.common.text import CONTROL, one_line, plain
+
+# Who reads a document without holding it against its schema need not wait for the library.
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+SCHEMA = "iogauge.result/1"
+WHAT = "result document"
+
+# Of a run that did not come to its end: something failed, or nothing moved any more.
+STOPPED = ("error", "hung")
+
+
+# Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
+MOST = 2**63
+
+
+class BadDocument(Exception):
+    """A file is not as the schema says; the text goes on behind the file's name."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text))
+
+
+class UnknownSchema(Exception):
+    """The document says another schema, or none; the text has both names."""
+
+
+def read(path: Path) -> Any:
+    """The JSON in `path`, whatever it is. Raises json_file.Unreadable."""
+    return json_file.read(path, WHAT)
+
+
+def check_schema(document: Mapping[str, Any]) -> None:
+    """Raises UnknownSchema where it is not the one that this version writes and reads."""
+    found = document.get("schema")
+    if found != SCHEMA:
+        raise UnknownSchema(f"schema {reprlib.repr(found)} is unknown, this reads {SCHEMA!r}")
+
+
+def first_mismatch(verification: Mapping[str, Any]) -> str | None:
+    """The first wrong element in words, or None."""
+    first = verification.get("first")
+    if not first or not isinstance(first, dict):
+        return None
+    index = str(first.get("index") or "").strip("[]").replace(" ", "")
+    where = f"at byte {first.get('offset')} of {first.get('file')}"
+    if first.get("offset") is None:
+        where = f"in {first.get('file')}"
+    return (
+        f"{first.get('dataset')}[{index}]: expected {first.get('expected')}, found "
+        f"{first.get('found')} {where} (process {first.get('process')} on {first.get('host')})"
+    )
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The document in `path`; `BadDocument` where it is missing, unreadable, of an unknown schema,
+    or not as the schema says."""
+    try:
+        text = json_file.text(path, WHAT)
+        _check_text(text)
+        document: dict[str, Any] = json_file.parse(text, WHAT)
+    except (json_file.Unreadable, UnknownSchema) as problem:
+        raise BadDocument(f": {one_line(str(problem))}") from problem
+    return document
+
+
+@functools.lru_cache(maxsize=4)
+def _check_text(text: str) -> None:
+    """Checked once: a test asks its document several times, and the schema takes 100 times as long
+    as reading."""
+    document = json_file.parse(text, WHAT)
+    if not isinstance(document, dict):
+        raise BadDocument(" holds no object")
+    check_schema(document)
+    check_whole(document)
+
+
+def check_whole(document: dict[str, Any]) -> None:
+    """`BadDocument` where it is not as the schema says, or holds what no schema can forbid."""
+    _check_values(document)
+    if _is_as_the_schema_says(document):
+        return
+    import jsonschema
+
+    error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    if error is not None:
+        place = "/".join(map(str, error.absolute_path)) or "the document"
+        raise BadDocument(
+            f" is not as docs/result.schema.json says: {one_line(place)}: {_why(error)}"
+        )
+
+
+def _is_as_the_schema_says(document: dict[str, Any]) -> bool:
+    """Quickly, in a hundredth of the time; False also where only the slow check can tell."""
+    try:
+        return bool(_quick_validator().is_valid(document))
+    except (ImportError, OverflowError, TypeError, ValueError):
+        return False  # it is not installed yet, or cannot hold a number
+
+
+@functools.cache
+def _quick_validator() -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(_schema())
+
+
+@functools.cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(_schema())
+
+
+def _schema() -> Any:
+    return json_file.read(paths.data("docs/result.schema.json"))
+
+
+def _check_values(document: dict[str, Any]) -> None:
+    """What a schema cannot say: no number beyond all measure, no control character in a text."""
+    todo: list[tuple[str, Any]] = [("", document)]
+    while todo:
+        place, value = todo.pop()
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if CONTROL.search(key):
+                    raise BadDocument(
+                        f": {one_line(place)}: a key with control characters, {key!a:.60}"
+                    )
+                todo.append((f"{place}/{key}".lstrip("/"), inner))
+        elif isinstance(value, list):
+            todo += [(f"{place}/{i}", inner) for i, inner in enumerate(value)]
+        elif isinstance(value, str) and place != "error" and CONTROL.search(value):
+            raise BadDocument(f": {one_line(place)} has control characters: {value!a:.60}")
+        elif place.startswith("verification/first/"):
+            continue  # an element that was found may be anything
+        elif isinstance(value, int | float) and not abs(value) < MOST:
+            what = f"{reprlib.repr(value)}: nothing that is measured is so large"
+            raise BadDocument(f": {one_line(place)} is {what}")
+
+
+def _why(error: ValidationError) -> str:
+    """jsonschema's message begins with the value itself, which may be long."""
+    rest = error.message.removeprefix(repr(error.instance))
+    said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
+    return one_line(said)

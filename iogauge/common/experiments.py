@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiments of the documents (references/experiments.yaml): what they are, and which of our
+runs are theirs. Without the checks of its schema: tests/test_documents.py holds the file to it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from iogauge.common import paths
+
+FILE = "references/experiments.yaml"
+# The scale at which an experiment takes seconds, and shows no more than that it runs; its processes
+# where it is a sweep over them.
+SMOKE, SMOKE_PROCESSES = "smoke", (1, 2)
+
+Values = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table, as the file has it; `choose` and `at` with every value as text."""
+
+    id: str
+    place: str
+    shows: str
+    machine: str
+    site: str
+    test: str
+    choose: Values
+    at: Values
+    note: str = ""
+    fs: str = ""
+    settings: Sequence[str] = ()
+    processes: Sequence[int] = ()
+    words: Sequence[str] = ()
+    total_bytes: int = 0
+    published: Sequence[str] = ()
+    claims: Sequence[str] = ()
+
+    @property
+    def document(self) -> str:
+        return next(name for name in documents() if self.id.startswith(f"{name}-"))
+
+    @property
+    def process_counts(self) -> tuple[int, ...]:
+        """Of those that have data; empty where neither document nor test fixes them."""
+        return tuple(self.processes) or tuple(map(int, self.at.get("processes", ())))
+
+    def is_of(self, system: str) -> bool:
+        """Is it run there: on its own site, or on one that is no document's?"""
+        return system == self.site or system not in sites()
+
+    def has(self, test: str, parameters: Mapping[str, Any]) -> bool:
+        """Is a run of the test with these parameters one of the experiment's?"""
+        if test != self.test:
+            return False
+        wanted = dict(self.choose)
+        if parameters.get("scale") != SMOKE:
+            wanted |= self.at
+        return all(str(parameters.get(name)) in values for name, values in wanted.items())
+
+
+@functools.cache
+def _file() -> Any:
+    import yaml
+
+    # ReFrame reads it at each start: 4 ms with libyaml, 33 without.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(paths.data(FILE).read_text(encoding="utf-8"), loader)
+
+
+def documents() -> dict[str, str]:
+    """Each with its title."""
+    found: dict[str, str] = _file()["documents"]
+    return found
+
+
+def _values(entry: Mapping[str, Any]) -> Values:
+    many = {name: value if isinstance(value, list) else [value] for name, value in entry.items()}
+    return {name: tuple(map(str, values)) for name, values in many.items()}
+
+
+@functools.cache
+def experiments() -> tuple[Experiment, ...]:
+    """All of them, in the order of the file."""
+    return tuple(
+        Experiment(**{**row, "choose": _values(row["choose"]), "at": _values(row["at"])})
+        for row in _file()["experiments"]
+    )
+
+
+@functools.cache
+def sites() -> frozenset[str]:
+    """Those that experiments are rendered for."""
+    return frozenset(one.site for one in experiments())
+
+
+def of_run(test: str, parameters: Mapping[str, Any], system: str) -> list[Experiment]:
+    """The experiments that a run is of. On its own site, one may be of one file system only."""
+    return [
+        one
+        for one in experiments()
+        if one.has(test, parameters)
+        and one.is_of(system)
+        and (not one.fs or system != one.site or parameters.get("fs") == one.fs)
+    ]
+
+
+def axis(test: str, name: str, system: str) -> list[str]:
+    """The values of a parameter in the test's experiments there, each once, in the file's order."""
+    found = [one.at[name] for one in experiments() if one.test == test and one.is_of(system)]
+    return list(dict.fromkeys(value for values in found for value in values))
+
+
+def process_axis(test: str, system: str, most: int) -> list[int]:
+    """The same of processes, with those of smoke runs. `most`: of a site that is no document's."""
+    counts = map(int, axis(test, "processes", system))
+    return sorted({*SMOKE_PROCESSES, *(n for n in counts if system in sites() or n <= most)})

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ends processes when the one that started them is gone, whichever way.
+
+A guard is a process in a session of its own: neither Ctrl-C nor the end of its maker's process
+group reaches it. It waits at a pipe, which costs nothing while something is measured; when the pipe
+ends, its maker has, and what is still on its list gets a signal, and SIGKILL after a while.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from iogauge.common import processes
+from iogauge.common.paths import ROOT
+
+# Numbers of open files, with commas, which guards below keep open as long as they live.
+HOLD = "IOGAUGE_HOLD"
+START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from iogauge.common import guard; guard.main()"
+)
+
+
+class Guard:
+    """Give processes on the list `number`, and after `patience` seconds SIGKILL; a leader of a
+    session with all of that."""
+
+    def __init__(self, number: int, patience: float) -> None:
+        hold = held()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", START, str(ROOT), str(int(number)), str(patience)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=hold,
+            cwd="/",
+        )
+
+    def watch(self, process: int) -> None:
+        self._say(f"+{process}")
+
+    def forget(self, process: int) -> None:
+        self._say(f"-{process}")
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # somebody ended the guard
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
+
+
+def held() -> list[int]:
+    """What HOLD names, of files that are open."""
+    found = []
+    for word in os.environ.get(HOLD, "").split(","):
+        if word.isdecimal():
+            with contextlib.suppress(OSError):
+                os.fstat(int(word))
+                found.append(int(word))
+    return found
+
+
+def main() -> None:
+    """The guard itself: python -c START ROOT SIGNAL PATIENCE."""
+    number, patience = int(sys.argv[2]), float(sys.argv[3])
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    watched: dict[int, str | None] = {}
+    for line in sys.stdin:
+        process = int(line[1:])
+        if line[0] == "+":
+            watched[process] = processes.began(process)
+        else:
+            watched.pop(process, None)
+    if _signal(watched, number):
+        deadline = time.monotonic() + patience
+        while _alive(watched) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        _signal(watched, signal.SIGKILL)
+
+
+def _alive(watched: dict[int, str | None]) -> list[int]:
+    found = []
+    for process, began in watched.items():
+        now = processes.began(process)
+        if now is None or now == began:  # else the number was given out again
+            found += processes.of_session(process)
+    return found
+
+
+def _signal(watched: dict[int, str | None], number: int) -> bool:
+    alive = _alive(watched)
+    for process in alive:
+        with contextlib.suppress(OSError):
+            os.kill(process, number)
+    return bool(alive)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hints: how each comes to its library (kernels/base/hints.def), and which names and values the
+libraries know (kernels/base/known_hints.def). The kernels read both too."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from iogauge.common import tables
+
+
+@dataclass(frozen=True)
+class Hints:
+    """`mpi`: keys of MPI_Info, the libraries' own (`nc_header_align_size`) among them.
+    `environment`: variables. `ways`: of those hints, the names of their variables."""
+
+    mpi: Mapping[str, str]
+    environment: Mapping[str, str]
+    ways: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A hint that a library knows: a row of kernels/base/known_hints.def, whose head says more.
+
+    `library`: MPI, ROMIO, OMPIO, PNETCDF, HDF5, IBM or CRAY. `since`, `until`: its versions, empty
+    where that does not matter. `kind`: NUMBER (of a `range`), WORD or LIST (of
+    `words`), or TEXT."""
+
+    name: str
+    library: str
+    since: str
+    until: str
+    kind: str
+    values: str
+    what: str
+
+    @property
+    def words(self) -> list[str]:
+        return self.values.split("|") if self.kind in ("WORD", "LIST") else []
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """Least and most of a NUMBER."""
+        least, dots, most = self.values.partition("..")
+        return (int(least), int(most)) if self.kind == "NUMBER" and dots else None
+
+    def is_of(self, version: str) -> bool:
+        """Has the library in this version (`1.14.0`) the hint?"""
+        here = _numbers(version)
+        return (not self.since or _numbers(self.since) <= here) and (
+            not self.until or here < _numbers(self.until)
+        )
+
+
+def known() -> dict[str, Known]:
+    """By name, in the order of the table."""
+    rows = tables.rows("base/known_hints.def", "IO_KNOWN_HINT")
+    return {row[0]: Known(*row) for row in rows}
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def parse_hints(text: str) -> dict[str, str]:
+    """`K=V K=V ...` (shell quoting) as an object; `write:K=V` and `read:K=V` are of one direction's
+    files alone. `ValueError` names the part that is not `K=V`."""
+    found = {}
+    for word in shlex.split(text):
+        match = re.fullmatch(r"((?:write:|read:)?[A-Za-z_]\w*)=(.+)", word)
+        if not match:
+            raise ValueError(f"hints: {word!r} is not K=V")
+        found[match[1]] = match[2]
+    return found
+
+
+def way(key: str) -> str:
+    """How a hint comes to its library, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO takes it
+    from ROMIO_HINTS too), `PNETCDF`, `ENVIRONMENT` or `HDF5`."""
+    return _row(key)[1]
+
+
+def variable(key: str) -> str | None:
+    """The environment variable of a hint; None where it has none of its own."""
+    _, how, before = _row(key)
+    return before + key if how == "ENVIRONMENT" else None
+
+
+def _row(key: str) -> list[str]:
+    rows = tables.rows("base/hints.def", "IO_HINT_PREFIX")
+    return next((row for row in rows if key.startswith(row[0])), ["", "MPI_INFO", ""])
+
+
+def sort_hints(hints: Mapping[str, str]) -> Hints:
+    """Each to where its library looks for it."""
+    mpi = {key: value for key, value in hints.items() if variable(key) is None}
+    ways = {key: name for key in hints if (name := variable(key))}
+    return Hints(mpi, {name: hints[key] for key, name in ways.items()}, ways)

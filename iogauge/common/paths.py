@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where things are. In a checkout all is below its root, whatever folder a command is started in;
+an installed package brings its data along, and reads and writes below the folder one stands in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parent
+KERNELS = ROOT / "kernels"
+TEMPLATES = ROOT / "templates"
+BUILDS = ROOT / ".local" / "build"
+# A library without functions, which lets a program for Debian's MPICH load another's
+# (environments/debian/mpich_abi.sh).
+MPICH_ABI = ROOT / ".local" / "stacks" / "abi"
+TOPOLOGY = ROOT / ".local" / "topology"
+# IOGAUGE_ENVIRONMENTS: Spack environments that a site keeps elsewhere.
+ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environments").absolute()
+SPACK_STATE = ROOT / ".local" / "spack"
+
+
+def builds() -> Path:
+    """Where kernels are built."""
+    return _kept(BUILDS)
+
+
+def topology() -> Path:
+    """Where ReFrame keeps what it finds of the processor."""
+    return _kept(TOPOLOGY)
+
+
+def _kept(folder: Path) -> Path:
+    """In the checkout, or with one's own results in somebody else's."""
+    place = next(path for path in (folder, *folder.parents) if path.exists())
+    return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
+
+
+def is_checkout() -> bool:
+    """Does this package stand in a checkout, and not among installed ones?"""
+    return (ROOT / "reframe_tests").is_dir() and KERNELS.is_dir()
+
+
+def data(name: str) -> Path:
+    """A file or folder that the package reads (`references`, `kernels/methods/methods.def`): in the
+    checkout, or where it was installed."""
+    return (ROOT if is_checkout() else PACKAGE) / name
+
+
+def output() -> Path:
+    """All results: IOGAUGE_OUTPUT, else `output` in the checkout; installed, `output` here."""
+    given = os.environ.get("IOGAUGE_OUTPUT")
+    if given:
+        return Path(given).absolute()
+    return ROOT / "output" if is_checkout() else Path.cwd() / "output"

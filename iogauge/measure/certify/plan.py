@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which run comes next: decks that are dealt out evenly, so that a short time samples everything.
+
+All calls come once before one comes again, and so do all settings, numbers of processes, file
+systems and sizes, each deck shuffled anew by the seed. Run `index` of a stack is the same
+whenever it is asked for: a plan that was cut short goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from iogauge.analysis.judge.certificate import NONE
+from iogauge.measure.certify.settings import Setting, name_of
+from iogauge.measure.certify.stacks import Call, Stack
+
+Item = TypeVar("Item")
+
+# Options of a pattern, small ones first; the smallest case that fails is of these.
+SIZES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "s3d": (("--grid", "5x4x3"), ("--grid", "13x11x7"), ("--grid", "24x20x16")),
+    "ior": (
+        ("-b", "1001", "-t", "77", "-s", "3", "-C"),
+        ("-b", "8k", "-t", "2k", "-s", "4", "-C"),
+        ("-b", "64k", "-t", "64k", "-s", "5", "-Z"),
+    ),
+    "ramses-amr": (
+        ("--size", "8"),
+        ("--size", "16", "--layout", "process-major"),
+        ("--size", "16", "--refine"),
+        ("--size", "32"),
+    ),
+    "weather": (
+        ("--grid", "13x11x3", "--arrays", "3"),
+        ("--grid", "64x48x5", "--arrays", "2", "--merge"),
+    ),
+    "cgns-structured": (
+        ("--zone", "7x5x3"),
+        ("--one-block", "9x8x4", "--real", "float64"),
+        ("--zone", "17x19x13"),
+        ("--one-block", "33x31x29", "--by-coordinate"),
+    ),
+    "cgns-unstructured": (("--elements", "5"), ("--elements", "1001"), ("--elements", "5000")),
+    "metadata": (("--files", "1"), ("--files", "3", "--unique-dir")),
+}
+SIZES["ramses-hydro"] = SIZES["ramses-amr"]
+OF_SHARED = "--layout"
+REPEATS = 2
+AGAIN = 4  # runs of a case that was not right, with other seeds
+NEIGHBOURS = 3  # of each neighbouring setting
+
+
+@dataclass(frozen=True)
+class How:
+    """How a call is made, on any stack."""
+
+    options: tuple[str, ...]
+    setting: Setting = field(hash=False)
+    processes: int
+    fs: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """What upstream was told of (analysis/judge/upstream.py): a case that showed it, which what is
+    dealt out would meet by luck alone."""
+
+    of: tuple[str, str, str]  # pattern, method, mode
+    how: How
+    avoided: tuple[Setting, ...] = ()  # by these settings in its place, as they were told
+    runs: int = 10
+
+
+AMR = ("ramses-amr", "mpiio", "collective")
+TOLD = (
+    Told(
+        AMR,
+        How(("--size", "32"), {"aggregators": "2"}, 4, "disk"),
+        ({"aggregators": "2", "sieving": "off"},),
+    ),
+    # The same with no setting: OMPIO gives an aggregator to 8 processes.
+    Told(AMR, How(("--size", "64"), {}, 16, "disk"), ({"sieving": "off"},)),
+    # More than 64 MiB of an aggregator's, of which a call writes a part of each row.
+    Told(
+        ("extents", "mpiio", "collective"),
+        How(("--columns", "52428x3744x256"), {}, 4, "disk"),
+        ({"sieving": "off"},),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Case(How):
+    """One run. `why`: `plan`, `told`, or what it looks after: `again`, `smaller`, `instead`."""
+
+    stack: str
+    call: Call
+    seed: int
+    why: str = "plan"
+
+    @property
+    def setting_name(self) -> str:
+        return name_of(self.setting) if self.call.through_mpi_io else NONE
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What a run was, as the line of its record has it (KEY)."""
+        call = self.call
+        return (self.stack, call.pattern, call.method, call.mode, " ".join(self.options),
+                self.setting_name, self.processes, self.fs, self.seed)  # fmt: skip
+
+    @property
+    def cell(self) -> tuple[Any, ...]:
+        """What fails together, and is looked after once."""
+        return (self.stack, self.call, self.setting_name)
+
+
+def deck(items: Sequence[Item], seed: str) -> Iterator[Item]:
+    """All items again and again, each time in another order."""
+    draw = random.Random(seed)
+    while True:
+        yield from draw.sample(list(items), len(items))
+
+
+def sizes(call: Call) -> Sequence[tuple[str, ...]]:
+    """Those that the call takes: the order of a shared file is no matter of files of their own."""
+    every = SIZES.get(call.pattern, ((),))
+    return [options for options in every if not call.own_files or OF_SHARED not in options]
+
+
+def rank(call: Call, options: tuple[str, ...]) -> int:
+    """Which of its sizes that is; what only TOLD has is larger than all."""
+    every = list(sizes(call))
+    return every.index(options) if options in every else len(every)
+
+
+def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
+    """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
+    through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
+    others = [call for call in stack.calls if not call.through_mpi_io]
+    rest = deck(others, f"{seed} others")
+    while True:
+        for _ in range(4):
+            yield next(through)
+        if others:
+            yield next(rest)
+
+
+def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+    """What upstream was told of, on a stack that can be so, and what avoids it: twice as often,
+    since it has to be right each time."""
+    for one in TOLD:
+        how = one.how
+        if not stack.is_ompio or how.processes not in stack.counts or how.fs not in fs:
+            continue
+        calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == one.of and not c.served]
+        ways = [(how.setting, "told", one.runs)]
+        ways += [(setting, "instead", 2 * one.runs) for setting in one.avoided]
+        for call, (setting, why, runs) in itertools.product(calls, ways):
+            for number in range(runs):
+                seed_of_run = 1 + (seed * 1000003 - number) % 999983
+                yield Case(how.options, setting, how.processes, how.fs, stack.name, call,
+                           seed_of_run, why)  # fmt: skip
+
+
+def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+    """The runs of a stack, without end; every other one is what upstream was told of, until all of
+    that has come."""
+    early = told(stack, fs, seed)
+    base = f"{seed} {stack.name}"
+    # What most users have: their share is a sixth, however many settings there are.
+    defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
+    settings = deck([*stack.settings, *defaults], f"{base} settings")
+    counts, places = deck(stack.counts, f"{base} counts"), deck(fs, f"{base} fs")
+    of_size: dict[tuple[str, bool], Iterator[tuple[str, ...]]] = {}
+    for call in stack.calls:
+        kind = (call.pattern, call.own_files)
+        if kind not in of_size:
+            of_size[kind] = deck(sizes(call), f"{base} {call.pattern}{' own' * call.own_files}")
+    for index, call in enumerate(of_calls(stack, base)):
+        setting = next(settings) if call.through_mpi_io else {}
+        processes = 1 if call.one_process else next(counts)
+        if call.served and processes < 2:
+            processes = 2
+        if processes > max(stack.counts):
+            continue  # no room for a process that writes and one that computes
+        options = next(of_size[call.pattern, call.own_files])
+        yield from itertools.islice(early, 1)
+        seed_of_run = 1 + (seed * 1000003 + index) % 999983
+        yield Case(options, setting, processes, next(places), stack.name, call, seed_of_run)
+
+
+def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
+    """The settings that differ in one factor alone, and the default."""
+    return [
+        other
+        for other in known
+        if sum(setting.get(key) != other.get(key) for key in setting.keys() | other.keys()) == 1
+        or (setting and not other)
+    ]
+
+
+def follow_ups(case: Case, stack: Stack) -> list[Case]:
+    """After a run that was not right: how often, from which size and number of processes on, and
+    which one thing set otherwise avoids it."""
+    found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]
+    smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]
+    if not case.call.one_process:
+        found += [replace(case, processes=n, why="smaller") for n in smaller]
+    for options in sizes(case.call):
+        if options == case.options:
+            break
+        found.append(replace(case, options=options, why="smaller"))
+    if case.call.through_mpi_io:
+        found += [
+            replace(case, setting=other, seed=case.seed + n, why="instead")
+            for other in neighbours(case.setting, stack.settings)
+            for n in range(NEIGHBOURS)
+        ]
+    return found

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the kernels with one of the local stacks, as a developer or a test wants them.
+
+    python -m iogauge.measure.kernels STACK                           where all tests find it
+    python -m iogauge.measure.kernels STACK FOLDER [CMAKE ARGUMENT ...]
+
+The stack's compiler and libraries are those of its environ in site_configs/local.py, or, as of
+trixie-openmpi, of another release of Debian (environments/debian/release.sh). The folder is
+kept: another call with the same arguments compiles what changed, other arguments begin anew. Who
+finds another at work in it waits.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from iogauge.common.paths import KERNELS, ROOT
+from site_configs import debian, local
+
+# Warnings are errors: the build of the tests.
+STRICT = "-DIOKERNEL_WERROR=ON"
+# In the build of this stack the tests leave what they entered (tools/coverage.py).
+COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
+
+
+class UnknownStackError(Exception):
+    """A stack that site_configs/local.py does not have."""
+
+
+def environ(stack: str) -> dict[str, Any]:
+    """The stack's environ in site_configs/local.py, or of a release of Debian."""
+    known: list[dict[str, Any]] = list(local.site_configuration["environments"])
+    for entry in known:
+        if entry["name"] == stack:
+            return entry
+    if "-" in stack:
+        with suppress(ConfigError):
+            return debian.stack(stack)
+    names = ", ".join(entry["name"] for entry in known)
+    raise UnknownStackError(
+        f"stack {stack!r} is unknown; right is one of {names}, or such as trixie-openmpi"
+    )
+
+
+def cmake_arguments(stack: str) -> list[str]:
+    """What makes CMake find the stack's compiler and libraries, and no other's."""
+    return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
+
+
+def launch_words(stack: str) -> list[str]:
+    """What starts its programs, up to `-n N`, without the options that only root needs."""
+    launcher = environ(stack)["extras"]["launcher"]
+    options = [word for option in launcher["options"] for word in option.split()]
+    return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
+
+
+def run_environment() -> dict[str, str]:
+    """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and what
+    it would choose on one node it is told: choosing costs 0.2 s a start."""
+    values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
+    values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+    values["GCOV_ERROR_FILE"] = os.devnull  # another user's run cannot leave what it entered
+    if os.geteuid() == 0:
+        values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return values
+
+
+def generator() -> str:
+    """Ninja where it is there; make does as well, only slower."""
+    return "Ninja" if shutil.which("ninja") else "Unix Makefiles"
+
+
+def build(
+    stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
+) -> None:
+    """Configures and builds; `subprocess.CalledProcessError` where either fails."""
+    words = ["-S", str(source), "-B", str(folder), "-G", generator()]
+    words += [*cmake_arguments(stack), *more]
+    inside = environ(stack)["extras"].get("inside", [])
+    stamp = folder / "configured-with"
+    asked = "\n".join(words)
+    with _alone_in(folder):
+        if not stamp.is_file() or stamp.read_text() != asked:
+            shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
+            folder.mkdir(parents=True)
+            _run(*inside, "cmake", *words)
+            stamp.write_text(asked)
+        how = ["--target", target, "--parallel", str(os.cpu_count())]
+        _run(*inside, "cmake", "--build", str(folder), *how)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """The lock of a job script that builds there, too (reframe_tests/framework/build.py)."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{folder}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def test_folder(stack: str) -> Path:
+    """Where `make test-kernels` builds, and all tests find the program built."""
+    return ROOT / ".local" / "build" / f"test-{stack}"
+
+
+def build_for_tests(stack: str) -> Path:
+    """As `make test-kernels` does; the folder."""
+    build(stack, test_folder(stack), STRICT, *([COUNTS] if stack == COVERED else []))
+    return test_folder(stack)
+
+
+def missing(stack: str) -> str | None:
+    """Why this machine cannot build a stack, or None."""
+    for tool in (environ(stack)["cc"], launch_words(stack)[0], "cmake"):
+        if not shutil.which(tool):
+            return f"stack {stack}: {tool} is not installed"
+    return None
+
+
+def _run(*words: str) -> None:
+    """Quietly; what was said is shown when it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stdout + done.stderr)
+        raise subprocess.CalledProcessError(done.returncode, words)
+
+
+def main(words: list[str]) -> int:
+    if not words:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        if len(words) == 1:
+            build_for_tests(words[0])
+        else:
+            build(words[0], Path(words[1]).absolute(), *words[2:])
+    except (UnknownStackError, subprocess.CalledProcessError) as error:
+        print(f"iogauge.measure.kernels: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

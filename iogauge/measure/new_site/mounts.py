@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Mounts worth measuring: parallel and network file systems, and disks named as scratch."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from iogauge.common.mounts import mount_of, plain
+from iogauge.measure.new_site.machine import Machine
+
+# /proc/mounts' types of parallel and network file systems -> kind of striping, "" where there is
+# none, and the command that the job script needs for it.
+SHARED = {
+    "lustre": ("lustre", "lfs"),
+    "gpfs": ("gpfs", "stat"),
+    "pvfs2": ("pvfs2", "pvfs2-viewdist"),
+    "ceph": ("ceph", "getfattr"),
+    "fuse.ceph-fuse": ("ceph", "getfattr"),
+    "fuse.ceph": ("ceph", "getfattr"),
+    **dict.fromkeys(
+        (
+            *("nfs", "nfs4", "beegfs", "wekafs", "panfs", "afs", "cifs", "smb3", "glusterfs"),
+            *("fuse.glusterfs", "fuse.moosefs", "fuse.mfs", "fuse.lizardfs", "fuse.juicefs"),
+            *("fuse.quobyte", "fuse.daos", "fuse.dfuse", "fuse.saunafs", "fuse.orangefs"),
+        ),
+        ("", ""),
+    ),
+}
+# MooseFS's client names no subtype: its device does.
+MOOSEFS = ("fuse", "mfs#")
+
+# File systems on disks, which count where their mount point is named as room for data.
+DISKS = ("xfs", "ext3", "ext4", "btrfs", "zfs", "f2fs", "jfs", "bcachefs")
+ROOM = re.compile(r"scratch|work|proj|data|nvme|ssd|burst|^bb$|^local", re.IGNORECASE)
+# Where the machine's own files are; a shared mount there is none for users, unless it is so named.
+OWN = ("/usr", "/opt", "/boot", "/etc", "/var", "/nix", "/snap", "/sys", "/run", "/proc", "/dev")
+
+# Variables in which sites tell users where their room is.
+FOLDERS = ("SCRATCH", "WORK", "PROJECT", "FASTDATA", "CSCRATCH", "WORKDIR")
+
+
+@dataclass(frozen=True)
+class Mount:
+    device: str
+    path: str
+    type: str
+    options: tuple[str, ...]
+
+    @property
+    def is_shared(self) -> bool:
+        return self.type in SHARED or (
+            self.type == MOOSEFS[0] and self.device.startswith(MOOSEFS[1])
+        )
+
+    @property
+    def counts(self) -> bool:
+        if "ro" in self.options:
+            return False
+        if any(ROOM.search(part) for part in PurePosixPath(self.path).parts):
+            return self.is_shared or self.type in DISKS
+        own = any(PurePosixPath(self.path).is_relative_to(folder) for folder in OWN)
+        return self.is_shared and self.path != "/" and not own
+
+
+def read(text: str) -> list[Mount]:
+    """Of /proc/mounts, in its order; of a device that is mounted twice, the shorter path."""
+    found: dict[tuple[str, str], Mount] = {}
+    for line in text.splitlines():
+        device, path, kind, options = (plain(word) for word in line.split()[:4])
+        mount = Mount(device, path, kind, tuple(options.split(",")))
+        if not mount.counts:
+            continue
+        # `none` and the like name no device.
+        key = (device, kind) if "/" in device or "#" in device or ":" in device else (path, kind)
+        if key not in found or len(path) < len(found[key].path):
+            found[key] = mount
+    return list(found.values())
+
+
+def entries(machine: Machine) -> list[str]:
+    """A line for each file system; where there is none, one for /tmp."""
+    lines: dict[str, str] = {}
+    for mount in read(machine.mounts()):
+        name = re.sub(r"\W+", "_", mount.path, flags=re.ASCII).strip("_")
+        while name in lines:
+            name += "_"
+        path = folder(machine, mount.path)
+        check = "yours, by its variable" if path != mount.path else "a folder of yours there"
+        words = f'{json.dumps(path)}, kind="{mount.type}"{striping(machine, mount.type)}'
+        lines[name] = f'"{name}": common.file_system({words}),  # CHECK: {check}'
+    if not lines:
+        kind = mount_of(Path("/tmp"), machine.mounts())["type"]
+        return [f'"tmp": common.file_system("/tmp", kind="{kind}"),  # CHECK: nothing better']
+    return list(lines.values())
+
+
+def folder(machine: Machine, mount: str) -> str:
+    """The user's own folder on a mount, where a variable names it; else the mount."""
+    for name in FOLDERS:
+        path = PurePosixPath(machine.variable(name))
+        if path.is_absolute() and path.is_relative_to(mount):
+            return str(path)
+    return mount
+
+
+def striping(machine: Machine, kind: str) -> str:
+    """More words of an entry."""
+    striped, command = SHARED.get(kind, ("", ""))
+    if not striped or not machine.which(command):
+        return ""
+    if striped == "gpfs":
+        return ', striping={"kind": "gpfs"}'
+    return f', striping={{"kind": "{striped}", "count": 4, "size": "1M"}}'

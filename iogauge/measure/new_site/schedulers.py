@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Batch systems: which one answers, and its partitions (queues, classes).
+
+A command that is there proves nothing: a login image may have Slurm's, and no controller. So each
+batch system is asked for its partitions, and one that does not answer is not taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from iogauge.measure.new_site.machine import Answer, Machine
+
+UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
+
+
+@dataclass(frozen=True)
+class Partition:
+    """As its batch system names it. 0: it does not say; `cores` and `memory` (MiB) of its
+    smallest node. `access`: what a job must say to run there."""
+
+    name: str
+    access: str
+    nodes: int = 0
+    cores: int = 0
+    memory: int = 0
+
+
+@dataclass(frozen=True)
+class System:
+    """A row of `SYSTEMS`. `commands`: that all must be there, with which we submit. `ask`: what it
+    must answer to, and `partitions`: what it has said. `also`: a second question, which must be
+    answered too. `says`: what must be in its answer."""
+
+    back_end: str
+    launcher: str
+    commands: tuple[str, ...]
+    ask: tuple[str, ...]
+    partitions: Callable[[Machine, str], list[Partition]]
+    also: tuple[str, ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """`why`: how it was found. `silent`: what is there and does not answer, with the reason."""
+
+    back_end: str
+    launcher: str
+    why: str
+    partitions: list[Partition]
+    silent: list[str]
+
+
+def find(machine: Machine) -> Found:
+    """The first that answers, else this machine alone."""
+    silent: dict[str, str] = {}
+    for system in SYSTEMS:
+        if not all(machine.which(command) for command in system.commands):
+            continue
+        answer = machine.ask(*system.ask)
+        if answer.trouble:
+            silent[system.ask[0]] = answer.trouble
+        elif not system.also or is_it(machine.ask(*system.also), system.says):
+            why = f"`{' '.join(system.ask)}` answers"
+            parts = system.partitions(machine, answer.text)
+            return Found(system.back_end, system.launcher, why, parts, told(silent))
+    why = "no batch system answers" if silent else "no batch system's commands are on the PATH"
+    return Found("local.j2", "stack", why, [], told(silent))
+
+
+def is_it(answer: Answer, says: str) -> bool:
+    return not answer.trouble and says in answer.text
+
+
+def told(silent: dict[str, str]) -> list[str]:
+    return [f"{name} is there, but does not answer: {why}" for name, why in silent.items()]
+
+
+# ---------------------------------------------------------------- Slurm
+
+
+def _number(text: str) -> int:
+    """`24`, or `24+` where nodes differ: the least."""
+    found = re.match(r"\d+", text.strip())
+    return int(found[0]) if found else 0
+
+
+def slurm(_: Machine, text: str) -> list[Partition]:
+    """`sinfo`: one line for each kind of node of each partition: name, availability, nodes,
+    sockets, cores of a socket, MiB."""
+    found: dict[str, Partition] = {}
+    for line in text.splitlines():
+        name, available, *numbers = line.split("|")
+        if available != "up" or len(numbers) != 4:
+            continue
+        nodes, sockets, cores, memory = map(_number, numbers)
+        old = found.get(name)
+        found[name] = Partition(
+            name,
+            f"--partition={name}",
+            nodes + (old.nodes if old else 0),
+            _least(sockets * cores, old.cores if old else 0),
+            _least(memory, old.memory if old else 0),
+        )
+    return list(found.values())
+
+
+def _least(*numbers: int) -> int:
+    """Of those that are known."""
+    return min((number for number in numbers if number), default=0)
+
+
+# ---------------------------------------------------------------- PBS and Torque
+
+
+def blocks(text: str) -> list[tuple[str, dict[str, str]]]:
+    """`qstat -Q -f`, `pbsnodes -a`: a name on a line of its own, then `key = value`, indented."""
+    found: list[tuple[str, dict[str, str]]] = []
+    for line in text.splitlines():
+        key, equals, value = line.partition(" = ")
+        if equals and found:
+            found[-1][1][key.strip()] = value.strip()
+        elif line.strip() and not line[0].isspace():
+            found.append((line.removeprefix("Queue:").strip(), {}))
+    return found
+
+
+def in_mib(text: str) -> int:
+    """`64gb`, `131841612kb`."""
+    match = re.fullmatch(r"(\d+)(\w*)", text.strip().lower())
+    return int(match[1]) * UNITS.get(match[2], 0) // 2**20 if match else 0
+
+
+def _status(text: str, key: str) -> str:
+    """Torque packs what a node measured of itself into one line: `status = a=1,b=2`."""
+    found = re.search(rf"(?:^|,){key}=([^,]*)", text)
+    return found[1] if found else ""
+
+
+def pbs(machine: Machine, text: str) -> list[Partition]:
+    """Queues that run jobs; nodes belong to no queue, so they are all machines' smallest one."""
+    nodes = [keys for _, keys in blocks(machine.ask("pbsnodes", "-a").text) if "state" in keys]
+    cores = [
+        _number(node.get("resources_available.ncpus") or node.get("np") or "") for node in nodes
+    ]
+    memory = [
+        in_mib(node.get("resources_available.mem") or _status(node.get("status", ""), "physmem"))
+        for node in nodes
+    ]
+    return [
+        Partition(name, f"-q {name}", len(nodes), _least(*cores), _least(*memory))
+        for name, keys in blocks(text)
+        if keys.get("queue_type", "").startswith("E")
+        and keys.get("enabled") == "True" == keys.get("started")
+    ]
+
+
+# ---------------------------------------------------------------- Cobalt and LoadLeveler
+
+
+def _below_rule(text: str, rule: str) -> Iterable[list[str]]:
+    """The words of the lines between the first and a second line of `rule`, or the end."""
+    inside = False
+    for line in text.splitlines():
+        if line.startswith(rule):
+            if inside:
+                return
+            inside = True
+        elif inside and line.strip():
+            yield line.split()
+
+
+def cobalt(_: Machine, text: str) -> list[Partition]:
+    """`cqstat -Q`: a table whose last columns have the queue's state."""
+    return [
+        Partition(words[0], f"-q {words[0]}")
+        for words in _below_rule(text, "===")
+        if "running" in words[1:]
+    ]
+
+
+def loadleveler(_: Machine, text: str) -> list[Partition]:
+    """`llclass`: name, two time limits, free and most slots, description."""
+    return [Partition(words[0], f"class = {words[0]}") for words in _below_rule(text, "---")]
+
+
+SINFO = ("sinfo", "-h", "-o", "%R|%a|%D|%X|%Y|%m")
+QUEUES = ("qstat", "-Q", "-f")
+# Those whose commands nobody else has come first; `sacct` answers where there is accounting.
+SYSTEMS = (
+    System("loadleveler.j2", "poe", ("llsubmit",), ("llclass",), loadleveler),
+    System("cobalt.j2", "runjob", ("qsub", "cqstat"), ("cqstat", "-Q"), cobalt),
+    System("slurm.j2", "srun", ("sbatch", "sacct"), SINFO, slurm, ("sacct", "-n", "-X")),
+    System("squeue.j2", "srun", ("sbatch",), SINFO, slurm),
+    System("pbs.j2", "stack", ("qsub",), QUEUES, pbs, ("qstat", "--version"), "pbs_version"),
+    System("torque.j2", "mpiexec", ("qsub",), QUEUES, pbs),
+)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""More rounds of the cases that a decision needs, in the same session: the end of `make run`.
+
+One job of each case ranks them and decides nothing, for a job is one sample. So those that could be
+the fastest, and what they are held against, run again, in turn: the rounds are pairs. ROUNDS in all
+are enough for an interval of 95 %, also where the first one chose who runs again: the interval of
+seven pairs spans them all, and so that of the six which came after the choice.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iogauge.analysis.judge.advice import DEFAULT
+from iogauge.analysis.judge.interval import PAIRS
+from iogauge.analysis.session.case_file import ABORTED
+from iogauge.analysis.session.loader import ROUNDS_KEY, load_session
+from iogauge.analysis.session.model import Direction, Run
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
+from iogauge.measure.session import REPORT_OPTION, Child, Measured, measure, say
+from reframe_tests.machine.stacks import ONLY, only
+
+ROUNDS = PAIRS + 1
+SECONDS = 180.0  # for a whole session
+LEAST = 0.5  # of the first round's time: the later ones may take that in any case
+START = 4.0  # seconds until ReFrame measures
+VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A call of a pattern on a file system: one test of ReFrame, with its runs on all stacks."""
+
+    group: tuple[Any, ...]
+    call: str
+    case: str
+    speeds: dict[Direction, dict[str, float]]  # by stack
+
+    def best(self, direction: Direction, stack: str = "") -> float:
+        of = self.speeds[direction]
+        return of.get(stack, 0.0) if stack else max(of.values(), default=0.0)
+
+
+class Job(NamedTuple):
+    """A case on one stack."""
+
+    case: str
+    stack: str
+
+
+def candidates(runs: Sequence[Run]) -> list[Candidate]:
+    """What ran well and moved bytes."""
+    found: dict[tuple[Any, ...], Candidate] = {}
+    for run in runs:
+        if run.is_peak or run.verdict != "verified" or run.status != "ok":
+            continue
+        group = (run.system, run.partition, run.pattern, run.scale, run.fs)
+        call = f"{run.method}:{run.mode}" if run.mode else run.method
+        one = found.setdefault(
+            (*group, run.case), Candidate(group, call, run.case, {"write": {}, "read": {}})
+        )
+        for direction, speeds in one.speeds.items():
+            values = [b for s in run.samples if (b := s.bandwidth(direction))]
+            if values:
+                speeds[run.stack] = statistics.median(values)
+    return list(found.values())
+
+
+def in_order(found: Sequence[Candidate]) -> list[Job]:
+    """The most needed first: of each group with a default the fastest way to write and the default
+    on the same stack, whose gain is the answer; then the fastest way on the other stacks, which
+    says whose stack wins; then of all groups the fastest, the fastest on each other stack, and the
+    fastest way to read."""
+    groups: dict[tuple[Any, ...], list[Candidate]] = {}
+    for one in found:
+        groups.setdefault(one.group, []).append(one)
+    tiers = [_of_group(of) for of in groups.values()]
+    return list(
+        dict.fromkeys(job for tier in zip(*tiers, strict=True) for jobs in tier for job in jobs)
+    )
+
+
+def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
+    """What each question about a group needs, the first question first."""
+    best = max(of, key=lambda one: one.best("write"))
+    stacks = sorted({stack for one in of for stack in one.speeds["write"]})
+    fastest = max(stacks, key=lambda stack: best.best("write", stack), default="")
+    gain = [Job(best.case, fastest)]
+    gain += [Job(one.case, fastest) for one in of if one.call == DEFAULT and one is not best]
+    on_each = [max(of, key=lambda one: one.best("write", stack)) for stack in stacks]
+    reader = max(of, key=lambda one: one.best("read"))
+    return [
+        gain if len(gain) > 1 else [],
+        _on(best, stacks) if len(gain) > 1 else [],
+        _on(best, stacks),
+        [job for one in on_each for job in _on(one, stacks)],
+        _on(reader, stacks),
+    ]
+
+
+def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
+    return [Job(one.case, stack) for stack in stacks if stack in one.speeds["write"]]
+
+
+def by_case(jobs: Sequence[Job]) -> dict[str, list[str]]:
+    """The stacks of each case."""
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        found.setdefault(job.case, []).append(job.stack)
+    return found
+
+
+def without(words: Sequence[str]) -> list[str]:
+    """ReFrame's options but for those that the later rounds have anew."""
+    kept: list[str] = []
+    drop = False
+    for word in words:
+        if drop:
+            drop = False
+        elif word in VALUED:
+            drop = True
+        elif not word.startswith(("-n", *(f"{name}=" for name in VALUED[1:]))):
+            kept.append(word)
+    return kept
+
+
+def merge(first: Json, more: Json, name: str) -> Json:
+    """A session with the runs of another one, whose folder is `name`, as its next rounds."""
+    info, runs = first["session_info"], [*first["runs"]]
+    for again in more["runs"]:
+        number = len(runs)
+        jobs = [
+            {
+                **case,
+                "display_name": f"{case.get('display_name') or case['name']} %.repeat_no={number}",
+                "unique_name": f"{case['unique_name']}_{number}",
+            }
+            for case in again["testcases"]
+            if not case.get("fixture") and case["result"] not in ("skip", ABORTED)
+        ]
+        runs.append({"testcases": jobs})
+    elapsed = info["time_elapsed"] + more["session_info"]["time_elapsed"]
+    info = {**info, "time_elapsed": elapsed, ROUNDS_KEY: [*info.get(ROUNDS_KEY, []), name]}
+    return {**first, "session_info": info, "runs": runs}
+
+
+def run(child: Child, words: Sequence[str], output: Path, done: Measured, seconds: float) -> int:
+    """The rounds after the first, added to its report; their status."""
+    if done.report is None or not done.ran:
+        return 0
+    data = json_file.read(done.report)
+    first = float(data["session_info"]["time_elapsed"])
+    cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
+    took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
+    left = max(seconds - first, LEAST * sum(took))
+    hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
+    needed = [
+        job for job in in_order(candidates(load_session(done.report).runs)) if hashes.get(job.case)
+    ]
+    room = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
+    chosen = needed[: max(int(room), 2)]
+    if len(chosen) < 2:
+        return 0  # nothing to decide between
+    say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} jobs that could decide")
+    stacks = {hashes[case]: on for case, on in by_case(chosen).items()}
+    names = [word for number in stacks for word in ("-n", f"/{number}")]
+    again = f"--reruns={ROUNDS - 2}"  # of one session, which starts and asks the machine once
+    variables = {ONLY: only(stacks)}
+    more = measure(child, [*without(words), *names, again], output, part=True, variables=variables)
+    if more.report is not None:
+        data = merge(data, json_file.read(more.report), more.name)
+        _replace(done.report, data)
+        own = output / "reports" / f"run-report-{done.name}.json"
+        if own != done.report:
+            _replace(own, data)
+        more.report.unlink()
+    return more.status
+
+
+def _replace(report: Path, data: Json) -> None:
+    write_whole(report, json.dumps(data, indent=1) + "\n")

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One session of ReFrame under a name of its own: what `make run`, `make ab` and `make claims` do.
+
+The session that is shown, stored or compared afterwards is the one whose report `measure` returns,
+never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; what had finished by then
+is kept. A guard (iogauge/common/guard.py) does the same where this process itself is killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from iogauge.common import json_file, lock, paths, processes
+from iogauge.common.files import write_whole
+from iogauge.common.guard import HOLD, Guard
+from iogauge.common.run_folder import case_files, sessions
+from reframe_tests.machine import leftovers
+
+REFRAME = str(Path(sys.executable).parent / "reframe")
+REPORT_OPTION = "--report-file"
+NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
+# How long ReFrame may take to cancel its jobs and write its report after a signal, in seconds; and
+# how long the processes of its jobs may take to end after it was killed.
+PATIENCE, JOBS_PATIENCE = 60, 20
+PR_SET_PDEATHSIG = 1
+NEWEST = 3  # sessions in whose file systems the next start looks for what killed jobs left
+
+
+def say(text: str) -> None:
+    print(f"run: {text}", file=sys.stderr, flush=True)
+
+
+def new_name() -> str:
+    """Of a session: two that begin in the same second have different ones."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{next(_NUMBERS)}"
+
+
+_NUMBERS = iter(range(1, sys.maxsize))
+
+
+def given_report(words: Sequence[str]) -> Path | None:
+    """The report that the user named; the last one counts, as for ReFrame."""
+    found = None
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        if word == REPORT_OPTION and after:
+            found = Path(after)
+        elif word.startswith(f"{REPORT_OPTION}="):
+            found = Path(word.partition("=")[2])
+    return found
+
+
+def end_with(parent: int | None) -> None:
+    """This process gets SIGTERM when the one that started it is gone, whichever way. `parent`: who
+    that was, of `make` its own number, in case that it is gone already."""
+    try:
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    except (OSError, AttributeError):
+        return  # another system than Linux
+    if parent and parent not in processes.ancestors(os.getpid()):
+        raise SystemExit(128 + signal.SIGTERM)
+
+
+class Child:
+    """ReFrame, or a step before or after it: signals that come here end it, and are remembered."""
+
+    def __init__(self, hold: Sequence[int] = ()) -> None:
+        self.signal = 0
+        self.running: subprocess.Popen[bytes] | None = None
+        self.hold = list(hold)
+        self.guard = Guard(signal.SIGINT, PATIENCE)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._ended)
+
+    def _ended(self, number: int, _frame: FrameType | None) -> None:
+        again, self.signal = bool(self.signal), self.signal or number
+        if self.running is None:
+            raise SystemExit(128 + number)
+        # ReFrame cleans up after SIGINT alone; at Ctrl-C the terminal has sent it already.
+        if again:
+            self.running.kill()
+        elif number != signal.SIGINT or os.getpgid(0) != os.getpgid(self.running.pid):
+            self.running.send_signal(signal.SIGINT)
+
+    def run(self, command: Sequence[str], environment: dict[str, str]) -> int:
+        """Its exit status, as a shell says it; by then all that it had started has ended."""
+        reader, writer = os.pipe()
+        hold = [*self.hold, writer]
+        self.running = subprocess.Popen(
+            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold
+        )
+        os.close(writer)
+        self.guard.watch(self.running.pid)
+        ended = 0.0
+        while (status := self.running.poll()) is None:
+            time.sleep(0.05)
+            ended = ended or (time.monotonic() if self.signal else 0.0)
+            if ended and time.monotonic() - ended > PATIENCE:
+                self.running.kill()
+        self.guard.forget(self.running.pid)
+        self.running = None
+        select.select([reader], [], [], JOBS_PATIENCE)
+        os.close(reader)
+        return 128 - status if status < 0 else status
+
+    def analysis(self, *words: str) -> int:
+        return self.run([sys.executable, "-m", "iogauge", *words], dict(os.environ))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of a session. `report` is None where ReFrame left none."""
+
+    name: str
+    status: int
+    report: Path | None = None
+    uuid: str = ""
+    ran: int = 0
+
+
+def count(data: Any) -> tuple[int, int]:
+    """Tests of a report that ran, and all, without fixtures."""
+    cases = [case for run in data["runs"] for case in run["testcases"] if not case.get("fixture")]
+    return sum(case["result"] != "skip" for case in cases), len(cases)
+
+
+def newest(output: Path) -> list[str]:
+    """Names of the last sessions: those whose jobs may have been killed, and nobody has looked."""
+    return sessions(output)[-NEWEST:]
+
+
+def tidy(output: Path, name: str) -> None:
+    """Remove what killed jobs left in the file systems of a session's cases, and say it."""
+    found = set()
+    for path in case_files(output, name):
+        with suppress(json_file.Unreadable, KeyError, TypeError):
+            found.add(str(json_file.read(path)["case"]["fs_path"]))
+    for folder in sorted(found):
+        for line in leftovers.remove(Path(folder)):
+            say(line)
+
+
+def measure(
+    child: Child,
+    words: Sequence[str],
+    output: Path,
+    *,
+    part: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> Measured:
+    """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
+    right; else the reason was said. `part`: of a session that has a report, where no other looks
+    for sessions. `variables`: of the environment, more of them."""
+    name = new_name()
+    place = output / "reports" / ("rounds" if part else "")
+    given, own = given_report(words), place / f"run-report-{name}.json"
+    report = given or own
+    before = report.stat().st_mtime_ns if report.exists() else None
+    environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
+    environment |= variables or {}
+    options = [] if given else [f"{REPORT_OPTION}={report}"]
+    status = child.run([REFRAME, *words, *options, "-r"], environment)
+    tidy(output, name)
+    try:
+        whole = report.stat().st_mtime_ns != before
+        data = json_file.read(report) if whole else None
+    except (OSError, json_file.Unreadable):
+        data = None
+    if data is None:
+        if status == 0:
+            say(f"nothing was selected: no test fits {' '.join(words)!r}; nothing was measured")
+        else:
+            say("ReFrame left no report: there is nothing to show but what it had finished")
+            child.analysis("recover", name)
+        return Measured(name, _status(child, status or NOTHING_SELECTED))
+    if given:  # `analysis recover` knows by it that this session has ended
+        write_whole(own, given.read_bytes())
+    ran, selected = count(data)
+    if not ran:
+        say(f"nothing was measured: all {selected} tests that were selected were skipped")
+        status = status or NOTHING_MEASURED
+    return Measured(name, _status(child, status), report, data["session_info"]["uuid"], ran)
+
+
+def _status(child: Child, status: int) -> int:
+    return 128 + child.signal if child.signal else status
+
+
+@contextmanager
+def alone(what: str, parent: int | None) -> Iterator[Child]:
+    """Hold the locks, and store what killed sessions had finished; that this fails is said, and no
+    reason not to measure."""
+    end_with(parent)
+    try:
+        with lock.measuring(what, lock.both(paths.output()), say) as handles:
+            child = Child(handles)
+            child.analysis("recover")
+            if child.signal:
+                raise SystemExit(128 + child.signal)
+            for name in newest(paths.output()):
+                tidy(paths.output(), name)
+            yield child
+    except KeyboardInterrupt:  # while it waits
+        raise SystemExit(128 + signal.SIGINT) from None

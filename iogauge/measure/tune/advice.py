@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a search has found: in words, and as files that libraries, job scripts and a site read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from iogauge.analysis.judge.advice import settings
+from iogauge.analysis.judge.interval import Interval
+from iogauge.analysis.judge.race import RULES, Found, Rules
+from iogauge.analysis.judge.surrogate import Config
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
+from iogauge.common.hints import sort_hints
+from iogauge.common.run_folder import DOCUMENT
+from iogauge.measure.tune.session import Session, Trial
+from iogauge.measure.tune.space import CALL, Space, text
+from iogauge.measure.tune.trial import split
+
+MIB = 2**20
+FILE, SITE_FILE = "tune.txt", "site-entry.txt"
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Advice:
+    """`found` with what the trials say besides."""
+
+    session: Session
+    space: Space
+    found: Found
+    rules: Rules = RULES
+
+    @property
+    def gain(self) -> Interval | None:
+        """The interval that counts: of the rounds that chose nothing."""
+        return self.found.confirmed
+
+    @property
+    def is_decided(self) -> bool:
+        return self.gain is not None and self.gain.verdict == "faster"
+
+    def trials(self, arm: Config) -> list[Trial]:
+        return [t for t in self.session.trials if t.arm == arm and t.outcome.kind == "ok"]
+
+    def peak(self, arm: Config) -> int:
+        """Bytes of the largest process, in the middle of its trials."""
+        found = [trial.outcome.peak for trial in self.trials(arm)]
+        return int(median(found)) if found else 0
+
+    def hints(self) -> tuple[dict[str, str], dict[str, str], list[str]]:
+        """Of the winner: hints without those that its library did not take, variables, options."""
+        hints, variables, options = split(self.space.places(self.found.winner))
+        trials = self.trials(self.found.winner)
+        ignored = set(trials[-1].outcome.ignored) if trials else set()
+        return {k: v for k, v in hints.items() if k not in ignored}, variables, options
+
+    # ------------------------------------------------------------------------- in words
+
+    def lines(self) -> Iterator[str]:
+        asked = self.session.asked
+        log, tried = self.found.log, len({t.arm for t in self.session.trials})
+        yield (
+            f"{asked['pattern']}, {asked['processes']} processes, {asked['stack']}, "
+            f"{asked['fs']} ({'with' if asked['fsync'] else 'without'} fsync), {asked['wish']}: "
+            f"{tried} of {self.space.size} settings tried, {log.runs} jobs in {log.rounds} rounds"
+        )
+        yield f"default  {text(self.space.default)}"
+        yield from self._of_the_winner()
+        yield from self._others()
+        yield from self._outcasts()
+
+    def _of_the_winner(self) -> Iterator[str]:
+        winner, default = self.found.winner, self.space.default
+        if winner == default:
+            yield "advice   none: no setting was seen to be faster than the default"
+            yield f"undecided: {self.lacks()}"
+            return
+        yield f"fastest  {text(winner)}"
+        for gain, what in ((self.gain, "in fresh rounds"), (self.found.searched, "in the search")):
+            if gain is not None:
+                yield f"gain     {_gain(gain)} {what}, {gain.counted}"
+        yield f"memory   {self.memory()}"
+        yield f"seen     {self.seen()}"
+        if not self.is_decided:
+            yield f"undecided: {self.lacks()}"
+
+    def memory(self) -> str:
+        of, base = self.peak(self.found.winner), self.peak(self.space.default)
+        if not (of and base):
+            return "not known"
+        more = (of - base) / MIB
+        return f"{of / MIB:.0f} MiB in the largest process, {more:+.0f} MiB beside the default"
+
+    def seen(self) -> str:
+        """For which sizes."""
+        document = self.document(self.found.winner)
+        payload = document.get("payload", {}).get("bytes", 0)
+        system = document.get("system", {})
+        nodes, processes = system.get("nodes", 1), system.get("processes", 1)
+        return (
+            f"{payload / MIB:.1f} MiB in a dump, {payload / max(processes, 1) / MIB:.1f} MiB of "
+            f"each of {processes} processes on {nodes} node{'s' if nodes != 1 else ''}; "
+            "other sizes and numbers were not tried"
+        )
+
+    def document(self, arm: Config) -> dict[str, Any]:
+        for trial in reversed(self.trials(arm)):
+            try:
+                found = json_file.read(self.session.keep(trial.number) / DOCUMENT)
+            except json_file.Unreadable:
+                continue
+            return dict(found) if isinstance(found, dict) else {}
+        return {}
+
+    def lacks(self) -> str:
+        """What would decide."""
+        gain, name = self.gain, self.session.name
+        more = f"python -m iogauge.cli.tune --resume {name} --budget"
+        budget = float(self.session.asked["budget"])
+        if self.found.winner == self.space.default:
+            ran = self.found.log.rounds
+            why = (
+                "the budget ended before anything could be told"
+                if ran < self.rules.least
+                else "what was tried is as fast or slower"
+            )
+            return f"{why}; a larger budget tries more: {more} {2 * budget / 60:.0f}m"
+        if gain is None or gain.low is None:
+            has = gain.counted if gain else "no pair"
+            each = 2 * median([t.outcome.seconds for t in self.session.trials] or [1.0])
+            minutes = math.ceil((budget + 2 * self.rules.confirm * each) / 60)
+            return f"{has} of the fresh rounds, {self.rules.confirm} needed: {more} {minutes}m"
+        minutes = math.ceil(2 * budget / 60)
+        return f"the interval holds 1: the gain is small beside the noise; {more} {minutes}m"
+
+    def _others(self) -> Iterator[str]:
+        log, default = self.found.log, self.space.default
+        rest = [arm for arm in self.found.ranked if arm not in (self.found.winner, default)]
+        for arm in [arm for arm in rest if log.speeds.get(arm)][: SHOWN - 1]:
+            ratio = math.exp(log.score(arm, range(log.rounds)))
+            rounds = len(log.speeds[arm])
+            noun = "round" if rounds == 1 else "rounds"
+            yield f"next     {ratio:.2f} times, {rounds} {noun}: {text(arm)}"
+
+    def _outcasts(self) -> Iterator[str]:
+        """Settings that are never advised, each with its first reason."""
+        seen: dict[str, list[tuple[Config, str]]] = {}
+        for trial in self.session.trials:
+            if trial.outcome.kind != "ok":
+                of = seen.setdefault(trial.outcome.kind, [])
+                if trial.arm not in [arm for arm, _ in of]:
+                    of.append((trial.arm, trial.outcome.why))
+        for kind, of in sorted(seen.items(), key=lambda one: one[0] != "wrong bytes"):
+            for arm, why in of[: None if kind == "wrong bytes" else SHOWN]:
+                yield f"never    {kind}: {text(arm)}: {why}"
+            if kind != "wrong bytes" and len(of) > SHOWN:
+                yield f"never    {kind}: {len(of) - SHOWN} settings more"
+
+    # ------------------------------------------------------------------------- as files
+
+    def write(self, folder: Path, site: bool) -> list[Path]:
+        """The files of a decided gain, and in each case the words. Raises OSError."""
+        files = {FILE: "\n".join(self.lines()) + "\n"}
+        if self.is_decided:
+            hints, variables, options = self.hints()
+            files |= settings(hints, "", folder.resolve(), variables)
+            files["environment.sh"] = self._head(options) + files["environment.sh"]
+            if site:
+                files[SITE_FILE] = self.site_entry()
+        files["tune.json"] = json.dumps(self.summary(), indent=1) + "\n"
+        for name, content in files.items():
+            write_whole(folder / name, content)
+        return [folder / name for name in files]
+
+    def _head(self, options: list[str]) -> str:
+        first, *rest = self.lines()
+        shown = [line for line in rest if line.split()[0] in ("default", "fastest", "gain")]
+        lines = [f"# {line}" for line in (first, *shown)]
+        lines += [f"# memory: {self.memory()}", f"# seen with: {self.seen()}"]
+        if options:
+            lines.append(f"# options of iokernel's method: {' '.join(options)}")
+        return "\n".join(lines) + "\n"
+
+    def site_entry(self) -> str:
+        """What a site file's entry of the file system says (docs/reference/site-file.md)."""
+        hints, variables, _ = self.hints()
+        method = dict(self.found.winner)[CALL].partition(":")[0]
+        sorted_hints = sort_hints(hints)
+        rule = {
+            "patterns": [str(self.session.asked["pattern"]).split()[0]],
+            **_for_method(method),
+            "hints": hints,
+        }
+        gain = f"{_gain(self.gain)}," if self.gain else ""
+        lines = [
+            f"# iogauge tune, {self.session.name}: {gain} {text(self.space.default)}",
+            f"# in the entry of the file system {self.session.asked['fs']}:",
+            f"hints_where=[{rule!r}],",
+        ]
+        if variables:
+            pairs = [[key, value] for key, value in variables.items()]
+            lines += [f"# in the stack {self.session.asked['stack']}:", f'"env_vars": {pairs!r},']
+        if sorted_hints.environment:
+            lines.append("# hints of OMPIO are for every method of the stack")
+        return "\n".join(lines) + "\n"
+
+    def summary(self) -> dict[str, Any]:
+        """For programs."""
+        gain = self.gain
+        return {
+            "session": self.session.name,
+            "asked": self.session.asked,
+            "default": dict(self.space.default),
+            "winner": dict(self.found.winner),
+            "decided": self.is_decided,
+            "ratio": gain.value if gain else None,
+            "low": gain.low if gain else None,
+            "high": gain.high if gain else None,
+            "pairs": gain.samples[0] if gain else 0,
+            "settings": self.space.size,
+            "jobs": self.found.log.runs,
+            "peak_bytes": self.peak(self.found.winner),
+            "peak_bytes_default": self.peak(self.space.default),
+            "out": [
+                {"settings": dict(t.arm), "why": f"{t.outcome.kind}: {t.outcome.why}"}
+                for t in self.session.trials
+                if t.outcome.kind != "ok"
+            ],
+        }
+
+
+def _gain(gain: Interval) -> str:
+    ends = f" ({gain.low:.2f} to {gain.high:.2f})" if gain.low and gain.high else " (no interval)"
+    return f"{gain.value:.2f} times the default{ends}"
+
+
+def _for_method(method: str) -> Mapping[str, list[str]]:
+    """The features by which a rule finds the calls of a method, as far as there are any."""
+    if method in ("hdf5", "pnetcdf", "netcdf4", "cgns"):
+        return {"with": [method]}
+    return {"without": ["hdf5", "pnetcdf"]}

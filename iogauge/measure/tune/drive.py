@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs what a search asks for, until it ends or its budget does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Protocol
+
+from iogauge.analysis.judge.race import RULES, Answer, Found, Round, Rules, Spent, search
+from iogauge.analysis.judge.surrogate import Config
+from iogauge.measure.tune.session import Session
+from iogauge.measure.tune.space import Space
+from iogauge.measure.tune.trial import Outcome, Wish, is_wrong
+
+FIRST_LIMIT, LIMIT, SLOWER = 600.0, 60.0, 10.0
+Run = Callable[[Config, Path, float], Outcome]
+
+
+class Watch(Protocol):
+    """Who is told how far it is."""
+
+    def round(self, now: Round, used: float) -> None: ...
+
+    def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None: ...
+
+
+@dataclass
+class Drive:
+    """A search with its runner. Its clock counts the seconds of trials, as they were written down:
+    so a search that is resumed with the same budget takes the same course."""
+
+    session: Session
+    space: Space
+    run: Run
+    budget: float
+    wish: Wish
+    watch: Watch
+    rules: Rules = RULES
+    used: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+
+    def all(self) -> Found:
+        """Raises DefaultFailedError."""
+        known = self.session.known()
+        seed = int(self.session.asked.get("seed", 1))
+        course = search(self.space, self.rules, seed, is_wrong, self.room)
+        try:
+            now = next(course)
+            while True:
+                while self.used >= self.end(now):
+                    now = course.throw(Spent())  # to what comes after this stage
+                self.watch.round(now, self.used)
+                answers = self.round(now, known)
+                self.session.write_report()
+                now = course.send(answers)
+        except StopIteration as ended:
+            found: Found = ended.value
+            return found
+
+    def end(self, now: Round) -> float:
+        """When this stage has to end, in seconds of jobs."""
+        return self.budget if now.stage == "confirm" else self.search_end()
+
+    def search_end(self) -> float:
+        """So that there is time to confirm."""
+        return self.budget - min(2 * self.rules.confirm * self.typical(), self.budget / 2)
+
+    def room(self) -> float:
+        """For how many jobs there is time before the search has to end."""
+        return (self.search_end() - self.used) / max(self.typical(), 1e-3)
+
+    def typical(self) -> float:
+        """Seconds of a job of the default, of those that the search has seen by now."""
+        return median(self.seconds) if self.seconds else 0.0
+
+    def round(
+        self, now: Round, known: Mapping[tuple[int, Config], Outcome]
+    ) -> dict[Config, Answer]:
+        """The answers of all arms, or of some where the time was over; then the default's too."""
+        answers: dict[Config, Answer] = {}
+        end = self.end(now)
+        for arm in (*now.arms, self.space.default):
+            over = self.used >= end and arm != self.space.default
+            if arm in answers or (over and (now.number, arm) not in known):
+                continue
+            outcome = known.get((now.number, arm))
+            if outcome is None:
+                keep = self.session.keep(len(self.session.trials))
+                outcome = self.run(arm, keep, self.limit())
+                self.session.add(now.number, now.stage, arm, outcome)
+            self.used += outcome.seconds
+            self.seconds += [outcome.seconds] if arm == self.space.default else []
+            answers[arm] = outcome.speed(self.wish)
+            self.watch.trial(now, arm, outcome, self.used)
+        return answers
+
+    def limit(self) -> float:
+        """Seconds after which a job is ended: one that takes so long is no winner."""
+        typical = self.typical()
+        longest = max(LIMIT, SLOWER * typical) if typical else FIRST_LIMIT
+        return max(min(longest, self.budget - self.used), min(LIMIT, longest) / 2)
