@@ -9,6 +9,7 @@ them were right. A setting that names fewer factors than another one stands for 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -330,4 +331,6 @@ def _came_once(fault: Fault) -> bool:
 
 
 def dump(certificate: Certificate) -> str:
-    return json.dumps(certificate.document(), indent=1) + "\n"
+    """JSON, with one line for each setting and each failure."""
+    text = json.dumps(certificate.document(), indent=1)
+    return re.sub(r"\n(?: {5,}| {4}(?=[]}]))", " ", text) + "\n"

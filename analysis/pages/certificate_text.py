@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A certificate in words: a short table for the terminal, and the page docs/certificate.md."""
+"""A certificate in words: a short table for the terminal, and a page of Markdown."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FAULTS = 5  # of a stack on the page; the document has all
 HEAD = """\
 # The certificate
 
-<!-- Made by: iogauge certificate --page docs/certificate.md -->
+<!-- Made by: iogauge certify --show --page FILE -->
 
 Which stacks write right bytes, and with which settings of MPI-IO. Made on {date} from {runs} runs
 ({seeds}) on one machine: {machine}; file systems: {fs}. How to make one:
-[certify a stack](how-to/certify-a-stack.md).
+docs/how-to/certify-a-stack.md.
 
 A run writes and reads a small case twice, and every byte is compared. `right`: all were as written.
 `wrong`: some were not, and the library said nothing. `crash`, `hang` (nothing moved for 30 s),
@@ -68,7 +68,7 @@ def _overview(certificate: Certificate) -> list[str]:
 
 
 def page(certificate: Certificate) -> str:
-    """docs/certificate.md."""
+    """The whole page, with each stack and what was not right."""
     runs = sum(stack.runs for stack in certificate.stacks)
     fs = ", ".join(f"{name} ({kind})" for name, kind in certificate.fs.items())
     seeds = "seeds " * (len(certificate.seeds) > 1) or "seed "
@@ -193,7 +193,7 @@ def _section(stack: Stack) -> list[str]:
             more = f"The same with {len(group) - 1} more settings that were tried: "
             lines += [_wrap(more + ", ".join(one.setting for one in group[1:])) + ".", ""]
     if len(alike) > FAULTS:
-        lines += ["", f"{len(alike) - FAULTS} more kinds are in references/certificate.json."]
+        lines += ["", f"{len(alike) - FAULTS} more kinds are in the certificate itself."]
     return lines
 
 
