@@ -29,8 +29,9 @@ def say(text: str) -> None:
 
 
 def check(write: bool) -> int:
-    made = page.text()
-    if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == made:
+    old = PAGE.read_text(encoding="utf-8")
+    made = page.put(old)
+    if old == made:
         return 0
     if write:
         PAGE.write_text(made, encoding="utf-8")
@@ -80,7 +81,7 @@ def main(words: list[str] | None = None) -> int:
         if options.render:
             return render_all(options.names)
         return smoke_all(options.names) if options.smoke else check(options.write)
-    except (AnalysisError, NoSession) as error:
+    except (AnalysisError, NoSession, page.NoPlace) as error:
         print(f"tools.documents: {error}", file=sys.stderr)
         return 2
 
