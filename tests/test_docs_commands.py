@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each `make run` and `make ab` of the pages selects a test: else a reader measures nothing."""
+"""Each `iogauge run` and `make run` of the pages selects a test: else a reader measures nothing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,29 @@ import pytest
 
 from tests.reframe_session import ROOT, reframe
 
-COMMAND = re.compile(
-    r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")"
-)
+MAKE = re.compile(r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")")
+RUN = re.compile(r"\biogauge run( [^#`\n]*)")
+HERE = re.compile(r"--site(?! local\b)|--dry-run|--help|\bNAME\b|\[")
+
+
+def selected(words: str) -> str:
+    """Of `iogauge run WORDS`, what goes to ReFrame: `-n TEST`, and all behind `--`."""
+    ours, _, rest = words.partition(" -- ")
+    given = shlex.split(ours)
+    names = [word for at, name in enumerate(given) if name == "-n" for word in given[at : at + 2]]
+    return shlex.join([*names, *shlex.split(rest)])
 
 
 def asked() -> dict[str, str]:
     """The words that ReFrame gets, and the page that says them."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return {
-        found[1:-1]: str(page.relative_to(ROOT))
-        for page in pages
-        for found in COMMAND.findall(page.read_text())
-    }
+    found = {}
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = page.read_text()
+        name = str(page.relative_to(ROOT))
+        given = [words[1:-1] for words in MAKE.findall(text)]
+        given += [selected(words) for words in RUN.findall(text) if not HERE.search(words)]
+        found.update({words: name for words in given if words})
+    return found
 
 
 def test_pages_have_such_commands() -> None:

@@ -14,68 +14,59 @@ from iogauge.common.paths import ROOT
 PAGE = ROOT / "docs" / "reference" / "hints.md"
 
 TITLES = {
-    "MPI": ("The standard's", "Every MPI-IO may take these, and may pass over them."),
+    "MPI": ("MPI standard", "Any MPI-IO implementation may use or ignore these."),
     "ROMIO": (
-        "ROMIO's",
-        "MPICH and what descends from it; Open MPI with `OMPI_MCA_io=romio321` (3.2.1) or "
-        "`romio341` (3.4.1).\nVersions are MPICH's.",
+        "ROMIO",
+        "MPICH and its descendants; in Open MPI with `OMPI_MCA_io=romio321` (3.2.1) or\n"
+        "`romio341` (3.4.1). Versions are MPICH's.",
     ),
-    "OMPIO": (
-        "OMPIO's",
-        "Open MPI's own, as variables: `fcoll=vulcan` is `OMPI_MCA_fcoll=vulcan`.",
-    ),
-    "PNETCDF": ("PnetCDF's", "Also through `PNETCDF_HINTS`."),
-    "HDF5": ("HDF5's", "iokernel's names for properties of the library."),
-    "IBM": ("IBM's", "Parallel Environment and Blue Gene; names in capitals are variables."),
-    "CRAY": ("Cray's", "Also through `MPICH_MPIIO_HINTS`."),
+    "OMPIO": ("OMPIO", "MCA variables of Open MPI: `fcoll=vulcan` sets `OMPI_MCA_fcoll=vulcan`."),
+    "PNETCDF": ("PnetCDF", "Also read from `PNETCDF_HINTS`."),
+    "HDF5": ("HDF5", "iokernel's names for HDF5 properties."),
+    "IBM": ("IBM", "Parallel Environment and Blue Gene. Capitals: environment variables."),
+    "CRAY": ("Cray", "Also read from `MPICH_MPIIO_HINTS`."),
 }
 
 HEAD = """# Hints
 
-`iokernel --hint K=V` and `-S hints="K=V K=V"` take these. A name that the library in use does not
-know, and a value that is not right, end the run before it begins, and the message names the
-nearest. A hint of a library newer than this table passes with `--unknown-hints pass` (ReFrame:
-`-S unknown_hints=pass`). The variables that a library reads itself (`ROMIO_HINTS`,
-`PNETCDF_HINTS`, `OMPI_MCA_...`) are checked in the same way.
+`iokernel --hint K=V` and `-S hints="K=V K=V"` accept these hints. An unknown name or an invalid
+value stops the run before it starts; the message suggests the nearest match. To use a hint newer
+than this table, pass `--unknown-hints pass` (ReFrame: `-S unknown_hints=pass`). Variables that a
+library reads itself (`ROMIO_HINTS`, `PNETCDF_HINTS`, `OMPI_MCA_...`) are checked too.
 
-An empty version: in all that matter. The tables are `kernels/base/known_hints.def` and
-`kernels/base/hints.def`; this page is made of them: `python -m tools.hints_page`.
+A version range is shown only where it matters. `N+` means N or more, at most 2^31-1 for most. This
+page is generated from `kernels/base/known_hints.def`; routing is in `kernels/base/hints.def`.
 """
 
 
 def values(hint: Known) -> str:
-    """What may be given, in words."""
+    """What may be given, with the versions that take it."""
     if hint.range:
         least, most = hint.range
-        if most == 2**31 - 1:
-            return f"{least} to 2^31-1"
-        return f"{least} or more" if most > 2**31 else f"{least} to {most}"
-    if hint.kind == "TEXT":
-        return "any"
-    return ", ".join(f"`{word}`" for word in hint.words)
+        text = f"{least}+" if most >= 2**31 - 1 else f"{least}-{most}"
+    elif hint.kind == "TEXT":
+        text = "text"
+    else:
+        text = ", ".join(f"`{word}`" for word in hint.words)
+    since = f"; from {hint.since}" if hint.since else ""
+    return text + since + (f"; before {hint.until}" if hint.until else "")
 
 
-def versions(hint: Known) -> str:
-    """Since which, and up to which."""
-    return " ".join(
-        [
-            *([f"from {hint.since}"] if hint.since else []),
-            *([f"before {hint.until}"] if hint.until else []),
-        ]
-    )
+def rows(library: str) -> list[str]:
+    """Hints of a library; those that take and do the same share a row."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for hint in known().values():
+        if hint.library == library:
+            alike.setdefault((values(hint), hint.what), []).append(f"`{hint.name}`")
+    return [f"| {', '.join(names)} | {takes} | {what} |" for (takes, what), names in alike.items()]
 
 
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for library, (title, text) in TITLES.items():
-        rows = [
-            f"| `{hint.name}` | {values(hint)} | {versions(hint)} | {hint.what} |"
-            for hint in known().values()
-            if hint.library == library
-        ]
-        head = ["| hint | values | versions | what it does |", "| --- | --- | --- | --- |"]
-        parts.append("\n".join([f"## {title}", "", text, "", *head, *rows, ""]))
+        head = ["| hint | values | effect |", "| --- | --- | --- |"]
+        parts.append("\n".join([f"## {title}", "", text, "", *head, *rows(library), ""]))
     return "\n".join(parts)
 
 
