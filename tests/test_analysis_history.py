@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -134,6 +135,26 @@ def test_a_single_low_run_at_the_end_is_said() -> None:
     assert judged([*values, 10.0]).status == "last run low"
     assert judged([*values, 90.0]).status == "steady"
     assert judged([*values, 10.0, 100.0]).status == "steady"
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.7])
+@pytest.mark.parametrize("nights", range(1, 13))
+def test_a_machine_that_lost_speed_is_never_steady(factor: float, nights: int) -> None:
+    """From the first slow night on: low until there are enough for a change of level."""
+    for seed in range(20):
+        draw = random.Random(seed)
+        values = [100 * factor ** (run >= 20) * math.exp(draw.gauss(0, 0.03))
+                  for run in range(20 + nights)]  # fmt: skip
+        assert judged(values).bad, f"seed {seed}: {values[20:]}"
+
+
+def test_an_unchanged_machine_is_seldom_low() -> None:
+    """Noise of 10 %: less than 1 in 100 histories of 16 runs."""
+    low = 0
+    for seed in range(1000):
+        draw = random.Random(seed)
+        low += judged([math.exp(draw.gauss(0, 0.1)) for _ in range(16)]).last_is_low
+    assert low < 10
 
 
 def test_the_line_of_blocks() -> None:

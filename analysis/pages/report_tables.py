@@ -11,7 +11,7 @@ from ..errors import NothingFoundError
 from ..judge import claims, compare_with
 from ..judge import published as published_numbers
 from ..judge.comparison import Question
-from ..judge.history import FALLEN, KEY, History
+from ..judge.history import KEY, LOW, History
 from ..judge.learned import MIN_NIGHTS
 from ..store import database as store
 from ..store.database import Where
@@ -234,7 +234,7 @@ def history(found: Sequence[History], connection: Any, session: str) -> Section:
         "history", "History", (*history_table.COLUMNS[:-4], "now", *history_table.COLUMNS[-4:]),
         rows,
         f"A drop stays regressed until the level is back, or somebody acknowledges it. The last "
-        f"run is low where it is below {FALLEN:.0%} of the lowest before it (docs/analysis.md).",
+        f"run is low below {LOW[0]:.0%} of the lowest before it, several runs below {LOW[-1]:.0%}.",
         "needs the same case in two or more sessions", {"now": "document"},
         (*_CALLS, "state"), source=several,
     )  # fmt: skip
