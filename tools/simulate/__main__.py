@@ -29,7 +29,7 @@ Rows = Iterator[Sequence[str]]
 
 
 def percent(part: float) -> str:
-    return f"{100 * part:.1f} %"
+    return f"{100 * part:.1f}"
 
 
 def gates(uses: int) -> Rows:
@@ -49,20 +49,19 @@ def power(uses: int) -> Rows:
 def coverage(uses: int) -> Rows:
     yield "interval", "samples", *KINDS
     for which, (_, sizes) in rates.INTERVALS.items():
-        for n in sizes:
+        for n in (sizes[0], sizes[-1]):
             found = [rates.coverage(which, noise, n, uses) for noise in KINDS]
-            cells = [
-                f"{percent(1 - c.wrong)} ({c.printed:.0%})".replace("%)", " %)") for c in found
-            ]
-            yield which, str(n), *cells
+            yield which, str(n), *(f"{percent(1 - c.wrong)} ({100 * c.printed:.0f})" for c in found)
 
 
 def bounds(uses: int) -> Rows:
     yield "noise", *(f"{n} nights" for n in NIGHTS)
     for noise in KINDS:
         found = [rates.false_failures(noise, n, max(uses // 100, 2)) for n in NIGHTS]
-        cells = [f"{f.one:.3%} / {f.any:.0%} ({f.learned:.0%})".replace("%", " %") for f in found]
-        yield noise, *cells
+        yield (
+            noise,
+            *(f"{100 * f.one:.3f} / {100 * f.any:.0f} ({100 * f.learned:.0f})" for f in found),
+        )
 
 
 def tuning(count: int) -> Rows:
@@ -70,16 +69,17 @@ def tuning(count: int) -> Rows:
     yield "noise", "within 10 % of the best", "runs, of a full sweep's", "advised wrong", "held"
     for noise in INDEPENDENT:
         found = searches.searched(noise, count)
-        yield noise, *map(percent, (found.near, found.runs)), str(found.wrong), percent(found.held)
+        near, runs, held = (f"{percent(part)} %" for part in (found.near, found.runs, found.held))
+        yield noise, near, runs, str(found.wrong), held
 
 
 TABLES = {
-    "**False alarms of a gate** without any change (pairs, one more than it takes; at most 5 %):":
+    "**False alarms of a gate**, in %, without any change (one pair more than needed; at most 5):":
         gates,
-    "**Power of a gate**: it finds the one of 10 cases that lost so much, at 10 % noise:": power,
-    "**Intervals**: uses in which none that is wrong was printed (95 %), and in which there was "
-    "one:": coverage,
-    "**False failures of `learn`**, 200 references: of one / nights with any (of cases learned):":
+    "**Power of a gate**, in %: finds the one of 10 cases with this loss, at 10 % noise:": power,
+    "**Intervals**, in %: uses without a wrong interval (95), and uses that printed one:": coverage,
+    "**False failures of `expect learn`**, in %, 200 references: of one / nights with any "
+    "(of cases learned):":
         bounds,
 }  # fmt: skip
 
