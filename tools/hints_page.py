@@ -8,6 +8,8 @@ tests/test_hints.py compares the page with the tables.
 
 from __future__ import annotations
 
+import textwrap
+
 from iogauge.common.hints import Known, known
 from iogauge.common.paths import ROOT
 
@@ -57,16 +59,22 @@ def rows(library: str) -> list[str]:
     alike: dict[tuple[str, str], list[str]] = {}
     for hint in known().values():
         if hint.library == library:
-            alike.setdefault((values(hint), hint.what), []).append(f"`{hint.name}`")
-    return [f"| {', '.join(names)} | {takes} | {what} |" for (takes, what), names in alike.items()]
+            alike.setdefault((hint.what, values(hint)), []).append(f"`{hint.name}`")
+    lines = (f"- {', '.join(names)}: {what} ({taken})" for (what, taken), names in alike.items())
+    return [line for text in lines for line in wrapped(text)]
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for library, (title, text) in TITLES.items():
-        head = ["| hint | values | effect |", "| --- | --- | --- |"]
-        parts.append("\n".join([f"## {title}", "", text, "", *head, *rows(library), ""]))
+        parts.append("\n".join([f"## {title}", "", text, "", *rows(library), ""]))
     return "\n".join(parts)
 
 
