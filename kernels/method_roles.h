@@ -8,6 +8,9 @@
 #include "base/option.h"
 #include "method.h"
 
+/* Finds a method of this program by its name; -1 after io_fail_usage. */
+typedef int io_method_lookup(const char *name, const io_method **method, io_error *error);
+
 /* Options, as a pattern has them; two methods may share an option's name. The state is ctx->state. */
 struct io_option_functions {
     const io_option *list; /* ends with one whose letter is 0 */
@@ -15,8 +18,10 @@ struct io_option_functions {
     void (*defaults)(void *state);
     int (*option)(void *state, int letter, const char *value, io_error *error);
     /* Checks them against the count of processes that run. `mine` is the run's own copy of this method: one
-     * that stands in front of another takes over its traits, extension and what it can tell of files. */
-    int (*configure)(void *state, uint64_t processes, io_method *mine, io_error *error);
+     * that stands in front of another gets that by `find`, and takes over its traits, extension and what it
+     * can tell of files. */
+    int (*configure)(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
+                     io_error *error);
     json_t *(*describe)(const void *state);
     void (*release)(void *state); /* optional */
 };

@@ -72,7 +72,7 @@ int io_method_configure(io_run *run, uint64_t processes, io_error *error) {
         if (own->option(run->what.method_state, o->letter, run->chosen[i].value, error)) return -1;
     }
     if (!own) return 0;
-    if (own->configure(run->what.method_state, processes, &run->own, error)) return -1;
+    if (own->configure(run->what.method_state, processes, io_method_find, &run->own, error)) return -1;
     run->what.method = &run->own;
     return 0;
 }

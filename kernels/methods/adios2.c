@@ -59,8 +59,10 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return io_parse_count("--aggregators", value, &((adios2_options *)state)->aggregators, error);
 }
 
-static int configure(void *state, uint64_t processes, io_method *mine, io_error *error) {
+static int configure(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
+                     io_error *error) {
     const adios2_options *o = state;
+    (void)find;
     (void)mine;
     if (o->aggregators <= processes) return 0;
     return io_fail_usage(error, "--aggregators %llu: right is 1 to %llu, as many processes as run",

@@ -26,8 +26,8 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_cgns_start(&io_method_cgns, ctx, path, schema, false, file);
 }
 
-int io_cgns_fail(const cgns_file *f, const char *call) {
-    return io_fail_library(f->base.ctx->error, call, f->base.path, cg_get_error());
+static const io_cgns_role *role_of(const cgns_file *f, int dataset) {
+    return &(f->serial ? io_cgns_serial : io_cgns_parallel)[f->base.schema->datasets[dataset].role];
 }
 
 /* ---------------------------------------------------------------- zones */
@@ -125,7 +125,7 @@ static hid_t open_data(cgns_file *f, hid_t in, int dataset) {
     char path[IO_MAX_PATH];
     snprintf(path, sizeof path, "/" IO_CGNS_BASE "/" IO_CGNS_ZONE "/", d->zone + 1);
     size_t used = strlen(path);
-    snprintf(path + used, sizeof path - used, io_cgns_role_of(f, dataset)->path, d->node);
+    snprintf(path + used, sizeof path - used, role_of(f, dataset)->path, d->node);
     return H5Dopen2(in, path, H5P_DEFAULT);
 }
 
@@ -145,7 +145,7 @@ static int define(io_file *file) {
     const io_schema *s = file->schema;
     if (f->creating ? make_base(f) : find_base(f)) return -1;
     for (int i = 0; i < s->ndatasets; i++) {
-        const io_cgns_role *role = io_cgns_role_of(f, i);
+        const io_cgns_role *role = role_of(f, i);
         if (!is_first(s, i, false))
             f->zone[i] = f->zone[i - 1];
         else if (f->creating ? make_zone(f, i) : find_zone(f, i))
@@ -164,19 +164,9 @@ static bool may_leave_out(const cgns_file *f) {
     return f->creating ? !together || strcmp(together, "true") : together && !strcmp(together, "false");
 }
 
-io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part) {
-    const int ndims = schema->datasets[part->dataset].ndims;
-    io_cgns_range range = {.data = io_part_elements(schema, part) ? part->data : NULL};
-    for (int k = 0; k < ndims; k++) {
-        range.first[k] = (cgsize_t)part->start[ndims - 1 - k] + 1;
-        range.last[k] = range.first[k] + (cgsize_t)part->count[ndims - 1 - k] - 1;
-    }
-    return range;
-}
-
 static int move_one(cgns_file *f, const io_part *part, bool writing) {
     const io_cgns_range range = io_cgns_range_of(f->base.schema, part);
-    const io_cgns_role *role = io_cgns_role_of(f, part->dataset);
+    const io_cgns_role *role = role_of(f, part->dataset);
     if (!range.data && may_leave_out(f)) return 0;
     f->base.calls++;
     return writing ? role->write(f, part->dataset, &range) : role->read(f, part->dataset, &range);

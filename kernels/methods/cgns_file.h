@@ -35,10 +35,6 @@ typedef struct {
     int (*read)(cgns_file *f, int dataset, const io_cgns_range *range);
 } io_cgns_role;
 
-/* cgns.c */
-int io_cgns_fail(const cgns_file *f, const char *call); /* with the library's message */
-io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part);
-
 /* cgns_open.c */
 int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                   bool creating, io_file **file);
@@ -48,9 +44,10 @@ int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error);
 
 /* cgns_parallel.c and cgns_serial.c: by io_role. */
 extern const io_cgns_role io_cgns_parallel[], io_cgns_serial[];
-const io_cgns_role *io_cgns_role_of(const cgns_file *f, int dataset);
 
-/* cgns_roles.c: what both have in common. */
+/* cgns_roles.c: what the other files share. */
+int io_cgns_fail(const cgns_file *f, const char *call); /* with the library's message */
+io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part);
 CGNS_ENUMT(DataType_t) io_cgns_type(io_type type);
 CGNS_ENUMT(ElementType_t) io_cgns_element(uint64_t nodes); /* of so many nodes; ElementTypeNull for none */
 int io_cgns_make_solution(cgns_file *f, int dataset);

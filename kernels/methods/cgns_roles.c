@@ -4,6 +4,10 @@
 
 #include "methods/cgns_file.h"
 
+int io_cgns_fail(const cgns_file *f, const char *call) {
+    return io_fail_library(f->base.ctx->error, call, f->base.path, cg_get_error());
+}
+
 CGNS_ENUMT(DataType_t) io_cgns_type(io_type type) {
     switch (type) {
     case IO_INT32: return CGNS_ENUMV(Integer);
@@ -24,8 +28,14 @@ CGNS_ENUMT(ElementType_t) io_cgns_element(uint64_t nodes) {
     }
 }
 
-const io_cgns_role *io_cgns_role_of(const cgns_file *f, int dataset) {
-    return &(f->serial ? io_cgns_serial : io_cgns_parallel)[f->base.schema->datasets[dataset].role];
+io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part) {
+    const int ndims = schema->datasets[part->dataset].ndims;
+    io_cgns_range range = {.data = io_part_elements(schema, part) ? part->data : NULL};
+    for (int k = 0; k < ndims; k++) {
+        range.first[k] = (cgsize_t)part->start[ndims - 1 - k] + 1;
+        range.last[k] = range.first[k] + (cgsize_t)part->count[ndims - 1 - k] - 1;
+    }
+    return range;
 }
 
 /* ---------------------------------------------------------------- parents */

@@ -16,7 +16,6 @@
 
 #include "base/parse.h"
 #include "methods/ioserver.h"
-#include "methods/registry.h"
 
 extern const io_method io_method_ioserver;
 
@@ -44,21 +43,12 @@ static int set_send(ioserver *s, const char *value, io_error *error) {
     return io_fail_usage(error, "--send %s: right is copy or zero-copy", value);
 }
 
-static int set_inner(ioserver *s, const char *value, io_error *error) {
-    if (io_method_find(value, &s->inner, error)) return -1;
-    if (io_method_writes_alone(s->inner)) return 0;
-    return io_fail_usage(error,
-                         "--inner %s: an I/O process writes when it has something, without the others, and "
-                         "this method cannot; right is one with mode independent, or a POSIX one",
-                         value);
-}
-
 static int option(void *state, int letter, const char *value, io_error *error) {
     ioserver *s = state;
     switch (letter) {
     case PROCESSES: return io_parse_count("--io-processes", value, &s->processes, error);
     case SEND: return set_send(s, value, error);
-    case INNER: return set_inner(s, value, error);
+    case INNER: s->inner_name = value; return 0;
     default: return io_parse_size("--queue-limit", value, &s->limit, error);
     }
 }
@@ -79,8 +69,20 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
                          s->inner->name, compound, s->inner->name);
 }
 
-static int configure(void *state, uint64_t processes, io_method *mine, io_error *error) {
+static int find_inner(ioserver *s, io_method_lookup *find, io_error *error) {
+    if (!s->inner_name) return 0;
+    if (find(s->inner_name, &s->inner, error)) return -1;
+    if (io_method_writes_alone(s->inner)) return 0;
+    return io_fail_usage(error,
+                         "--inner %s: an I/O process writes when it has something, without the others, and "
+                         "this method cannot; right is one with mode independent, or a POSIX one",
+                         s->inner_name);
+}
+
+static int configure(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
+                     io_error *error) {
     ioserver *s = state;
+    if (find_inner(s, find, error)) return -1;
     if (s->processes >= processes)
         return io_fail_usage(
             error,

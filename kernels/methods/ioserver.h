@@ -41,6 +41,7 @@ typedef struct {
     /* The options. */
     uint64_t processes, limit;
     bool copy;
+    const char *inner_name;        /* as given; NULL: the default */
     const io_method *inner, *mine; /* mine: the run's own copy of this method */
     /* After start. */
     MPI_Comm link;

@@ -6,12 +6,10 @@
  * pwrite, while the next ones fill. What is for another node goes there as messages from the array. Reading
  * is the same backwards. The buffers bound the memory, whatever the data's size. Long rows gain nothing by
  * this and are not exchanged, and small writes are kept until there are enough (twophase_calls.c). */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"
-#include "methods/registry.h"
 #include "methods/twophase.h"
 
 extern const io_method io_method_twophase;
@@ -56,7 +54,8 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     }
 }
 
-static int configure(void *state, uint64_t processes, io_method *mine, io_error *error) {
+static int configure(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
+                     io_error *error) {
     twophase *t = state;
     (void)processes;
     if (t->buffer < LEAST_BUFFER || t->buffer > MOST_BUFFER)
@@ -68,7 +67,7 @@ static int configure(void *state, uint64_t processes, io_method *mine, io_error 
     if (t->rounds > TWOPHASE_ROUNDS)
         return io_fail_usage(error, "--rounds %llu: right is 1 to %d", (unsigned long long)t->rounds,
                              TWOPHASE_ROUNDS);
-    if (io_method_find(t->format->maker, &t->maker, error)) return -1;
+    if (find(t->format->maker, &t->maker, error)) return -1;
     t->mine = mine;
     mine->extension = t->maker->extension;
     mine->traits |= t->maker->traits & IO_JUST_DATA;
@@ -98,18 +97,6 @@ static uint64_t room_for(const io_schema *schema, uint64_t buffer) {
     }
     most = most < buffer ? most : buffer;
     return (most / 4096 + 1) * 4096;
-}
-
-int twophase_open(twophase_file *f, bool writing) {
-    io_file *opened;
-    const io_file *base = &f->posix.base;
-    if (f->posix.fd >= 0) return 0;
-    if (io_posix_start(base->method, base->ctx, base->path, base->schema, writing ? O_WRONLY : O_RDONLY,
-                       &opened))
-        return -1;
-    f->posix.fd = ((io_posix_file *)opened)->fd;
-    free(opened);
-    return 0;
 }
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,

@@ -95,8 +95,6 @@ struct twophase_file {
     bool receiving; /* writing: those of its next chunk have begun */
 };
 
-/* By an aggregator, or one that has data to move straight: once. */
-int twophase_open(twophase_file *f, bool writing);
 /* The functions of a method's file (twophase_calls.c). */
 int twophase_write(io_file *file, const io_part *parts, int n);
 int twophase_read(io_file *file, const io_part *parts, int n);

@@ -5,6 +5,7 @@
  * - Small writes are joined: each process keeps a copy, and those of many calls are exchanged together.
  * - All others are exchanged at once.
  * Which it is follows from the schema alone, so that all processes do the same without asking each other. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,19 @@ int twophase_agree(const twophase_file *f, int status) {
     if (!ctx->error->set) *ctx->error = told;
     ctx->error->relayed = true;
     return -1;
+}
+
+/* By an aggregator, or a process that has data to move straight: once. */
+static int open_file(twophase_file *f, bool writing) {
+    io_file *opened;
+    const io_file *base = &f->posix.base;
+    if (f->posix.fd >= 0) return 0;
+    if (io_posix_start(base->method, base->ctx, base->path, base->schema, writing ? O_WRONLY : O_RDONLY,
+                       &opened))
+        return -1;
+    f->posix.fd = ((io_posix_file *)opened)->fd;
+    free(opened);
+    return 0;
 }
 
 /* ---------------------------------------------------------------- exchange */
@@ -125,7 +139,7 @@ static int exchange_some(twophase_file *f, const io_part *parts, const uint64_t 
 static int prepare(twophase_file *f, bool writing) {
     if (f->board) return 0;
     int status = twophase_node_start(f);
-    if (!status && f->mine >= 0) status = twophase_open(f, writing);
+    if (!status && f->mine >= 0) status = open_file(f, writing);
     return twophase_agree(f, status);
 }
 
@@ -246,7 +260,7 @@ static int straight_part(twophase_file *f, const io_part *part, bool writing) {
 
 /* One that fails goes on, for the others count on it: all hear of it when they next agree. */
 static void straight(twophase_file *f, const io_part *parts, int n, bool writing) {
-    if (!f->failed && twophase_open(f, writing)) f->failed = true;
+    if (!f->failed && open_file(f, writing)) f->failed = true;
     for (int i = 0; i < n && !f->failed; i++)
         if (straight_part(f, &parts[i], writing)) f->failed = true;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of the pattern `file`: what a user's file holds (file_schema.c), which process owns which points
- * along a dimension (file_cuts.c), and both together (file.c). */
+/* The parts of the pattern `file`. file_points.c: which points along a dimension each place has. file_maps.c:
+ * the same for several dimensions together. file_schema.c: what a user's file holds. file_cuts.c: options
+ * that cut its dimensions. file.c: the pattern. */
 #ifndef IOGAUGE_PATTERNS_FILE_H
 #define IOGAUGE_PATTERNS_FILE_H
+
+#include <string.h>
 
 #include "pattern.h"
 
@@ -25,7 +28,7 @@ typedef struct {
     file_cut_most most;  /* of a list */
 } file_cut;
 
-/* Of a place along a dimension: runs, points, a run, a point. */
+/* file_points.c. Of a place along a dimension: runs, points, a run, a point. */
 uint64_t file_cut_runs(const file_cut *cut, uint64_t length, uint64_t at);
 uint64_t file_cut_points(const file_cut *cut, uint64_t length, uint64_t at);
 void file_cut_run(const file_cut *cut, uint64_t length, uint64_t at, uint64_t i, uint64_t *start,
@@ -62,9 +65,11 @@ typedef struct {
 int file_schema_read(const char *path, file_schema *schema, io_error *error);
 void file_schema_release(file_schema *schema);
 /* The dimension of that name, or -1. */
-int file_schema_dim(const file_schema *schema, const char *name, size_t length);
-/* The data set of most bytes, the first of them. */
-const io_dataset *file_schema_largest(const file_schema *schema);
+static inline int file_schema_dim(const file_schema *s, const char *name, size_t length) {
+    for (int i = 0; i < s->named; i++)
+        if (strlen(s->dims[i].name) == length && !memcmp(s->dims[i].name, name, length)) return i;
+    return -1;
+}
 
 /* The maps of the document. NULL, or the first dimension of one that is wrong. */
 const char *file_maps_take(file_schema *schema);

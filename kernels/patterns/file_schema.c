@@ -73,19 +73,6 @@ static bool find_type(const char *name, io_type *type) {
     return false;
 }
 
-int file_schema_dim(const file_schema *s, const char *name, size_t length) {
-    for (int i = 0; i < s->named; i++)
-        if (strlen(s->dims[i].name) == length && !memcmp(s->dims[i].name, name, length)) return i;
-    return -1;
-}
-
-const io_dataset *file_schema_largest(const file_schema *s) {
-    int largest = 0;
-    for (int i = 1; i < s->schema.ndatasets; i++)
-        if (io_dataset_bytes(&s->schema, i) > io_dataset_bytes(&s->schema, largest)) largest = i;
-    return &s->datasets[largest];
-}
-
 /* ---------------------------------------------------------------- attributes */
 
 /* One number, as plan-like writes it: what JSON cannot hold is a text. */

@@ -89,7 +89,6 @@ int ramses_option(void *state, int letter, const char *value, io_error *error);
 void ramses_release(void *state);
 int ramses_configure(void *state, const io_setup *setup, io_error *error);
 json_t *ramses_describe(const void *state);
-void ramses_schema(const void *state, uint64_t step, io_schema *schema);
 void ramses_file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size);
 void ramses_own_name(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
                      size_t size);
@@ -97,14 +96,25 @@ uint64_t ramses_transfers(const void *state);
 int ramses_parts(const void *state, uint64_t owner, uint64_t transfer, io_part *parts);
 uint64_t ramses_bytes(const void *state, uint64_t owner);
 
-/* Where a process's grids of a level begin among all; bytes of its header; bytes of a grid. */
+void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
+
+/* ramses_schema.c: the data sets, once the levels are known. */
+void ramses_build_schema(ramses *s);
+void ramses_schema(const void *state, uint64_t step, io_schema *schema);
+/* Where a process's grids of a level begin among all. */
 uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner);
+/* A process's header: a file's own, or the common section from process 0 and this process's rows of
+ * section 2. Its parts, and its bytes. */
+int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out);
 uint64_t ramses_header_bytes(const ramses *s, uint64_t owner);
+/* Bytes of a grid: in the first so many structures of the schema, and in all. */
+uint64_t ramses_grid_bytes(const ramses *s, int structures);
 uint64_t ramses_bytes_per_grid(const ramses *s);
 
-/* ramses_facts.c: what headers and text files say. */
+/* ramses_facts.c: the tables of headers. */
 uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *table);
-void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
+void ramses_table_facts(const ramses *s, const ramses_table *table, uint64_t owner, uint64_t step, void *out);
+/* ramses_text.c */
 bool ramses_text_file(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 
 /* With --values physical: one component of some grids of a piece, those from x0 to x1 (behind it) of a row.

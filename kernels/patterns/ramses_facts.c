@@ -95,7 +95,7 @@ static void list_domains(const ramses_levels *l, ramses_source source, void *out
     }
 }
 
-static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, uint64_t step, void *out) {
+void ramses_table_facts(const ramses *s, const ramses_table *t, uint64_t owner, uint64_t step, void *out) {
     const ramses_levels *l = &s->levels;
     int32_t ints[RAMSES_SCALARS];
     double doubles[RAMSES_SCALARS];
@@ -128,29 +128,5 @@ static void table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
     case RAMSES_BOX_MIN:
     case RAMSES_BOX_MAX: list_domains(l, t->source, out); break;
     default: list_heads(l, owner, t->source, out); break;
-    }
-}
-
-void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
-    const ramses *s = state;
-    int32_t *pairs = out;
-    if (s->tables[part->dataset]) {
-        if (part->count[0]) table_facts(s, s->tables[part->dataset], owner, step, out);
-        return;
-    }
-    if (part->dataset >= s->first_grid_set) {
-        ramses_values(s, owner, step, part, out);
-        return;
-    }
-    ramses_block blocks[RAMSES_PIECES];
-    const ramses_view *view = ramses_view_of(&s->levels, (int)part->start[1], owner);
-    int n = ramses_blocks(view, blocks);
-    for (uint64_t i = 0; i < part->count[2]; i++) {
-        pairs[2 * i] = (int32_t)part->start[1] + 1;
-        pairs[2 * i + 1] = 0;
-    }
-    for (int i = 0; i < n; i++) {
-        uint64_t at = blocks[i].cpu - part->start[2];
-        if (at < part->count[2]) pairs[2 * at + 1] = (int32_t)blocks[i].count;
     }
 }

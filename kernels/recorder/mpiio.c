@@ -173,7 +173,7 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
     access_info a = {direction, bytes_of(count, type), place_of(handle, at), at, call, start, end};
     recorder_lock();
     record *r = recorder_on() ? file_of(handle) : NULL;
-    if (r) record_access(r, &a, counter);
+    if (r) record_access(recorder_state(), r, &a, counter);
     recorder_unlock();
 }
 

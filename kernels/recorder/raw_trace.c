@@ -42,7 +42,7 @@ static trace_header header_of(const recorder *from) {
         .start_nanoseconds = from->started.tv_nsec,
         .monotonic_seconds = from->clock.origin.tv_sec,
         .monotonic_nanoseconds = from->clock.origin.tv_nsec,
-        .seconds = recorder_now(),
+        .seconds = clock_now(&from->clock),
         .records = count_records(from),
         .posix_counters = POSIX_COUNTERS,
         .mpiio_counters = MPIIO_COUNTERS,

@@ -130,7 +130,7 @@ static void keep_segment(recorder *the, segments *list, const access_info *a) {
         if (larger) list->entry = larger;
         segment_mark *marks = larger ? realloc(list->mark, room * sizeof *marks) : NULL;
         if (!marks) {
-            recorder_partial();
+            the->partial = true;
             return;
         }
         list->mark = marks;
@@ -157,8 +157,7 @@ static void count_place(record *r, const access_info *a) {
     r->counter[at[r->module].calls[d]]++;
 }
 
-void record_access(record *r, const access_info *a, int counter) {
-    recorder *the = recorder_state();
+void record_access(recorder *the, record *r, const access_info *a, int counter) {
     int d = a->direction, bucket = 0;
     while (bucket < BUCKETS - 1 && a->size > bucket_end[bucket]) bucket++;
     r->counter[at[r->module].histogram[d] + bucket]++;

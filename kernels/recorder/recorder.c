@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The static object: the files seen so far, who this process is, where its trace goes. */
+/* The static object, its lock, and the files seen so far. */
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -11,10 +11,7 @@
 #include <unistd.h>
 
 #include "paths.h"
-#include "raw_trace.h"
 #include "state.h"
-
-#define DEFAULT_SEGMENTS ((size_t)1 << 22)
 
 _Thread_local int recorder_depth;
 
@@ -41,8 +38,8 @@ static void count_waiting(void) {
     clock_read(&the.clock);
     for (const waiting *w = the.wait; w < the.wait + the.waits; w++) {
         double start = clock_seconds(&the.clock, w->start), end = clock_seconds(&the.clock, w->end);
-        record_access(w->file, &(access_info){w->direction, w->size, w->offset, w->at, w->call, start, end},
-                      -1);
+        record_access(&the, w->file,
+                      &(access_info){w->direction, w->size, w->offset, w->at, w->call, start, end}, -1);
     }
     the.waits = 0;
 }
@@ -134,63 +131,3 @@ bool recorder_aio_take(const void *what, moment *start) {
     }
     return false;
 }
-
-void recorder_set_process(int rank, int processes) {
-    the.rank = rank;
-    the.processes = processes;
-    the.mpi = true;
-}
-
-void recorder_finish(bool complete) {
-    recorder_lock();
-    /* The child of a vfork shares all memory with its parent: it must not end the recording. */
-    bool mine = recorder_on() && the.pid == getpid();
-    if (mine) atomic_store(&recorder_switch.on, false);
-    recorder_unlock();
-    if (!mine || (!the.mpi && !the.all)) return;
-    the.complete = complete;
-    trace_write(&the);
-}
-
-static void lock_before_fork(void) { recorder_lock(); }
-
-static void unlock_in_parent(void) {
-    the.shared_offsets++;
-    recorder_unlock();
-}
-
-/* The child begins with nothing counted: its parent writes what was before. */
-static void begin_again_in_child(void) {
-    for (record *r = the.all; r; r = r->all) record_clear(r);
-    memset(the.heat, 0, sizeof the.heat);
-    for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
-    the.segments = the.events.used = the.views.used = 0;
-    the.pid = getpid();
-    the.forked = true;
-    the.shared_offsets++;
-    recorder_unlock();
-}
-
-__attribute__((constructor)) static void begin(void) {
-    const char *folder = getenv("IOGAUGE_TRACE_DIR"), *include = getenv("IOGAUGE_TRACE_INCLUDE");
-    if (!folder || !*folder) return;
-    the.folder = strdup(folder);
-    the.include = strdup(include ? include : "");
-    if (!the.folder || !the.include) return;
-    const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
-    if (dxt) the.most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
-    the.processes = 1;
-    the.pid = getpid();
-    for (int m = 0; m < MODULES; m++) the.heat[m].bin_seconds = FIRST_BIN_SECONDS;
-    clock_start(&the.clock, clock_has_ticks());
-    recorder_switch.ticks = the.clock.ticks;
-    clock_gettime(CLOCK_REALTIME, &the.started);
-    if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
-    atomic_store(&recorder_switch.on, true);
-}
-
-/* A program without MPI ends well here. One with MPI that comes here has not finalized; a forked child
- * never does. */
-__attribute__((destructor)) static void end(void) { recorder_finish(!the.mpi || the.forked); }
-
-void recorder_end_now(void) { end(); }

@@ -4,7 +4,9 @@
  * makes a Darshan log of them. See docs/darshan.md.
  *
  * A library between two others has no caller that could hand it a context, so this is the one place
- * of the kernels with a static object (recorder.c); all else gets it by pointer. */
+ * of the kernels with a static object (recorder.c); all else gets it by pointer. From the bottom: clock.c,
+ * paths.c and record.c (counting); recorder.c; events.c, posix.c and mpi_view.c; raw_trace.c and recording.c
+ * (beginning and end); the wrappers. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -123,8 +125,6 @@ record *recorder_known(int module, const char *path);
 /* With one of both locks held: an access to count, soon. Many are counted together, because each system call
  * may have driven out of the cache what counting needs, and the clock is read for all at once. */
 void recorder_wait(const waiting *access);
-/* With the lock held: count an access (of `counter` too, where it is not negative). */
-void record_access(record *r, const access_info *access, int counter);
 void record_open(record *r, double start, double end);
 void record_close(record *r, double start, double end);
 /* Adds the part of an interval that was not counted yet: threads overlap. */
@@ -133,7 +133,7 @@ void record_time(double *total, double *last, double start, double end);
 /* Darshan's name of a file: a hash of its path. */
 uint64_t record_id(const char *path);
 
-/* What MPI tells: this process's number, and that it has ended well. */
+/* recording.c. What MPI tells: this process's number, and that it has ended well. */
 void recorder_set_process(int rank, int processes);
 void recorder_finish(bool complete);
 

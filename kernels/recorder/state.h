@@ -63,7 +63,12 @@ recorder *recorder_state(void);
 void recorder_aio_add(const void *what, moment start);
 bool recorder_aio_take(const void *what, moment *start);
 
+/* record.c, with the lock held. */
 void record_clear(record *r);
+/* Counts an access (of `counter` too, where it is not negative). */
+void record_access(recorder *the, record *r, const access_info *access, int counter);
+
+/* recording.c */
 void recorder_end_now(void);
 
 #endif

@@ -24,7 +24,7 @@ static json_t *stretches_json(const io_sample *s, int direction, const char *con
     return all;
 }
 
-json_t *io_direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
+static json_t *direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
     if (!ran) return json_null();
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
@@ -58,7 +58,7 @@ static json_t *ceiling_json(const io_sample *s) {
 }
 
 static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direction, bool ran) {
-    json_t *all = io_direction_json(&r->samples[repeat], direction, ran, r->run->what.pattern->stretches);
+    json_t *all = direction_json(&r->samples[repeat], direction, ran, r->run->what.pattern->stretches);
     json_t *spans = ran ? json_array() : NULL;
     for (uint64_t i = 0; ran && i < r->found->nspans; i++) {
         const io_span *span = &r->found->spans[i];
@@ -67,6 +67,14 @@ static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direc
                                                    span->begin, "end", span->end));
     }
     if (ran) json_object_set_new(all, "spans", spans);
+    return all;
+}
+
+/* The same writing by the inner method alone; NULL where that was not measured. */
+static json_t *direct_json(const io_report *r, uint64_t i) {
+    if (!r->direct) return NULL;
+    json_t *all = direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches);
+    json_object_set_new(all, "verified", json_integer((json_int_t)r->direct[i].verified));
     return all;
 }
 
@@ -83,7 +91,7 @@ json_t *io_samples_json(const io_report *r) {
                       s->fill, "write", run_direction_json(r, i, IO_WRITING, r->run->what.write), "read",
                       run_direction_json(r, i, IO_READING, r->run->what.read), "series", series_json(r, s),
                       "ceilings", ceilings, "compute_seconds", io_between_json(r, i), "queue",
-                      io_queue_json(r, i), "direct", io_direct_json(r, i)));
+                      io_queue_json(r, i), "direct", direct_json(r, i)));
     }
     return samples;
 }

@@ -6,6 +6,5 @@
 #include "report/report.h"
 
 json_t *io_samples_json(const io_report *report);
-json_t *io_direction_json(const io_sample *sample, int direction, bool ran, const char *const *stretches);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "method_roles.h"
-#include "report/samples.h"
 
 static bool served(const io_report *r) { return r->run->what.write && r->run->what.method->servers; }
 
@@ -91,11 +90,4 @@ json_t *io_queue_json(const io_report *r, uint64_t i) {
     if (!served(r)) return NULL;
     return json_pack("{s:f,s:f,s:I,s:I,s:I}", "busy", q->busy, "blocked", q->blocked, "peak",
                      (json_int_t)q->peak, "limit", (json_int_t)q->limit, "peak_rss", (json_int_t)q->rss);
-}
-
-json_t *io_direct_json(const io_report *r, uint64_t i) {
-    if (!r->direct) return NULL;
-    json_t *all = io_direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches);
-    json_object_set_new(all, "verified", json_integer((json_int_t)r->direct[i].verified));
-    return all;
 }

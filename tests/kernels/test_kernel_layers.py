@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernels' folders are layers: an #include points to the same folder or further down."""
+"""The kernels' folders are layers: an #include points to the same folder or further down, and so
+does a call. Files that use each other stand in no circle, inside a folder either."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from iokernel_stacks import Stack
+from kernel_calls import Uses, by_objects, by_text, circle, headers
 
 from iogauge.common.paths import KERNELS
 
@@ -87,6 +91,93 @@ def test_a_pattern_sees_no_method_and_a_method_no_pattern() -> None:
         if part_of(path) in ("patterns", "methods"):
             other = "method" if part_of(path) == "patterns" else "pattern"
             assert not {p for p in reached(path, set()) if part_of(p) == other}, str(path)
+
+
+def test_calls_point_down() -> None:
+    """Also those of functions that a file declares itself."""
+    for path, used in by_text(KERNELS).items():
+        for target in used:
+            here, there = part_of(path), part_of(target)
+            if here != there and here not in APART:
+                assert LEVEL[there] < LEVEL[here], f"{path} uses {target}, which is not below"
+
+
+@pytest.mark.parametrize("uses", [by_text, headers])
+def test_no_circle(uses: Callable[[Path], Uses]) -> None:
+    found = circle(uses(KERNELS))
+    assert not found, "a circle: " + " uses ".join(map(str, found))
+
+
+def test_what_is_linked_was_seen(stack: Stack) -> None:
+    """The text of a file shows every use that its object has."""
+    seen, linked = by_text(KERNELS), by_objects(stack.build)
+    assert sum(map(len, linked.values())) > 300
+    for path, used in linked.items():
+        assert used <= seen[path], f"{path}: {used - seen[path]}"
+
+
+CIRCLES = {
+    "calls": {
+        "a/up.c": "int up(void) { return down(1); }",
+        "a/down.c": "int down(\n    int deep) {\n    return deep ? up() : 0;\n}",
+    },
+    "three files": {
+        "a/one.c": "void one(void) {\n    two();\n}",
+        "a/two.c": "void two(void) {\n    three();\n}",
+        "a/three.c": "void three(void) {\n    one();\n}",
+    },
+    "an object": {
+        "a/table.c": "const struct entry *const table[] = {&first};",
+        "a/first.c": "const struct entry first = {0};\nint n(void) { return table[0] != 0; }",
+    },
+    "a macro of a header": {
+        "a/part.h": "#define ALL \\\n    part()",
+        "a/all.c": "int all(void) { return ALL; }",
+        "a/part.c": "int part(void) { return all(); }",
+    },
+    "an inline function": {
+        "a/part.h": "static inline int both(void) {\n    return part();\n}",
+        "a/all.c": "int all(void) { return both(); }",
+        "a/part.c": "int part(void) { return all(); }",
+    },
+    "a table": {
+        "a/all.def": 'IO_METHOD(posix, "posix")',
+        "a/registry.c": '#define IO_METHOD(id, name) &io_method_##id,\n#include "a/all.def"\n'
+        "int find(void) { return 0; }",
+        "a/posix.c": "const io_method io_method_posix = {\n    find,\n};",
+    },
+}
+STRAIGHT = {
+    "a/up.c": "static int other(void) { return 0; }\nint up(void) { return down() + other(); }",
+    "a/down.c": 'int other(void) { return *"up"; }\nint down(void) { return other(); /* up */ }',
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("kind", CIRCLES)
+def test_a_circle_is_found(kind: str, tmp_path: Path) -> None:
+    found = circle(by_text(write(tmp_path, CIRCLES[kind])))
+    sources = {Path(name) for name in CIRCLES[kind] if name.endswith(".c")}
+    assert set(found) == sources and found[0] == found[-1]
+
+
+def test_a_circle_of_headers_is_found(tmp_path: Path) -> None:
+    files = {"a/one.h": '#include "a/two.h"', "a/two.h": '#include "one.h"'}
+    assert len(circle(headers(write(tmp_path, files)))) == 3
+
+
+def test_what_is_no_circle(tmp_path: Path) -> None:
+    """A name in a comment or a string, and a function of the same name that others cannot see."""
+    assert by_text(write(tmp_path, STRAIGHT)) == {
+        Path("a/up.c"): {Path("a/down.c")},
+        Path("a/down.c"): set(),
+    }
 
 
 @pytest.mark.parametrize("path", sources(), ids=str)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The recording's beginning and end, and what a fork makes of it. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "raw_trace.h"
+#include "state.h"
+
+#define DEFAULT_SEGMENTS ((size_t)1 << 22)
+
+void recorder_set_process(int rank, int processes) {
+    recorder *the = recorder_state();
+    the->rank = rank;
+    the->processes = processes;
+    the->mpi = true;
+}
+
+void recorder_finish(bool complete) {
+    recorder *the = recorder_state();
+    recorder_lock();
+    /* The child of a vfork shares all memory with its parent: it must not end the recording. */
+    bool mine = recorder_on() && the->pid == getpid();
+    if (mine) atomic_store(&recorder_switch.on, false);
+    recorder_unlock();
+    if (!mine || (!the->mpi && !the->all)) return;
+    the->complete = complete;
+    trace_write(the);
+}
+
+static void clear_heat(recorder *the) {
+    memset(the->heat, 0, sizeof the->heat);
+    for (int m = 0; m < MODULES; m++) the->heat[m].bin_seconds = FIRST_BIN_SECONDS;
+}
+
+static void lock_before_fork(void) { recorder_lock(); }
+
+static void unlock_in_parent(void) {
+    recorder_state()->shared_offsets++;
+    recorder_unlock();
+}
+
+/* The child begins with nothing counted: its parent writes what was before. */
+static void begin_again_in_child(void) {
+    recorder *the = recorder_state();
+    for (record *r = the->all; r; r = r->all) record_clear(r);
+    clear_heat(the);
+    the->segments = the->events.used = the->views.used = 0;
+    the->pid = getpid();
+    the->forked = true;
+    the->shared_offsets++;
+    recorder_unlock();
+}
+
+__attribute__((constructor)) static void begin(void) {
+    recorder *the = recorder_state();
+    const char *folder = getenv("IOGAUGE_TRACE_DIR"), *include = getenv("IOGAUGE_TRACE_INCLUDE");
+    if (!folder || !*folder) return;
+    the->folder = strdup(folder);
+    the->include = strdup(include ? include : "");
+    if (!the->folder || !the->include) return;
+    const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
+    if (dxt) the->most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
+    the->processes = 1;
+    the->pid = getpid();
+    clear_heat(the);
+    clock_start(&the->clock, clock_has_ticks());
+    recorder_switch.ticks = the->clock.ticks;
+    clock_gettime(CLOCK_REALTIME, &the->started);
+    if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
+    atomic_store(&recorder_switch.on, true);
+}
+
+/* A program without MPI ends well here. One with MPI that comes here has not finalized; a forked child
+ * never does. */
+__attribute__((destructor)) void recorder_end_now(void) {
+    const recorder *the = recorder_state();
+    recorder_finish(!the->mpi || the->forked);
+}
