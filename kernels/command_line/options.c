@@ -31,6 +31,7 @@ enum {
     NO_SPACE_CHECK,
     SEED,
     PATIENCE,
+    START_LIMIT,
     PHASES,
     JSON,
     PROCS,
@@ -62,6 +63,8 @@ const io_option io_common_options[] = {
     {"no-space-check", NO_SPACE_CHECK, NULL, "do not ask the file system for its free space first"},
     {"seed", SEED, "N", "of the values (default 1)"},
     {"patience", PATIENCE, "S", "end a job in which nothing moves for S seconds (default 60; 0: never)"},
+    {"start-limit", START_LIMIT, "S",
+     "end a job whose MPI has not started after S seconds (default 300; 0: never)"},
     {"phases", PHASES, NULL, "print minimum, mean and maximum of each phase"},
     {"json", JSON, "FILE", "the result document; - for stdout"},
     {"procs", PROCS, "N", "with --plan: process count"},
@@ -102,13 +105,14 @@ static int set_seconds(io_run *run, const char *value, io_error *error) {
     return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
 }
 
-static int set_patience(io_run *run, const char *value, io_error *error) {
+/* Of a watch: 0 for never, or at least 1. */
+static int set_limit(double *limit, const char *option, const char *value, io_error *error) {
     char *end;
-    run->patience = strtod(value, &end);
-    bool right = run->patience == 0 || (run->patience >= 1 && run->patience < 1e6);
+    *limit = strtod(value, &end);
+    bool right = *limit == 0 || (*limit >= 1 && *limit < 1e6);
     if (end != value && !*end && right) return 0;
-    return io_fail_usage(
-        error, "--patience %s: right is a number of seconds from 1 on, or 0 to wait for ever", value);
+    return io_fail_usage(error, "%s %s: right is a number of seconds from 1 on, or 0 to wait for ever",
+                         option, value);
 }
 
 static int set_unknown_hints(io_run *run, const char *value, io_error *error) {
@@ -145,7 +149,8 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case DROP_CACHES: run->what.drop_caches = true; return 0;
     case NO_SPACE_CHECK: run->space_check = false; return 0;
     case SEED: return io_parse_count("--seed", value, &run->what.seed, error);
-    case PATIENCE: return set_patience(run, value, error);
+    case PATIENCE: return set_limit(&run->patience, "--patience", value, error);
+    case START_LIMIT: return set_limit(&run->start_limit, "--start-limit", value, error);
     case PHASES: run->phases = true; return 0;
     case JSON: run->json = value; return 0;
     case PROCS: return io_parse_count("--procs", value, &run->processes, error);
@@ -188,7 +193,8 @@ io_run io_run_defaults(void) {
     return (io_run){
         .what = {.common = {.repeats = 1}, .prefix = "", .steps = 1, .seed = 1, .verify = true},
         .space_check = true,
-        .patience = 60
+        .patience = 60,
+        .start_limit = 300
     };
 }
 

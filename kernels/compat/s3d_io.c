@@ -25,7 +25,7 @@ static const char usage[] = "Usage: s3d_io.x nx_g ny_g nz_g npx npy npz method r
 
 int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error) {
     if (argc != 10) {
-        *run = (io_run){0};
+        *run = io_run_defaults();
         return io_fail_usage(error, "%s", usage);
     }
     char grid[96], procs[96], steps[8];
@@ -34,12 +34,12 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
     snprintf(steps, sizeof steps, "%d", DUMPS);
     bool blocking = !strcmp(argv[7], "0");
     if (!blocking && strcmp(argv[7], "1")) {
-        *run = (io_run){0};
+        *run = io_run_defaults();
         return io_fail_usage(error, "method '%s': right is 0 or 1. %s", argv[7], usage);
     }
     char word = argv[8][argv[8][0] == '.'];
     if (!word || !strchr("TtFf", word)) {
-        *run = (io_run){0};
+        *run = io_run_defaults();
         return io_fail_usage(error, "restart '%s': right is T or F. %s", argv[8], usage);
     }
     /* The hints that S3D-IO sets itself (set_io_hints, since 2019-07-21). */

@@ -15,6 +15,7 @@
 
 #include "driver/nodes.h"
 #include "driver/standstill.h"
+#include "driver/waiting.h"
 
 #define LOOKS 8 /* within the patience, but at least one a second */
 #define SECONDS_TO_REMOVE 30
@@ -212,12 +213,6 @@ static double turn(const io_guard *g) {
     return g->patience + (g->mine ? 2 * g->interval : 0) + (g->world->abandon ? 0 : 4 * g->interval);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Time counts as far as the guard itself was awake: a job that was suspended as a whole has not hung. */
 static void look_after(io_guard *g, double slept) {
     if (clean_up(g)) return;
@@ -236,14 +231,9 @@ static void look_after(io_guard *g, double slept) {
 static void *watch(void *data) {
     io_guard *g = data;
     pthread_mutex_lock(&g->lock);
-    for (double before = now(); !g->stop;) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        double end = (double)until.tv_nsec * 1e-9 + g->interval;
-        until.tv_sec += (time_t)end;
-        until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
-        pthread_cond_timedwait(&g->wake, &g->lock, &until);
-        double after = now();
+    for (double before = io_monotonic_seconds(); !g->stop;) {
+        io_wait_seconds(&g->wake, &g->lock, g->interval);
+        double after = io_monotonic_seconds();
         if (!g->stop) look_after(g, after - before);
         g->seen = own_bytes(g); /* what the guard has read of processes in the meantime is no move */
         before = after;

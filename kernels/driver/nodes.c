@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "driver/waiting.h"
 #include "driver/world.h"
 
 #define ADDRESSES 8
@@ -44,12 +44,6 @@ struct io_nodes {
     double *heard; /* when; 0: never */
     struct sockaddr_in *where; /* from where */
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Those of this node that others may reach; where all nodes are one machine, its loopback as well. */
 static void find_addresses(place *first) {
@@ -117,7 +111,7 @@ static void listen_to(io_nodes *n) {
         if (got.job != n->first.job || got.node < 0 || got.node >= n->n || got.node == n->mine) continue;
         got.line[sizeof got.line - 1] = got.host[sizeof got.host - 1] = '\0';
         n->last[got.node] = got;
-        n->heard[got.node] = now();
+        n->heard[got.node] = io_monotonic_seconds();
         n->where[got.node] = from;
         if (n->mine == 0) send_to(n, from);
     }
@@ -171,7 +165,7 @@ io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node) {
 
 /* A node whose every process is stopped says nothing; nor does one that is no more. */
 static bool is_silent(const io_nodes *n, int node, double patience) {
-    return n->heard[node] > 0 && !n->last[node].left && now() - n->heard[node] >= patience;
+    return n->heard[node] > 0 && !n->last[node].left && io_monotonic_seconds() - n->heard[node] >= patience;
 }
 
 bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size) {

@@ -15,7 +15,8 @@ typedef struct {
     uint64_t processes; /* with plan */
     bool reuse_given, ceilings, space_check, phases, plan;
     bool unknown_hints; /* hints that are not known pass */
-    double patience;    /* seconds without any move after which the job ends; 0: never */
+    double patience;    /* seconds without any progress after which the job ends; 0: never */
+    double start_limit; /* seconds for MPI to start; 0: no limit */
     const char *json;
     int argc;
     char **argv;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "driver/pulse.h"
+#include "driver/waiting.h"
 
 static int gather_hosts(io_world *w, MPI_Comm leaders) {
     char host[IO_HOST_NAME] = "";
@@ -78,12 +78,6 @@ int io_world_narrow(io_world *w, MPI_Comm comm) {
 
 void io_world_stop(io_world *w) { free(w->hosts); }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
@@ -101,12 +95,12 @@ int io_agree(io_world *w) {
     MPI_Status statuses[2];
     MPI_Iallreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
     MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
-    double end = now() + IO_PATIENCE;
+    double end = io_monotonic_seconds() + IO_PATIENCE;
     int done = !w->error.set;
     if (done) MPI_Waitall(2, requests, statuses);
     while (!done) {
         MPI_Testall(2, requests, &done, statuses);
-        if (!done && now() > end) give_up(w);
+        if (!done && io_monotonic_seconds() > end) give_up(w);
     }
     if (!all) return 0;
     w->failed = all;

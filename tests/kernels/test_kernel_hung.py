@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -173,6 +177,42 @@ def test_ceilings_leave_nothing(faults: Faults) -> None:
     words = ["--method", "null", "--ceilings"]
     assert "iogauge-ceiling" in hung(faults.run("write:block", *IOR, *words))
     assert faults.left() == []
+
+
+def hung_to(stack: Stack, library: Path, folder: Path, json_file: Path) -> None:
+    """A run that stands still in its first write, with a document to write."""
+    variables = preload(library, Plan("write", "block", times=None, rank=0), folder)
+    words = [*IOR, *METHODS["posix"], "--dir", str(folder), "--json", str(json_file)]
+    run = stack.run(*words, "--patience", "1", processes=1, environment=variables)
+    assert run.status != 0 and len(run.errors()) == 1, str(run)
+
+
+def test_a_document_behind_a_link(openmpi: Stack, injector: Path, tmp_path: Path) -> None:
+    """The link stays one, and what it points to is replaced whole."""
+    folder, kept, link = tmp_path / "files", tmp_path / "kept", tmp_path / "link.json"
+    folder.mkdir()
+    kept.mkdir()
+    (kept / "result.json").write_text("of another run")
+    link.symlink_to("kept/result.json")
+    hung_to(openmpi, injector, folder, link)
+    assert link.readlink() == Path("kept/result.json")
+    assert json.loads((kept / "result.json").read_text())["status"] == "hung"
+    assert [p.name for p in kept.iterdir()] == ["result.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["files", "kept", "link.json"]
+
+
+def test_a_document_into_a_pipe(openmpi: Stack, injector: Path, tmp_path: Path) -> None:
+    folder, pipe = tmp_path / "files", tmp_path / "pipe"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        try:
+            hung_to(openmpi, injector, folder, pipe)
+            assert stat.S_ISFIFO(pipe.stat().st_mode)
+            assert json.loads(reader.communicate(timeout=10)[0])["status"] == "hung"
+        finally:
+            reader.kill()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["files", "pipe"]
 
 
 @pytest.mark.parametrize("value", ["-1", "soon", "0.5", ""])

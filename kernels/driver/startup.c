@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "driver/startup.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "driver/waiting.h"
+#include "driver/world.h"
+
+#define LOOKS 8 /* within the limit, but at least one a second */
+/* Most launchers end the job when one process ends: so one after the other, for one line. */
+#define SECONDS_APART 2
+
+struct io_startup {
+    double limit, interval;
+    int rank;
+    atomic_bool initialized;
+    bool done;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+static _Noreturn void give_up(const io_startup *s) {
+    char line[IO_HOST_NAME + 512], host[IO_HOST_NAME] = "?", who[32] = "a process";
+    gethostname(host, sizeof host - 1);
+    if (s->rank >= 0) snprintf(who, sizeof who, "process %d", s->rank);
+    int n = snprintf(
+        line, sizeof line,
+        "iokernel: error: %s on %s (pid %ld): MPI did not start: %s within %g s (--start-limit); "
+        "check the launcher and the network between the nodes\n",
+        who, host, (long)getpid(),
+        s->initialized ? "MPI_Init returned, but the processes did not meet" : "MPI_Init did not return",
+        s->limit);
+    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) _exit(EXIT_FAILURE);
+    sleep(1); /* the launcher drops what it has not yet forwarded when the job ends */
+    _exit(EXIT_FAILURE);
+}
+
+/* First the first process, then others in MPI_Init, last those that wait for them. */
+static double own_limit(const io_startup *s) {
+    return s->limit + SECONDS_APART * (s->initialized ? 2 : s->rank > 0);
+}
+
+/* Time while the whole process was suspended does not count. */
+static void *watch(void *data) {
+    io_startup *s = data;
+    double waited = 0;
+    pthread_mutex_lock(&s->lock);
+    for (double before = io_monotonic_seconds(), after; !s->done && waited < own_limit(s); before = after) {
+        io_wait_seconds(&s->wake, &s->lock, s->interval);
+        after = io_monotonic_seconds();
+        waited += after - before < 2 * s->interval ? after - before : 2 * s->interval;
+    }
+    bool done = s->done;
+    pthread_mutex_unlock(&s->lock);
+    if (!done) give_up(s);
+    return NULL;
+}
+
+/* Signals are for the program and its libraries. */
+static bool start_thread(io_startup *s) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = !pthread_create(&s->thread, NULL, watch, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+io_startup *io_startup_watch(double limit, int rank) {
+    io_startup *s = limit > 0 ? calloc(1, sizeof *s) : NULL;
+    if (!s) return NULL;
+    s->limit = limit;
+    s->interval = limit < LOOKS ? limit / LOOKS : 1;
+    s->rank = rank;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->wake, NULL);
+    if (start_thread(s)) return s;
+    free(s);
+    return NULL;
+}
+
+void io_startup_initialized(io_startup *s) {
+    if (s) s->initialized = true;
+}
+
+void io_startup_done(io_startup *s) {
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    s->done = true;
+    pthread_cond_signal(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    free(s);
+}

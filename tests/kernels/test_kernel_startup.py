@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI that does not start: the job ends with one line, and does not wait for the scheduler."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Run, Stack, check_usage
+
+IOR = ["ior", "-b", "4k", "-t", "1k", "--method", "posix"]
+LIMIT = ["--start-limit", "1"]
+SOURCE = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+typedef int next(void *, void *, void *, void *, void *);
+int {function}(void *a, void *b, void *c, void *d, void *e) {{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *pmi = getenv("PMI_RANK");
+    if ({rank} < 0 || atoi(rank ? rank : pmi) == {rank}) sleep({seconds});
+    return ((next *)dlsym(RTLD_NEXT, "{function}"))(a, b, c, d, e);
+}}
+"""
+Start = Callable[..., Run]
+
+
+@pytest.fixture
+def start(stack: Stack, tmp_path: Path) -> Start:
+    """Runs two processes, one of which (-1: both) waits for a while in an MPI function."""
+
+    def run(function: str, rank: int, seconds: int, *words: str) -> Run:
+        source, library = tmp_path / "wait.c", tmp_path / "wait.so"
+        source.write_text(SOURCE.format(function=function, rank=rank, seconds=seconds))
+        command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
+        subprocess.run(command, check=True, capture_output=True)
+        place = tmp_path / "data"
+        place.mkdir()
+        variables = {"LD_PRELOAD": str(library)}
+        found = stack.run(*IOR, *words, "--dir", str(place), environment=variables)
+        assert not list(place.iterdir()), str(found)
+        return found
+
+    return run
+
+
+def line_of(run: Run) -> str:
+    """The first line. MPICH's launcher waits for all processes that have not reached it, so each
+    of them says it."""
+    assert run.status != 0, str(run)
+    assert 1 <= len(run.errors()) <= 2, str(run)
+    assert run.seconds < 30, str(run)
+    return run.errors()[0]
+
+
+@pytest.mark.parametrize("rank", [-1, 1])
+def test_mpi_init_that_never_returns(start: Start, rank: int) -> None:
+    """Of all processes, and of one for which the others wait."""
+    line = line_of(start("MPI_Init", rank, 60, *LIMIT))
+    assert line.startswith("iokernel: error: process 0 on ") and " (pid " in line
+    assert ": MPI did not start: MPI_Init did not return within 1 s (--start-limit); " in line
+
+
+def test_a_first_exchange_that_never_ends(start: Start) -> None:
+    """The guard of a run needs one, so it is not there yet."""
+    line = line_of(start("MPI_Comm_split_type", 1, 60, *LIMIT))
+    assert (
+        ": MPI did not start: MPI_Init returned, but the processes did not meet within 1 s " in line
+    )
+
+
+@pytest.mark.parametrize("limit", [["--start-limit", "0"], []])
+def test_a_slow_start_is_waited_for(start: Start, limit: list[str]) -> None:
+    run = start("MPI_Init", 1, 2, *limit)
+    assert run.status == 0 and not run.errors(), str(run)
+
+
+def test_the_limit_ends_with_the_start(openmpi: Stack, tmp_path: Path) -> None:
+    words = [*IOR, "--compute-seconds", "2", *LIMIT, "--dir", str(tmp_path)]
+    run = openmpi.run(*words, processes=1)
+    assert run.status == 0 and run.seconds > 2, str(run)
+
+
+@pytest.mark.parametrize("value", ["-1", "soon", "0.5", ""])
+def test_a_wrong_limit(openmpi: Stack, tmp_path: Path, value: str) -> None:
+    words = [*IOR, "--start-limit", value]
+    check_usage(openmpi, words, ["--start-limit", "a number of seconds from 1 on"], tmp_path)
