@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documents are in plain English: none has a phrase of tests/data/phrases-to-avoid.txt."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.reframe_session import ROOT
+
+LIST = (ROOT / "tests" / "data" / "phrases-to-avoid.txt").read_text().splitlines()
+PHRASES = [line for line in LIST if line and not line.startswith("#")]
+FOUND = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b".replace(" ", r"\s+"), re.I)
+# Output of programs is shown as it is; the change log tells what was written then.
+FENCE = re.compile(r"^( *)```.*?^\1```", re.S | re.M)
+FOLDERS = (".github", "docs", "environments", "tests")
+
+
+def pages() -> list[Path]:
+    found = {page for name in FOLDERS for page in (ROOT / name).rglob("*.md")}
+    return sorted(found | set(ROOT.glob("*.md")) - {ROOT / "CHANGELOG.md"})
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_plain_english(page: Path) -> None:
+    text = FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), page.read_text())
+    wrong = [
+        f"{page.name}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]!r}"
+        for found in FOUND.finditer(text)
+    ]
+    assert not wrong, "another phrase is plainer"
+
+
+def test_the_list_is_read() -> None:
+    assert len(PHRASES) > 10 and "CONTRIBUTING.md" in {page.name for page in pages()}
+    assert FOUND.search("each is held\nagainst the log") and not FOUND.search("in turned")
