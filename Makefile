@@ -5,7 +5,8 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims stacks newer test soak-kills bench setup setup-test lint fuzz test-kernels \
+.PHONY: help run ab claims stacks newer test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
+	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
 	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
 	replay-faithful replay tune blame-size shrink
@@ -31,6 +32,7 @@ DOCS := .local/venv-docs
 COUNTS := .local/coverage/python
 READERS := .local/venv-readers
 JOBS := $(shell nproc)
+CTEST := ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
 help: ## this list
@@ -58,11 +60,20 @@ tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d 
 claims: setup newer ## run what the claims of publications need and this machine can, and judge them (STACKS= ARGS="C5 C6")
 	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
 
-# The parts of `make test`, each run to its end; a table of all of them closes it.
-TEST_PARTS := lint $(KERNEL_TESTS) test-sanitizers test-python coverage test-newer test-fs-local
+# The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
+QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
+REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-python-slow test-newer test-fs-local coverage
+NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills
 
-test: setup-test ## everything that CI runs, and a summary of its parts (about 50 minutes on 2 cores)
-	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(TEST_PARTS)
+test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
+	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
+
+test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (35 minutes on 2 cores)
+	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
+	@COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
+
+test-nightly: setup-test ## random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
+	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
 
 documents-smoke: setup ## every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
 	@$(PYTHON) -m tools.documents --smoke $(ARGS)
@@ -92,34 +103,56 @@ lint: setup-test
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*.sh tools/*/*.sh .ci/run
 
-# Every pattern x method x mode of each stack's kernels; warnings are errors.
+# Every pattern x method x mode of each stack's kernels, with two counts of processes; warnings are errors.
 test-kernels: setup-test
-	@$(PYTHON) -m tools.run_parts --make '$(MAKE)' $(KERNEL_TESTS)
+	@tools/parts.sh '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
 	@$(PYTHON) -m iogauge.measure.kernels $*
-	@ctest --test-dir .local/build/test-$* -j $(JOBS) --output-on-failure --no-tests=error
+	@$(CTEST) .local/build/test-$* -L quick
+
+# With the other counts.
+$(KERNEL_TESTS:test-%=test-more-%): test-more-kernels-%: setup-test
+	@$(PYTHON) -m iogauge.measure.kernels $*
+	@$(CTEST) .local/build/test-$* -L more
 
 # The same with address and undefined behaviour sanitizers.
 test-sanitizers: setup-test
 	@$(PYTHON) -m iogauge.measure.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
-	@ctest --test-dir .local/build/test-sanitize -j $(JOBS) --output-on-failure --no-tests=error
+	@$(CTEST) .local/build/test-sanitize
 
-# The counts of entered lines that it leaves are read by `make coverage`. Two files of tests at a time: more
-# would have more MPI processes run than a small machine stands.
+# Two files of tests at a time: more would have more MPI processes run than a small machine stands.
+# In test-all they leave counts of entered lines, which `make coverage` reads: they cost a tenth.
+PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --numprocesses 2 --dist loadfile
+test-all: COUNTED = PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS)
+
 test-python: setup-test
-	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
-	PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS) \
-		$(PYTHON) -m pytest -q --numprocesses 2 --dist loadfile $(ARGS)
+	$(PYTEST) -m 'not slow and not newer' $(ARGS)
+
+test-python-slow: setup-test
+	$(PYTEST) -m 'slow and not newer' $(ARGS)
 
 soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tools.soak $(ARGS)
 
 coverage: setup-test ## which lines the tests before it have entered, and the error paths that none has
 	@$(PYTHON) -m tools.coverage
+
+# What depends on chance or on time: each night with another seed, which it prints.
+nightly-selftest: setup-test
+	@$(PYTHON) -m tools.selftest --seed $(SEED) --minutes 30
+
+nightly-fuzz: setup-test
+	@$(MAKE) --no-print-directory fuzz CASES=20000 SEED=$(SEED)
+
+nightly-soak: setup-test
+	@$(PYTHON) -m tools.soak --runs 2000 --seed $(SEED)
+
+nightly-soak-kills: setup-test
+	@$(PYTHON) -m tools.soak_kills --kills 20 --ingest-kills 100 --seed $(SEED)
 
 # One newer generation of libraries: its root, the kernels in it, and a minute of its certificate. Where
 # no root can be made it is skipped, and says why; so set-up may fail here.

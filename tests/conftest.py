@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Order of the tests, and what holds for all of them."""
+"""Which tests are slow, their order, and what holds for all of them."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import hypothesis
 import pytest
@@ -11,6 +13,48 @@ hypothesis.settings.register_profile("any speed", deadline=None)
 hypothesis.settings.load_profile("any speed")
 
 
+def quick_ones(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
+    """At most so many cases of a test, which have as many of its parameters' values as can be."""
+    values = {
+        case: {(name, str(value)) for name, value in case.callspec.params.items()}  # type: ignore[attr-defined]
+        for case in cases
+    }
+    used: Counter[tuple[str, str]] = Counter()
+    chosen: list[pytest.Item] = []
+    while len(chosen) < most:
+        best = max(
+            (case for case in cases if case not in chosen),
+            key=lambda case: (
+                sum(not used[value] for value in values[case]),
+                -sum(used[value] for value in values[case]),
+            ),
+            default=None,
+        )
+        if best is None or all(used[value] for value in values[best]):
+            break
+        used.update(values[best])
+        chosen.append(best)
+    return chosen
+
+
+def mark_sampled(items: list[pytest.Item]) -> None:
+    """`sampled(N)`: all cases of a test but N are slow; without N, each value of each parameter has
+    one that is not."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and hasattr(item, "callspec"):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        marker = cases[0].get_closest_marker("sampled")
+        most = marker.args[0] if marker and marker.args else len(cases)
+        quick = quick_ones(cases, most)
+        for case in cases:
+            if case not in quick:
+                case.add_marker("slow")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that would wait for something else come last: by then it has happened."""
+    mark_sampled(items)
     items.sort(key=lambda item: item.get_closest_marker("last") is not None)

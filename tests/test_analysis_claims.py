@@ -313,6 +313,7 @@ def _asks(side: dict[str, Any], name: str) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_what_a_claim_says_to_run_supplies_what_it_asks_for(tmp_path: Path) -> None:
     """Each pattern of names finds tests, and each side of each test is among them."""
     newer = {**os.environ, "IOGAUGE_STACKS": "openmpi mpich trixie-openmpi"}

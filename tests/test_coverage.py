@@ -49,7 +49,7 @@ def test_error_paths_are_those_lines_that_say_one(tmp_path: Path) -> None:
 def test_without_counts_it_says_what_leaves_them(tmp_path: Path) -> None:
     with pytest.raises(NothingToRead, match="make test-kernels-openmpi"):
         of_c(tmp_path)
-    with pytest.raises(NothingToRead, match="make test-python"):
+    with pytest.raises(NothingToRead, match="make test-all"):
         of_python(tmp_path)
 
 

@@ -84,6 +84,7 @@ def test_the_page_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert command.main(["--check"]) == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system", sorted(experiments.sites()))
 def test_the_scripts_are_as_the_table_says(
     system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +114,7 @@ def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     assert list(render.problems(right, [])) == ["no test has its tag"]
 
 
+@pytest.mark.slow
 def test_some_of_them_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them: make documents-smoke."""
     monkeypatch.setenv("IOGAUGE_FS", "ram")

@@ -45,6 +45,7 @@ def labelled(system: str, output: Path, *more: str) -> list[tuple[str, dict[str,
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system", SITES)
 def test_each_label_stands_as_labelled_on_every_site(system: str, tmp_path: Path) -> None:
     found = labelled(system, tmp_path)
@@ -61,6 +62,7 @@ def test_each_label_stands_as_labelled_on_every_site(system: str, tmp_path: Path
             assert hints.get(COLL) == wanted, name
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("system", ["faust", "mira_cetus", "edison"])
 def test_cgns_is_rendered_on_the_documents_machines(system: str, tmp_path: Path) -> None:
     names = [name for name, _ in labelled(system, tmp_path)]
@@ -124,6 +126,7 @@ def test_stripes_that_could_not_be_had_are_no_stripes(
     assert (len(answer[0]), len(answer[1])) == (wrong, silent)
 
 
+@pytest.mark.slow
 def test_a_sites_hints_are_for_whom_the_document_had_them(tmp_path: Path) -> None:
     """IDRIS 2011: on Power6 none for HDF5; on Blue Gene no buffering of reads of hydro files."""
     only = ("-t", "smoke", "-t", "workdir", "-n", "RamsesShared.*layout=level-major")
@@ -170,6 +173,7 @@ def test_s3d_has_the_hints_that_s3d_io_sets(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @needs_mpich
 def test_a_label_is_checked_in_a_real_run(tmp_path: Path) -> None:
     """A library that takes hints from elsewhere too: here it says what the name says."""

@@ -99,6 +99,7 @@ def test_a_dry_run_stages_scripts_that_bash_accepts(tmp_path: Path) -> None:
             assert "--method mpiio --mode collective" in text
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_every_call_passes_without_a_warning(tmp_path: Path) -> None:
     session = reframe(tmp_path, "--dry-run", "-t", "smoke")
     assert session.status == 0, session.text[-2000:]

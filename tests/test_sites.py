@@ -58,6 +58,7 @@ def dry_run(
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("system", SITES)
 def test_a_dry_run_writes_scripts_that_bash_accepts(system: str, tmp_path: Path) -> None:
     session = dry_run(system, tmp_path, *ONE, tests="")
@@ -106,6 +107,7 @@ def test_blue_gene_gets_its_modes_and_blocks(tmp_path: Path) -> None:
     assert "runjob --np 4000 --ranks-per-node 32 --block" in text["cetus"]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_skipped_before_it_is_submitted(tmp_path: Path) -> None:
     only: tuple[str, ...] = ("-t", "smoke", "-n", "S3d.*fs=pvfs2.*call=mpiio:collective")
     session = dry_run("faust", tmp_path, *only, "-S", "S3d.num_tasks=65")
@@ -131,6 +133,7 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
     assert "mktemp -d -- /lustre/me/iogauge." in text
 
 
+@pytest.mark.slow
 def test_stripes_are_swept_where_they_can_be_set(tmp_path: Path) -> None:
     only = ("-t", "stripes", "-n", "StripeSweep.*call=mpiio:collective")
     session = dry_run("edison", tmp_path / "edison", *only, tests="sweeps.py")
@@ -150,6 +153,7 @@ def test_stripes_are_swept_where_they_can_be_set(tmp_path: Path) -> None:
     assert "lfs setstripe -c 2 -S 1M " in script.read_text()
 
 
+@pytest.mark.slow
 def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
     fits = "(?=.*on_nodes=16)(?=.*on_each=16)"
     only = ("-t", "scaling", "-n", f"(Weak|Strong)Scaling.*call=mpiio:collective{fits}")

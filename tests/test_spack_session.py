@@ -62,6 +62,7 @@ def run(fake: FakeSpack, output: Path, *options: str, config: Path = SITE, **mor
     )
 
 
+@pytest.mark.slow
 def test_an_environment_needs_no_other_set_up(fake: FakeSpack, tmp_path: Path) -> None:
     session = run(fake, tmp_path)
     assert session.status == 0, session.text
@@ -81,6 +82,7 @@ def test_an_environment_needs_no_other_set_up(fake: FakeSpack, tmp_path: Path) -
         assert f"export PRTE_MCA_{setting}" in script.replace('"', "")
 
 
+@pytest.mark.slow
 def test_two_stacks_compare_in_one_session(fake: FakeSpack, tmp_path: Path) -> None:
     session = run(fake, tmp_path, IOGAUGE_SPACK=f"{VARIANT} {OTHER}")
     assert session.status == 0, session.text
@@ -106,6 +108,7 @@ def test_the_environments_darshan_records(fake: FakeSpack, tmp_path: Path) -> No
     assert f"LD_PRELOAD={runtime}" in (Path(case["stagedir"]) / "rfm_job.sh").read_text()
 
 
+@pytest.mark.slow
 def test_a_program_of_another_mpi_is_refused(fake: FakeSpack, tmp_path: Path) -> None:
     """A program that somebody built with Open MPI, given for an environment with MPICH."""
     source = tmp_path / "wrong.c"

@@ -55,6 +55,7 @@ def run(kind: str, kernel: Path, output: Path, *options: str, says: str = "") ->
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_runs_from_submission_to_verdict(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = run(kind, kernel, tmp_path)
@@ -66,6 +67,7 @@ def test_a_job_runs_from_submission_to_verdict(kind: str, kernel: Path, tmp_path
     assert list((tmp_path / "disk").iterdir()) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_that_fails_is_quoted(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = run(kind, kernel, tmp_path, "-S", "S3d.hints=cb_buffer_size=none")
@@ -74,6 +76,7 @@ def test_a_job_that_fails_is_quoted(kind: str, kernel: Path, tmp_path: Path) -> 
     assert list((tmp_path / "disk").iterdir()) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cancelled_job_says_so_and_cleans_up(kind: str, kernel: Path, tmp_path: Path) -> None:
     """Cancelled by the system's own command, from outside, while it runs."""
@@ -95,6 +98,7 @@ def test_a_cancelled_job_says_so_and_cleans_up(kind: str, kernel: Path, tmp_path
 NOT_AN_ID = {"pbs": "'try' is no job id", "torque": "'try' is no job id"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_submission_without_an_id_is_quoted(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = run(kind, kernel, tmp_path, says="no-id")
@@ -103,6 +107,7 @@ def test_a_submission_without_an_id_is_quoted(kind: str, kernel: Path, tmp_path:
 
 
 # A state of no known letter is not quoted by the stock PBS back end: only its letter is.
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("kind", "says", "quoted"),
     [
@@ -129,6 +134,7 @@ def test_a_wrong_answer_is_never_the_end_of_a_job(
     assert list((tmp_path / "disk").iterdir()) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_that_does_not_start_in_time_is_cancelled(
     kind: str, kernel: Path, tmp_path: Path
@@ -140,6 +146,7 @@ def test_a_job_that_does_not_start_in_time_is_cancelled(
 
 
 # Torque's back end is the same code as PBS's, and without a history waits half a minute.
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["pbs", "cobalt", "loadleveler"])
 def test_a_job_that_never_ran_ends_and_says_so(kind: str, kernel: Path, tmp_path: Path) -> None:
     """Deleted by an administrator while it waited: no output ever comes."""
@@ -149,6 +156,7 @@ def test_a_job_that_never_ran_ends_and_says_so(kind: str, kernel: Path, tmp_path
     assert "the job was killed; stderr: empty; it left no result.json" in reason
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> None:
     session = reframe(
@@ -161,6 +169,7 @@ def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> 
     assert batch_standin.COMMANDS[kind][0] in session.cases[0]["fail_reason"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["pbs", "loadleveler"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(

@@ -3,7 +3,7 @@
 
     python -m tools.coverage
 
-It reads what `make test-kernels-openmpi` and `make test-python` left: the counts of the stack's
+It reads what the parts of `make test-all` left: the counts of the stack's
 test build, with which CTest and pytest run the kernels; and those of Python, also of programs that
 tests start. Processes that are killed leave no counts.
 
@@ -77,7 +77,7 @@ def of_python(folder: Path = COUNTS, root: Path = ROOT) -> list[Entered]:
             for name, lines in json.loads(path.read_text(encoding="utf-8")).items():
                 entered[name].update(lines)
     if not entered:
-        raise NothingToRead(f"{folder} has no counts: make test-python leaves them")
+        raise NothingToRead(f"{folder} has no counts: make test-all leaves them")
     found = []
     for path in sorted(path for name in PACKAGES for path in (root / name).rglob("*.py")):
         if path.name == "sitecustomize.py":  # what counts cannot count itself

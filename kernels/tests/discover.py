@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a CTest file: one test for each pattern x method x mode that a built iokernel lists."""
+"""Writes a CTest file: one test for each pattern x method x mode that a built iokernel lists.
+
+With the label `quick` it runs with the process counts at which its options differ (--quick), and a
+second one, NAME.more with the label `more`, with the others.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +57,19 @@ def process_counts(listing: dict[str, Any], method: str, mode: str | None, every
     return every
 
 
+def split(
+    listing: dict[str, Any], method: str, mode: str | None, options: argparse.Namespace
+) -> dict[str, str]:
+    """The process counts by label."""
+    every = process_counts(listing, method, mode, options.processes).split(",")
+    wanted = process_counts(listing, method, mode, options.quick).split(",")
+    quick = [n for n in options.processes.split(",") if n in wanted] or every[-1:]
+    if mode == "refused":
+        return {"quick": every[0]}
+    more = [n for n in every if n not in quick]
+    return {"quick": ",".join(quick), **({"more": ",".join(more)} if more else {})}
+
+
 def named(listing: dict[str, Any], trait: str) -> str:
     """The methods that have a trait, as a word of the command line."""
     return ",".join(method["name"] for method in listing["methods"] if method[trait])
@@ -76,15 +93,16 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
             command += ["--compresses"]
         if method in queued and last != "refused":
             command += ["--inner", ",".join(inner_methods(listing, pattern))]
-        command += ["--processes", process_counts(listing, method, last, options.processes)]
         command += ["--moves-nothing", named(listing, "moves_nothing")]
-        command += ["--own-files", named(listing, "file_per_process")]
-        command += ["--dir", options.dir, "--", *options.launch]
-        lines.append(f"add_test({quoted(name)} {' '.join(map(quoted, command))})")
-        lines.append(
-            f"set_tests_properties({quoted(name)} PROPERTIES TIMEOUT 1200 "
-            f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)})"
-        )
+        command += ["--own-files", named(listing, "file_per_process"), "--dir", options.dir]
+        for label, counts in split(listing, method, last, options).items():
+            test = quoted(name if label == "quick" else f"{name}.{label}")
+            words = [*command, "--processes", counts, "--", *options.launch]
+            lines.append(f"add_test({test} {' '.join(map(quoted, words))})")
+            lines.append(
+                f"set_tests_properties({test} PROPERTIES TIMEOUT 1200 LABELS {label} "
+                f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)})"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -93,6 +111,7 @@ def main() -> None:
     parser.add_argument("--program", required=True)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
+    parser.add_argument("--quick", default="2,3", help="those of the tests with the label quick")
     parser.add_argument("--at-once", default="1", help="cores that a test keeps to itself")
     parser.add_argument("--dir", required=True, help="where the tests write")
     parser.add_argument("--environment", default="", help="of the tests, K=V;K=V")

@@ -21,6 +21,7 @@ SECONDS = 900  # a hang is a failure, not a wait
 RARE = {"rename", "truncate"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 60)
 def test_all_that_is_injected_is_seen(tmp_path: Path) -> None:
     able = [name for name, stack in stacks().items() if not missing(stack)]
