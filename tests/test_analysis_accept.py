@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from iogauge.analysis.errors import ReferenceFileError
-from iogauge.analysis.judge import accept, acceptance, promise
+from iogauge.analysis.judge import acceptance
 from iogauge.analysis.judge.acceptance import Bound
-from iogauge.analysis.judge.promise import Samples
+from iogauge.analysis.statistics import bound_test
+from iogauge.analysis.statistics.bound_test import Samples
 from iogauge.analysis.store import database
 from iogauge.analysis.store.database import Where
 from iogauge.cli import ingest
@@ -154,7 +155,7 @@ def test_a_baseline_by_name(store: Path, tmp_path: Path) -> None:
     entry = "where: {{stack: mpich}}, quantity: write_bw, at_least: {}, of: {{baseline: spring}}"
     for part, verdict in ((0.7, "met"), (0.9, "not met")):  # 87.5 and 112.5
         promised = acceptance.read(written(tmp_path, entry.format(part)))
-        (row,) = accept.verdicts(database.connect(store), promised, Where(), tmp_path)
+        (row,) = acceptance.verdicts(database.connect(store), promised, Where(), tmp_path)
         assert row["verdict"] == verdict, row
 
 
@@ -215,5 +216,5 @@ def test_verdicts_are_wrong_at_most_as_often_as_said(spread: str) -> None:
     wrong = 0
     for _ in range(400):
         cases = [Samples(row.tolist(), Bound(1.0, at_least=True)) for row in draw()]
-        wrong += any(d.verdict != "too few samples" for d in promise.decide(cases, 0.95))
+        wrong += any(d.verdict != "too few samples" for d in bound_test.decide(cases, 0.95))
     assert wrong <= 33

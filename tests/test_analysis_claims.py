@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from iogauge.analysis.judge import claims, sides
-from iogauge.analysis.judge.claim_tests import KINDS, published
+from iogauge.analysis.judge import claims, selection
+from iogauge.analysis.judge.claim_criteria import KINDS, published
 from iogauge.analysis.pages import claim_text
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import versions
@@ -350,7 +350,7 @@ def test_all_kinds_are_used() -> None:
 )
 def test_a_file_system_is_known_by_each_type_that_it_shows(word: str, found: list[str]) -> None:
     """A claim about NFS is about version 4 too, which /proc/mounts calls nfs4."""
-    sql, values = sides.keys_condition({"fs_type": word})
+    sql, values = selection.keys_condition({"fs_type": word})
     types = "(VALUES ('nfs'), ('nfs4'), ('pvfs2'), ('ceph'), ('fuse.ceph-fuse')) AS t(fs_type)"
     rows = duckdb.execute(f"SELECT fs_type FROM {types} WHERE {sql} ORDER BY 1", values).fetchall()
     assert [row[0] for row in rows] == found

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from iogauge.analysis.judge import exact, gate
+from iogauge.analysis.statistics import exact, gate
 
 Floats = np.ndarray
 METHODS: tuple[gate.Method, ...] = ("holm", "bh")

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iogauge.analysis.judge import changes, history
+from iogauge.analysis.judge import history
 from iogauge.analysis.judge.history import History
 from iogauge.analysis.pages.words import over_time
+from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
 from iogauge.cli import ingest
 from tests import analysis_made as made
@@ -61,9 +62,10 @@ def test_drops_are_found_and_dated(size: float, after: int, least: float) -> Non
 def test_the_table_of_gains_is_what_chance_reaches() -> None:
     """Of 20,000 random orders 2 are expected above it; 12 or more are luck once in 10^5."""
     draw = np.random.default_rng(7)
-    scores = changes.normal(30)
+    scores = change_points.normal(30)
     above = sum(
-        bool(changes.best_cuts(draw.permutation(scores), changes.needed(30))) for _ in range(20_000)
+        bool(change_points.best_cuts(draw.permutation(scores), change_points.needed(30)))
+        for _ in range(20_000)
     )
     assert above < 12
 
@@ -74,15 +76,15 @@ def test_what_was_cut_is_looked_at_again() -> None:
     values = 100 * np.exp(0.03 * draw.normal(size=300))
     values[100:] *= 10
     values[200:] *= 0.8
-    assert changes.find(values) == [100, 200]
+    assert change_points.find(values) == [100, 200]
     values = 100 * np.exp(0.03 * draw.normal(size=100))
     values[40:60] *= 0.7
-    assert changes.find(values) == [40, 60]
+    assert change_points.find(values) == [40, 60]
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [5.0] * 11, [5.0] * 40, [1.0, 2.0] * 20])
 def test_short_constant_and_two_valued_histories(values: list[float]) -> None:
-    assert changes.find(values) == []
+    assert change_points.find(values) == []
 
 
 # ---------------------------------------------------------------- what becomes of a change
@@ -93,7 +95,7 @@ def judged(values: Sequence[float], unit: str = "MiB/s", since: str = "") -> His
     at = [FIRST + timedelta(days=day) for day in range(len(values))]
     given = baselines.Baseline(("stack=x",), since, "me", since, "why") if since else None
     one = History({"unit": unit}, at, list(values), baseline=given)
-    history.judge(one, changes.SMALLEST)
+    history.judge(one, change_points.SMALLEST)
     return one
 
 

@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iogauge.analysis.judge import exact, interval
+from iogauge.analysis.statistics import exact, interval
 
 positive = st.floats(1e-3, 1e6, allow_nan=False)
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from iogauge.analysis.judge import shares
+from iogauge.analysis.judge import share_of_peak
 from iogauge.analysis.pages import colours
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS
@@ -116,7 +116,7 @@ def test_what_is_above_100_percent_is_explained_in_place(folder: Path, shown: Ta
         for ceiling in CEILINGS
         for direction in DIRECTIONS
         if (share := row.share(ceiling, direction)) and share.value > 1
-        if (why := shares.why_above(row, ceiling, direction))
+        if (why := share_of_peak.why_above(row, ceiling, direction))
     ]
     assert len(reasons) > 5
     overview = text.split('<h2 id="overview">')[1].split("</table>")[0]
@@ -141,14 +141,14 @@ def test_what_is_above_100_percent_is_explained_in_place(folder: Path, shown: Ta
 def test_a_reason_has_the_numbers(shown: Table) -> None:
     """Of a run above its ceiling in each repeat; and none where it was not."""
     (row,) = [r for r in shown.ran if (r.run.pattern, r.run.method) == ("s3d", "posix")]
-    said = shares.why_above(row, "fpp", "write")
+    said = share_of_peak.why_above(row, "fpp", "write")
     ceilings = [sample.ceilings["fpp", "write"] for sample in row.samples]
     ratios = [s.write / c for s, c in zip(row.samples, ceilings, strict=True) if s.write]
     between = f"{100 * min(ratios):.0f} % to {100 * max(ratios):.0f} %"
     assert f"the ceiling beside it was {min(ceilings):.0f} to {max(ceilings):.0f} MiB/s" in said
     assert f"the 2 repeats reached {between} of theirs; so here large aligned" in said
     (low,) = [r for r in shown.ran if (r.run.pattern, r.run.method) == ("ramses-hydro", "posix")]
-    assert shares.why_above(low, "fpp", "write") == ""
+    assert share_of_peak.why_above(low, "fpp", "write") == ""
 
 
 @pytest.fixture(scope="module")

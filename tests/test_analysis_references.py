@@ -17,7 +17,8 @@ import yaml
 from scipy import stats
 
 from iogauge.analysis.errors import ReferenceFileError
-from iogauge.analysis.judge import claims, learned, references
+from iogauge.analysis.judge import claims, references
+from iogauge.analysis.statistics import prediction
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
 from tests.reframe_session import reframe
@@ -142,7 +143,7 @@ def bound_low() -> float:
 @pytest.mark.parametrize("freedom", [1, 2, 3, 11, 12, 30])
 @pytest.mark.parametrize("tail", [0.05, 0.001, 0.00025])
 def test_students_t_is_scipys(freedom: int, tail: float) -> None:
-    assert learned.t_quantile(tail, freedom) == pytest.approx(stats.t.isf(tail, freedom))
+    assert prediction.t_quantile(tail, freedom) == pytest.approx(stats.t.isf(tail, freedom))
 
 
 def test_learn_writes_what_reframe_takes(tmp_path: Path, folder: Path) -> None:
@@ -193,7 +194,7 @@ def test_one_job_of_a_night_is_its_sample(tmp_path: Path, folder: Path) -> None:
 def test_more_references_have_wider_bounds() -> None:
     """Any of all fails in one night of 20: so each of 200 in one of 4000."""
     nights = [float(night(n)) for n in range(21)]
-    few, many = (learned.bounds(nights, rate)["low"] for rate in (0.001, 0.05 / 200))
+    few, many = (prediction.bounds(nights, rate)["low"] for rate in (0.001, 0.05 / 200))
     assert many < few < min(nights)
 
 

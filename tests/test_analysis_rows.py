@@ -15,7 +15,7 @@ import pytest
 from iogauge.analysis.pages.words import bandwidth_text, percent_text, range_text
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import Row, Table, make_table, to_csv
-from iogauge.analysis.session.stats import Spread
+from iogauge.analysis.statistics.spread import Spread
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
-from iogauge.analysis.judge import bottleneck, proofs
+from iogauge.analysis.judge import bottleneck, remedies
 from iogauge.analysis.judge.bottleneck import Cause, Facts, Kind
 from iogauge.analysis.ledger import traced
 from iogauge.analysis.ledger.ledger import Layer, Side
@@ -168,13 +168,13 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     assert run_analysis("why", "--output", tmp_path).returncode == 3
 
 
-RUN = proofs.Run("S3d", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
+RUN = remedies.Run("S3d", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
     """Its last command compares what the ones before it measured; the words are those of `make`."""
-    told = proofs.advice(RUN, Cause(kind, "write", 0.5, "write", "", "", ""))
+    told = remedies.remedy(RUN, Cause(kind, "write", 0.5, "write", "", "", ""))
     *measured, compared = told.commands
     assert all(command.startswith("make run ARGS=") for command in measured)
     assert len(measured) in (1, 2)
@@ -188,10 +188,10 @@ def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
 
 def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
     """By ReFrame, as `make` would start it: both of the pair, and nothing else."""
-    told = proofs.advice(RUN, Cause("exchange", "write", 0.5, "write", "", "", ""))
+    told = remedies.remedy(RUN, Cause("exchange", "write", 0.5, "write", "", "", ""))
     match = re.fullmatch(r'make run ARGS="(.*)"', told.commands[0])
     assert match
-    options = shlex.split(match[1].replace(f" --repeat {proofs.ROUNDS}", ""))
+    options = shlex.split(match[1].replace(f" --repeat {remedies.ROUNDS}", ""))
     found = reframe(tmp_path, "-l", *options, tests="s3d.py").listed
     assert sorted(found) == [
         f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.judge import certificate, upstream
+from iogauge.analysis.judge import certificate, known_defects
 from iogauge.analysis.pages import certificate_text
 from iogauge.cli.certificate import load
 from iogauge.cli.certify import main
@@ -361,21 +361,26 @@ def test_a_kept_certificate_is_the_same_and_its_page_has_hints_for_a_site() -> N
 
 
 def test_reports_concern_the_versions_that_they_name() -> None:
-    assert [one.kind for one in upstream.of("Open MPI v5.0.5")] == ["wrong", "", "wrong", "crash"]
+    assert [one.kind for one in known_defects.of("Open MPI v5.0.5")] == [
+        "wrong",
+        "",
+        "wrong",
+        "crash",
+    ]
     for early in ("4.1.4", "4.1.6"):  # each series has its own mend
-        assert [one.kind for one in upstream.of(f"Open MPI v{early}")] == ["wrong", "crash"]
-    assert [one.kind for one in upstream.of("Open MPI v4.1.7")] == ["crash"]
-    assert [one.kind for one in upstream.of("Open MPI v5.0.6")] == ["wrong", "crash"]
-    assert upstream.of("MPICH Version: 4.0.2") == []
+        assert [one.kind for one in known_defects.of(f"Open MPI v{early}")] == ["wrong", "crash"]
+    assert [one.kind for one in known_defects.of("Open MPI v4.1.7")] == ["crash"]
+    assert [one.kind for one in known_defects.of("Open MPI v5.0.6")] == ["wrong", "crash"]
+    assert known_defects.of("MPICH Version: 4.0.2") == []
     # What one pattern alone shows is not counted for the other report of wrong bytes.
-    locks, _, columns, _ = upstream.of("Open MPI v5.0.5")
+    locks, _, columns, _ = known_defects.of("Open MPI v5.0.5")
     of_extents = rows("default", 6, bad=3, pattern="extents")
     told = rows("default", 4, bad=4, pattern="extents", why="told")
     (both,) = judged(rows("default", 5, bad=2), of_extents, told).stacks
-    assert (locks.seen(both).bad, columns.seen(both)) == (2, upstream.Seen(7, 15, 4, 4))
+    assert (locks.seen(both).bad, columns.seen(both)) == (2, known_defects.Seen(7, 15, 4, 4))
     crashes = [{**row, "outcome": "crash"} for row in rows("io=romio341", 7, pattern="extents")]
     (stack,) = judged(rows("default", 5, bad=2), crashes).stacks
-    assert upstream.of("Open MPI v5.0.6")[-1].seen(stack) == upstream.Seen(7, 7, 0, 0)
+    assert known_defects.of("Open MPI v5.0.6")[-1].seen(stack) == known_defects.Seen(7, 7, 0, 0)
 
 
 def test_the_short_page_says_what_the_kept_certificate_says() -> None:

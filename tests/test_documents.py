@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from iogauge.analysis.judge import claims, references
-from iogauge.analysis.judge.yamlfile import YamlFile
+from iogauge.analysis.judge.yaml_file import YamlFile
 from iogauge.common import experiments
 from iogauge.common.experiments import Experiment
 from iogauge.common.paths import ROOT

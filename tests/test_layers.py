@@ -19,7 +19,17 @@ from iogauge.common.paths import ROOT
 
 PACKAGES = ("iogauge", "reframe_tests", "site_configs", "tools")
 # Folders of analysis whose answers others print.
-SILENT = ("blame", "bundle", "checks", "darshan", "judge", "ledger", "session", "store")
+SILENT = (
+    "blame",
+    "bundle",
+    "checks",
+    "darshan",
+    "judge",
+    "ledger",
+    "session",
+    "statistics",
+    "store",
+)
 # Programs of their own, which analysis starts: their `main`, the last function, is a command line.
 PROGRAMS = ("analysis/darshan/child.py", "analysis/darshan/convert.py")
 

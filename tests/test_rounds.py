@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iogauge.analysis.judge.interval import of_pairs
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import make_table
+from iogauge.analysis.statistics.interval import of_pairs
 from iogauge.cli.recover import lost
 from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.judge import race
-from iogauge.analysis.judge.surrogate import Config, guesses
+from iogauge.analysis.statistics import tuning_search
+from iogauge.analysis.statistics.surrogate import Config, guesses
 from iogauge.analysis.store import database
 from iogauge.cli import tune as command
 from iogauge.measure.tune.advice import Advice
@@ -50,9 +50,11 @@ LISTING = {
 class Silent:
     """A watch that says nothing."""
 
-    def round(self, now: race.Round, used: float) -> None: ...
+    def round(self, now: tuning_search.Round, used: float) -> None: ...
 
-    def trial(self, now: race.Round, arm: Config, outcome: Outcome, used: float) -> None: ...
+    def trial(
+        self, now: tuning_search.Round, arm: Config, outcome: Outcome, used: float
+    ) -> None: ...
 
 
 def small() -> Space:
@@ -136,7 +138,7 @@ def test_bytes_that_go_wrong_only_in_the_confirmation_are_not_advised(tmp_path: 
     course.run, course.watch = run, watch
     found = course.all()
     assert dict(found.winner).get("speed") == "150"
-    assert found.confirmed and found.confirmed.samples == (race.RULES.confirm,)
+    assert found.confirmed and found.confirmed.samples == (tuning_search.RULES.confirm,)
     assert "never    wrong bytes" in "\n".join(Advice(course.session, course.space, found).lines())
 
 
@@ -179,7 +181,7 @@ def test_a_default_that_does_not_run_ends_the_search(tmp_path: Path) -> None:
     def run(arm: Config, keep: Path, limit: float) -> Outcome:
         return Outcome("failed", "no space left", seconds=1)
 
-    with pytest.raises(race.DefaultFailedError, match="no space left"):
+    with pytest.raises(tuning_search.DefaultFailedError, match="no space left"):
         drive(tmp_path, run).all()
 
 

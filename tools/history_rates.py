@@ -2,7 +2,7 @@
 """How often the search for changes is wrong, and how often it finds a drop: by simulation.
 
 python -m tools.history_rates [--histories 2000]     the table of docs/analysis.md
-python -m tools.history_rates --gains                GAINS of analysis/judge/changes.py
+python -m tools.history_rates --gains                GAINS of analysis/statistics/change_points.py
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from iogauge.analysis.judge import changes
-from iogauge.analysis.judge.changes import Floats
+from iogauge.analysis.statistics import change_points
+from iogauge.analysis.statistics.change_points import Floats
 
 Generator = np.random.Generator
 SIGMA = 0.05  # of the noise
@@ -54,7 +54,7 @@ def history(draw: Generator, noise: str, count: int, sigma: float = SIGMA) -> Fl
 def false_changes(noise: str, count: int, histories: int, seed: int = 1) -> int:
     """How many of so many unchanged histories show a change."""
     draw = np.random.default_rng(seed)
-    return sum(bool(changes.find(history(draw, noise, count))) for _ in range(histories))
+    return sum(bool(change_points.find(history(draw, noise, count))) for _ in range(histories))
 
 
 def found(size: float, before: int, after: int, histories: int, seed: int = 1) -> tuple[int, int]:
@@ -64,7 +64,7 @@ def found(size: float, before: int, after: int, histories: int, seed: int = 1) -
     for _ in range(histories):
         values = history(draw, "lognormal", before + after)
         values[before:] *= size
-        cuts = changes.find(values)
+        cuts = change_points.find(values)
         seen += bool(cuts)
         dated += any(abs(cut - before) <= 1 for cut in cuts)
     return seen, dated
@@ -73,12 +73,12 @@ def found(size: float, before: int, after: int, histories: int, seed: int = 1) -
 def gains(count: int, histories: int, seed: int = 1) -> float:
     """What the best cut gains at most, but in FALSE_RATE of random orders."""
     draw = np.random.default_rng(seed)
-    scores = changes.normal(count)
+    scores = change_points.normal(count)
     best = [
-        changes.binary_segmentation(draw.permutation(scores), gain=1e9).max_gain
+        change_points.binary_segmentation(draw.permutation(scores), gain=1e9).max_gain
         for _ in range(histories)
     ]
-    return float(np.quantile(best, 1 - changes.FALSE_RATE))
+    return float(np.quantile(best, 1 - change_points.FALSE_RATE))
 
 
 def main() -> int:
@@ -88,7 +88,7 @@ def main() -> int:
     parser.add_argument("--gains", action="store_true")
     args = parser.parse_args()
     if args.gains:
-        for count in changes.GAINS:
+        for count in change_points.GAINS:
             print(f"{count:5} {gains(count, max(args.histories, 20_000)):6.1f}", flush=True)
         return 0
     print("unchanged histories that show a change, %, by nights")

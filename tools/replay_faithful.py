@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iogauge.analysis.judge.interval import of_pairs
 from iogauge.analysis.replay import check, plan, schedule, trace
+from iogauge.analysis.statistics.interval import of_pairs
 from iogauge.common.digits import three
 from reframe_tests.framework.recorders import LOG_HINTS
 

@@ -1,34 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""acceptance.yaml: what a machine was promised to do, in cases with bounds (docs/analysis.md)."""
+"""acceptance.yaml: what a machine was promised to do, and whether a session of the store shows it.
+
+A row for each test case with a bound. A case that failed, is missing or was not verified is not
+met (docs/analysis.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .references import FOLDER
-from .yamlfile import YamlFile
+from ..statistics import bound_test
+from ..statistics.bound_test import Decision, Limit, Samples
+from ..store import database as store
+from ..store import versions
+from ..store.database import Where
+from . import compare_runs, references, selection
+from .yaml_file import YamlFile
 
 LEVEL = 0.95
 _OF_PEAK = ("write_bw", "read_bw")
+COLUMNS = (
+    "case", "pattern", "scale", "method", "mode", "stack", "fs", "processes", "quantity", "value",
+    "unit", "bound", "samples", "verdict", "why",
+)  # fmt: skip
+# Of a test case, in a session's rows.
+_TEST = ("system", "partition", '"case"', "stack")
+# What only a result document says: of a run that left none it is not known.
+_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "hints",
+              "payload_bytes", "mpi_io", "time", "cores", "libraries", "verdict")  # fmt: skip
+_VERIFIED = "verdict = 'verified'"
 
 Of = Literal["", "peak", "baseline", "runs"]
+Row = dict[str, Any]
+Found = tuple[Row, Samples | Decision]  # what stands in the table, and what decides it
 
 
 @dataclass(frozen=True)
-class Bound:
-    """`value` in the quantity's unit, or a part of what `of` says: the `peak` of the same job
-    (`what`: fpp or shared), a learned `baseline` (its name), other `runs` (keys that differ)."""
+class Bound(Limit):
+    """`value` is in the quantity's unit, or relative to `of`: the `peak` of the same job (`what`:
+    fpp or shared), a learned `baseline` (its name), other `runs` (keys that differ)."""
 
-    value: float
-    at_least: bool
     of: Of = ""
     what: Any = None
-
-    def meets(self, value: float) -> bool:
-        return value >= self.value if self.at_least else value <= self.value
 
     def __str__(self) -> str:
         word = f"at {'least' if self.at_least else 'most'} {self.value:g}"
@@ -64,7 +81,7 @@ class Acceptance:
 
 def read(path: Path) -> Acceptance:
     """Raises ReferenceFileError, with the line, for a file that is missing or has a mistake."""
-    file = YamlFile(path, FOLDER / "acceptance.schema.json")
+    file = YamlFile(path, references.FOLDER / "acceptance.schema.json")
     data = file.data
     cases = [_case(file, i, {**_both(data), **one}) for i, one in enumerate(data["cases"])]
     for i, one in enumerate(cases):
@@ -106,3 +123,232 @@ def _texts(value: Any) -> list[str]:
 def text(value: Any) -> str:
     """As the store's columns are compared: `true`, `16`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def verdicts(
+    connection: Any, acceptance: Acceptance, session: Where, sites: Path = references.SITES
+) -> list[Row]:
+    """A row for each test case that a case of `acceptance` chooses. `session`: which runs;
+    `sites`: where learned baselines are."""
+    found = [one for case in acceptance.cases for one in _of(connection, case, session, sites)]
+    decided = iter(
+        bound_test.decide([of for _, of in found if isinstance(of, Samples)], acceptance.level)
+    )
+    rows = []
+    for row, of in found:
+        decision = next(decided) if isinstance(of, Samples) else of
+        rows.append({**row, "verdict": decision.verdict, "why": decision.why})
+    return rows
+
+
+def keys(acceptance: Acceptance) -> Iterator[tuple[str, str]]:
+    """All keys that choose runs, each with the name of its case."""
+    for case in acceptance.cases:
+        yield from ((case.name, key) for key in case.where)
+        if case.bound.of == "runs":
+            yield from ((case.name, key) for key in case.bound.what)
+
+
+def _of(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
+    failed = _failed(connection, case, session)
+    rest = _MEASURED[case.bound.of](connection, case, session, sites)
+    bad = {(row["test_case"], row["stack"]) for row, _ in failed}
+    found = failed + [one for one in rest if (one[0]["test_case"], one[0]["stack"]) not in bad]
+    if found:
+        return found
+    return [(_row(case, {}), Decision("missing", _skipped(connection, case, session)))]
+
+
+def _row(case: Case, about: Mapping[str, Any], **more: Any) -> Row:
+    """`about`: columns of the store, of the runs."""
+    return {
+        "case": case.name,
+        **{name: about.get(name) for name in ("test_case", "system", "partition", *selection.CASE)},
+        "quantity": case.quantity, "value": None, "unit": "", "bound": str(case.bound),
+        "samples": "", **more,
+    }  # fmt: skip
+
+
+def _chosen(start: Where, keys: Mapping[str, Sequence[str]]) -> Where:
+    for key, values in keys.items():
+        start = start.key(key, values)
+    return start if "is_peak" in keys else start.also("NOT is_peak")
+
+
+# ---------------------------------------------------------------- what was measured
+
+
+def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "") -> list[Row]:
+    """Of each test case the jobs, oldest first. `value`: SQL of a repeat's, where `p` is its
+    ceiling; `also`: of a test of `p`."""
+    chosen = _chosen(session.also(_VERIFIED), case.where)
+    columns = ", ".join(f'v."{name}"' for name in selection.CASE)
+    joined = f"JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat {also}"
+    return store.rows(
+        connection,
+        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
+        jobs AS (SELECT {columns}, v."case" AS test_case, v.unit, v.started, v.session, v.run,
+                median({value}) AS value, count(*) AS repeats
+            FROM c v {joined if also else ""} WHERE v.quantity = ? GROUP BY ALL)
+        SELECT {", ".join(f'"{name}"' for name in selection.CASE)}, test_case, unit,
+            list(value ORDER BY started, session, run) AS found, min(repeats) AS repeats
+        FROM jobs GROUP BY ALL ORDER BY ALL""",
+        [*chosen.values, case.quantity],
+    )
+
+
+def _found(case: Case, job: Row, bound: Bound, unit: str, *, in_turn: bool = False) -> Found:
+    values = job["found"]
+    row = _row(case, job, value=statistics.median(values), unit=unit, samples=_counted(values))
+    short = _too_few_repeats(case, job["repeats"])
+    return row, short or Samples(values, bound, in_turn=in_turn, jobs=case.jobs)
+
+
+def _counted(values: Sequence[float], word: str = "job") -> str:
+    return f"{len(values)} {word}{'' if len(values) == 1 else 's'}"
+
+
+def _too_few_repeats(case: Case, repeats: int) -> Decision | None:
+    if repeats >= case.repeats:
+        return None
+    why = f"a job with {repeats} repeats; {case.repeats} needed in each (-S repeats={case.repeats})"
+    return Decision("too few samples", why)
+
+
+def _absolute(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
+    jobs = _jobs(connection, case, session, "v.value")
+    return [_found(case, job, case.bound, job["unit"]) for job in jobs]
+
+
+def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
+    """The peak was measured between the repeats of the same job."""
+    ceiling = f"ceiling_{case.bound.what}_{case.quantity.removesuffix('_bw')}"
+    also = f"AND p.quantity = '{ceiling}' AND p.value > 0"
+    jobs = _jobs(connection, case, session, "v.value / p.value", also)
+    return [_found(case, job, case.bound, "1", in_turn=True) for job in jobs]
+
+
+def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
+    """The bound is a part of what the site's learned baseline of this name expects."""
+    found: list[Found] = []
+    for job in _jobs(connection, case, session, "v.value"):
+        key = (job["partition"], job["stack"], job["test_case"], job["processes"], job["fsync"],
+               job["hints"])  # fmt: skip
+        expected = references.site(job["system"], sites).get(key, {}).get(case.quantity)
+        if references.baseline(job["system"], sites) != case.bound.what or not expected:
+            named = references.site_file(job["system"], sites).name
+            why = f"no baseline {case.bound.what!r} with this case in {named}"
+            found.append((_row(case, job), Decision("missing", why)))
+            continue
+        bound = Bound(case.bound.value * expected.value, case.bound.at_least)
+        row, of = _found(case, job, bound, job["unit"])
+        found.append(({**row, "bound": f"{case.bound} ({bound.value:.4g} {job['unit']})"}, of))
+    return found
+
+
+def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
+    """As speeds, over those of other runs of the session; of the same round they are pairs."""
+    others: Mapping[str, str] = case.bound.what
+    both = [
+        _chosen(Where("true"), where)
+        for where in ({**case.where, **{k: [v] for k, v in others.items()}}, case.where)
+    ]
+    groups = selection.groups(
+        connection,
+        session.also(_VERIFIED),
+        [case.quantity],
+        [(side.sql, side.values) for side in both],
+        selection.case_columns(list(others), with_mode="mode" in others),
+    )
+    pairs = compare_runs.pairs(groups)
+    with_base = {id(new) for _, new in pairs}
+    repeats = _fewest_repeats(connection, case, session, both)
+    found = [_quotient(case, base, new, repeats) for base, new in pairs]
+    for group in groups:
+        if group.side == 1 and id(group) not in with_base:
+            why = f"no run with {' '.join(f'{k}={v}' for k, v in others.items())} beside it"
+            found.append((_row(case, _about(group)), Decision("missing", why)))
+    return found
+
+
+def _about(group: selection.Group) -> Row:
+    return dict(zip(selection.CASE, group.case, strict=True))
+
+
+def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
+    """Of any job of these runs."""
+    chosen = session.also(_VERIFIED).also("quantity = ?", case.quantity)
+    chosen = chosen.also(
+        " OR ".join(f"({side.sql})" for side in both), *(v for side in both for v in side.values)
+    )
+    found = store.rows(
+        connection,
+        f"SELECT count(*) AS repeats FROM records WHERE {chosen.sql} GROUP BY session, run",
+        chosen.values,
+    )
+    return min((int(row["repeats"]) for row in found), default=0)
+
+
+def _quotient(case: Case, base: selection.Group, new: selection.Group, repeats: int) -> Found:
+    of = compare_runs.evidence(base, new)
+    row = _row(case, _about(new), value=of.ratio, unit="1")
+    short = _too_few_repeats(case, repeats)
+    if of.kind == "pairs":
+        quotients = [y / x for x, y in zip(of.base, of.new, strict=True)]
+        row["samples"] = _counted(quotients, "pair")
+        return row, short or Samples(
+            quotients, case.bound, in_turn=True, jobs=case.jobs, pairs=True
+        )
+    row["samples"] = f"{len(of.base)}, {_counted(of.new)}"
+    return row, short or Samples(of.new, case.bound, base=of.base, jobs=case.jobs)
+
+
+_MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": _of_runs}
+
+
+# ---------------------------------------------------------------- what was not
+
+
+def _failed(connection: Any, case: Case, session: Where) -> list[Found]:
+    """Test cases of which any job failed or was not verified."""
+    states = f"({store.BAD} OR (status = 'ok' AND NOT {_VERIFIED}))"
+    found: list[Found] = []
+    for job in _lost(connection, case, session, states):
+        why = job["reason"] or f"the bytes were not verified: {job['verdict'] or 'no verdict'}"
+        count = "a job" if job["jobs"] == 1 else f"{job['jobs']} jobs"
+        found.append((_row(case, job), Decision("failed", f"{count}: {why}")))
+    return found
+
+
+def _skipped(connection: Any, case: Case, session: Where) -> str:
+    found = _lost(connection, case, session, "status = 'skipped'")
+    return f"skipped: {found[0]['reason']}" if found else "no run like this in the session"
+
+
+def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]:
+    """Test cases with runs in these states. One without a document fits what only it would say."""
+    asked: list[Row] = []
+    for where in _both_wheres(case):
+        chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)
+        for key, values in where.items():
+            one = Where("true").key(key, values)
+            unknown = "verdict = ''" if key in (*_OF_RESULT, *versions.names()) else "false"
+            chosen = chosen.also(f"({one.sql}) OR {unknown}", *one.values)
+        names = ", ".join(_TEST)
+        asked += store.rows(
+            connection,
+            f"""SELECT {names.replace('"case"', '"case" AS test_case')}, any_value(fs) AS fs,
+                any_value(pattern) AS pattern, any_value(scale) AS scale,
+                any_value(method) AS method, any_value(mode) AS mode,
+                any_value(processes) AS processes, min_by(reason, run) AS reason,
+                min_by(verdict, run) AS verdict, count(DISTINCT (session, run)) AS jobs
+            FROM records WHERE {chosen.sql} GROUP BY {names} ORDER BY {names}""",
+            chosen.values,
+        )
+    return list({tuple(row.values()): row for row in asked}.values())
+
+
+def _both_wheres(case: Case) -> Iterable[Mapping[str, Sequence[str]]]:
+    yield case.where
+    if case.bound.of == "runs":
+        yield {**case.where, **{key: [value] for key, value in case.bound.what.items()}}

@@ -12,9 +12,9 @@ from typing import Any
 
 from iogauge.common.hints import variable, way
 
+from ..statistics import interval
 from ..store import database as store
-from . import interval
-from .sides import CALL
+from .selection import CALL
 
 Row = dict[str, Any]
 

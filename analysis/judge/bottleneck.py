@@ -11,10 +11,17 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
+from iogauge.common.document import STOPPED, BadDocument
+from iogauge.common.document import load as load_document
+from iogauge.common.run_folder import DOCUMENT, TRACE
+
+from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
 from ..ledger.ledger import Side, own_files
 from ..ledger.traced import Traced
+from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import DIRECTIONS, Direction
 
@@ -278,3 +285,35 @@ def _calls(one: Facts, name: str) -> str:
     collective = f", {layer.collective:,} collective" if layer.collective else ""
     by = f", by {layer.processes} processes" if layer.processes is not None else ""
     return f"{layer.calls:,} calls of {layer.bytes / layer.calls:,.0f} bytes{collective}{by}"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """`trace` is None where there is none that can be used; then `note` says so."""
+
+    document: dict[str, Any]
+    trace: Traced | None
+    note: str
+
+    def causes(self) -> list[tuple[Facts, list[Cause]]]:
+        """What held each direction up, what explains most first."""
+        reasons = self.trace.judgement.reasons if self.trace else ()
+        found = facts(self.document, self.trace)
+        return [(one, causes(one, reasons)) for one in found]
+
+
+def load(folder: Path) -> Loaded:
+    """The document, and the trace where there is one. Raises AnalysisError for a run without
+    numbers."""
+    try:
+        document = load_document(folder / DOCUMENT)
+    except BadDocument as problem:
+        raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
+    if document["status"] in STOPPED or not document["samples"]:
+        raise NothingFoundError(f"{folder}: expected a run that ended well: {document['error']}")
+    if not (folder / TRACE).exists():
+        return Loaded(document, None, "not traced: which process, layer and calls is unknown")
+    try:
+        return Loaded(document, load_traced(folder), "")
+    except AnalysisError as error:
+        return Loaded(document, None, f"its trace cannot be used: {error}")

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from ..errors import UsageError
 from ..store.database import Where
 from . import references
-from .claim_tests import ASKED, KINDS, Finding, Runs
-from .yamlfile import YamlFile
+from .claim_criteria import ASKED, KINDS, Finding, Runs
+from .yaml_file import YamlFile
 
 Verdict = Literal["reproduced", "contradicted", "not testable here"]
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from iogauge.common.digits import three
 
 from ..replay.ways import LOGGED, Race, Way
-from .interval import LEVEL, PAIRS, Interval, of_pairs
+from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
 
 COLUMNS = (
     "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",

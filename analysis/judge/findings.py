@@ -13,10 +13,11 @@ from typing import Any
 from iogauge.common.digits import three
 
 from ..errors import NothingFoundError
+from ..statistics import interval
 from ..store import database as store
-from . import compare_with, interval
+from . import compare_references
 from .advice import DEFAULT, candidates, default_of, fastest
-from .comparison import Question
+from .compare_runs import Question
 
 Row = dict[str, Any]
 
@@ -118,7 +119,7 @@ def _of_stacks(found: Sequence[Place]) -> str:
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
-    """The fastest ways with what they reach of their ceilings. `rows`: of compare_with.PEAK."""
+    """The fastest calls with their shares of the ceiling. `rows`: of compare_references.PEAK."""
     known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
     keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
     return [(place, known[key]) for place, key in keys if key in known]
@@ -132,7 +133,7 @@ _WAY = (
 def _of_ceilings(connection: Any, where: store.Where, found: Sequence[Place]) -> str:
     """Of the fastest ways; only where all of the interval is far below."""
     try:
-        rows = compare_with.with_peak(connection, where, Question(""))
+        rows = compare_references.with_peak(connection, where, Question(""))
     except NothingFoundError:
         return "ceilings: none was measured"
     best = [(place.name, row) for place, row in ceilings(rows, found)]

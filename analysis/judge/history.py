@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
-from . import changes, interval
 
 # What a history belongs to. Hints are not among it: that they changed is something to be found.
 KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
@@ -81,7 +81,7 @@ class History:
             return "regressed"
         if self.last_is_low:
             return "last run low"
-        if len(self.values) < changes.MIN_RUNS:
+        if len(self.values) < change_points.MIN_RUNS:
             return "too few runs"
         states = [change.state for change in self.changes]
         if states and states[-1] == "acknowledged":
@@ -135,7 +135,7 @@ def find(
     where: store.Where,
     given: Sequence[Baseline] = (),
     quantities: Sequence[str] = QUANTITIES,
-    smallest: float = changes.SMALLEST,
+    smallest: float = change_points.SMALLEST,
 ) -> list[History]:
     """The histories of all cases that `where` lets pass, with their changes."""
     found = _load(connection, where, given, quantities)
@@ -202,12 +202,12 @@ def _load(
 def judge(one: History, smallest: float) -> None:
     """Find the changes of a history, and what has become of each."""
     speeds = np.asarray(one.speeds)
-    cuts = changes.find(speeds, smallest)
-    levels = changes.levels(speeds, cuts)
+    cuts = change_points.find(speeds, smallest)
+    levels = change_points.levels(speeds, cuts)
     ends = [0, *cuts, len(speeds)]
     for i, cut in enumerate(cuts):
         before, after = speeds[ends[i] : cut][-MOST:], speeds[cut : ends[i + 2]][:MOST]
-        ratio = interval.of_two(before.tolist(), after.tolist(), changes.LEAST)
+        ratio = interval.of_two(before.tolist(), after.tolist(), change_points.LEAST)
         known = one.baseline is not None and one.at[cut] <= one.baseline.moment
         state: State
         if known:

@@ -12,24 +12,19 @@ kinds docs/analysis.md has what simulation says.
 
 from __future__ import annotations
 
-import functools
-import math
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
 
+from ..statistics.interval import worth_of
+from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
-from .interval import worth_of
 
-MIN_NIGHTS = 12
-MIN_WORTH = 8.0  # of nights that are alike
 FALSE_FAILURES = 0.05  # nights in which any reference fails without cause, as a part of all nights
 MOST = 0.001  # of one reference, however few there are
-LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ say nothing
 QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
 CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
 
@@ -106,57 +101,11 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     return Baseline(name, learned, refused, used, rate)
 
 
-def is_enough(nights: Sequence[float]) -> bool:
-    """Whether so many nights say what the next one may be like."""
-    return len(nights) >= MIN_NIGHTS and worth_of(np.log(nights)) >= MIN_WORTH
-
-
 def why_refused(row: Row) -> str:
     """What a case lacks."""
     if row["samples"] < MIN_NIGHTS:
         return f"has {row['samples']} of {MIN_NIGHTS} sessions"
     return f"has {row['samples']} sessions, but alike as they follow: worth {row['worth']:.0f}"
-
-
-def bounds(nights: Sequence[float], rate: float) -> dict[str, float]:
-    """The median of the nights, and the bounds that a job of a new one leaves to each side with
-    chance `rate`."""
-    logs = np.log(nights)
-    n, worth = len(nights), worth_of(logs)
-    # The spread around their own mean, of values that are alike, is too small by this factor.
-    seen = (n - n / worth) / (n - 1)
-    spread = max(float(logs.std(ddof=1)) / math.sqrt(seen), LEAST_SPREAD)
-    beyond = t_quantile(rate, int(worth) - 1) * math.sqrt(1 + 1 / worth) * spread
-    middle = statistics.median(nights)
-    low, high = (math.exp(float(logs.mean()) + sign * beyond) for sign in (-1, 1))
-    return {"value": middle, "low": min(low, middle), "high": max(high, middle)}
-
-
-@functools.cache
-def t_quantile(tail: float, freedom: int) -> float:
-    """What Student's t with so many degrees of freedom is above with chance `tail`."""
-    low, high = 0.0, 1.0
-    while t_tail(high, freedom) > tail:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_tail(middle, freedom) > tail else (low, middle)
-    return high
-
-
-def t_tail(t: float, freedom: int) -> float:
-    """The chance that Student's t is above `t` >= 0 (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
-    angle = math.atan2(t, math.sqrt(freedom))
-    square = math.cos(angle) ** 2
-    odd = freedom % 2
-    k = np.arange(2 + odd, freedom - 1, 2)
-    total = 1 + float(np.cumprod(square * (k - 1) / k).sum()) if freedom > 1 else 0.0
-    if odd:
-        total *= math.cos(angle)
-    inside = math.sin(angle) * total
-    if odd:
-        inside = (angle + inside) * 2 / math.pi
-    return (1 - inside) / 2
 
 
 def site_data(system: str, baseline: Baseline, today: date) -> Row:

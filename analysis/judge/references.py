@@ -15,7 +15,7 @@ from iogauge.common.text import FOLDER as FOLDER_NAME
 
 # ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
 if TYPE_CHECKING:
-    from .yamlfile import YamlFile
+    from .yaml_file import YamlFile
 
 FOLDER = paths.data("references")
 # A centre may keep its own expectations outside of the checkout.
@@ -64,7 +64,7 @@ _FACTORS = {
 @functools.cache
 def published(folder: Path = FOLDER) -> list[Published]:
     """All published numbers. Raises ReferenceFileError, with the line, for a mistake."""
-    from .yamlfile import YamlFile
+    from .yaml_file import YamlFile
 
     file = YamlFile(folder / "published.yaml", FOLDER / "published.schema.json")
     numbers: list[Published] = []
@@ -169,7 +169,7 @@ def _site_file(system: str, folder: Path) -> YamlFile | None:
     path = site_file(system, folder)
     if not FOLDER_NAME.fullmatch(system) or not path.exists():
         return None
-    from .yamlfile import YamlFile
+    from .yaml_file import YamlFile
 
     file = YamlFile(path, FOLDER / "site.schema.json")
     if file.data["system"] != system:

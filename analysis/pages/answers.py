@@ -12,7 +12,7 @@ from typing import Any
 from iogauge.common import registry
 from iogauge.common.digits import three
 
-from ..judge import findings, held_up, unrest
+from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT
 from ..judge.findings import Place
 from ..session.rows import rank
@@ -59,15 +59,15 @@ def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) ->
 
 
 def _to_try(folder: Path) -> Row:
-    told = held_up.to_try(folder, "write")
+    told = remedies.first(folder, "write")
     if told is None:
         return {"held": "", "because": "", "try": "", "commands": ()}
-    cause, advice = told
+    cause, remedy = told
     return {
         "held": f"{cause.kind}, up to {100 * cause.share:.0f} % of the time",
         "because": cause.says,
-        "try": advice.text,
-        "commands": advice.commands,
+        "try": remedy.text,
+        "commands": remedy.commands,
     }
 
 
@@ -111,14 +111,14 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
 def troubles(connection: Any, where: Where) -> list[str]:
     """What makes the session's numbers less sure than they look: a line for each."""
     said = []
-    for one in unrest.ceilings(connection, where):
+    for one in disturbance.ceilings(connection, where):
         if one.disturbed:
             said.append(
                 f"the machine was disturbed: on {one.fs} the ceiling of the same case was "
                 f"{one.typical:.1f} times as fast at one moment as at another (half of "
                 f"{one.cases} cases; at worst {one.worst:.1f} times)"
             )
-    if crowded := unrest.crowded(connection, where):
+    if crowded := disturbance.crowded(connection, where):
         runs = "1 run" if crowded == 1 else f"{crowded} runs"
         said.append(f"{runs} had more processes than cores: the scheduler was measured too")
     return said

@@ -8,7 +8,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from ..judge import upstream
+from ..judge import known_defects
 from ..judge.certificate import (
     BAD,
     CERTIFIED,
@@ -122,7 +122,7 @@ def _item(text: str) -> str:
 
 def _reports(certificate: Certificate) -> list[str]:
     lines = ["## What upstream was told", ""]
-    for report in upstream.REPORTS:
+    for report in known_defects.REPORTS:
         concerned = [
             one for one in certificate.stacks if report.concerns(one.versions.get("mpi", ""))
         ]
@@ -141,7 +141,7 @@ def _reports(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _seen(report: upstream.Report, stacks: Sequence[Stack]) -> str:
+def _seen(report: known_defects.Report, stacks: Sequence[Stack]) -> str:
     said = []
     for one in stacks:
         seen = report.seen(one)
@@ -157,7 +157,7 @@ def _fault_line(fault: Fault) -> str:
     return f"{fault.kind} with {fault.setting} in {often}; {_instead(fault)}"
 
 
-def _again(one: Fault | upstream.Seen) -> str:
+def _again(one: Fault | known_defects.Seen) -> str:
     return f" (the same case again: {one.again_bad} of {one.again})" if one.again else ""
 
 

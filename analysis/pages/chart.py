@@ -19,7 +19,7 @@ import vl_convert
 
 from iogauge.common.text import one_line, plain_all
 
-from ..judge.shares import why_above
+from ..judge.share_of_peak import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import colours

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..judge.claim_tests import Finding
+from ..judge.claim_criteria import Finding
 from ..judge.claims import Judged
 
 

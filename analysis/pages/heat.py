@@ -8,7 +8,7 @@ from typing import Any
 
 from iogauge.common import registry
 
-from ..judge import shares
+from ..judge import share_of_peak
 from ..session.rows import rank
 from .words import ABOVE
 
@@ -17,9 +17,8 @@ STRONG = 0.55  # from here on a cell is so full that its letters take the colour
 
 
 def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, Any]]:
-    """One map for each direction. `rows`: of shares.of_cases. `reasons`: why a row's share is
-    above 100 %."""
-    best = shares.best(rows)
+    """One map for each direction. `rows`: of share_of_peak.of_cases. `reasons`: why above 100 %."""
+    best = share_of_peak.best(rows)
     found = []
     for quantity, name in (("write_bw", "write"), ("read_bw", "read")):
         mine = {key[:-1]: row for key, row in best.items() if key[-1] == quantity}

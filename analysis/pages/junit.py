@@ -17,7 +17,7 @@ from iogauge.common.text import CONTROL
 from ..session.model import Session
 from ..session.rows import Row, Table
 
-Verdict = dict[str, Any]  # a row of judge/accept.py
+Verdict = dict[str, Any]  # a row of judge/acceptance.py
 _LACKING = ("too few samples", "missing")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ..session.model import CEILINGS, DIRECTIONS, Run
 from ..session.rows import Row, Table
-from ..session.stats import Spread
+from ..statistics.spread import Spread
 
 MIB = 2**20
 CASE = ("system", "partition", "stack", "fs", "case", "pattern", "method", "mode", "scale",

@@ -12,7 +12,7 @@ from iogauge.common.files import write_whole
 from iogauge.common.text import plain_lines
 
 from ..errors import OutputError
-from ..judge.shares import why_above
+from ..judge.share_of_peak import why_above
 from ..session.model import CEILINGS, DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import bars, chart, footer, reasons

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..judge.shares import SOME_JOBS, why_above
+from ..judge.share_of_peak import SOME_JOBS, why_above
 from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Table
 from .words import percent_text

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
-from ..judge.shares import why_above
+from ..judge.share_of_peak import why_above
 from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import NothingFoundError
-from ..judge import claims, compare_with
-from ..judge import published as published_numbers
-from ..judge.comparison import Question
+from ..judge import claims, compare_published, compare_references
+from ..judge.compare_runs import Question
 from ..judge.history import KEY, LOW, History
 from ..judge.learned import MIN_NIGHTS
 from ..store import database as store
@@ -92,12 +91,12 @@ def published(connection: Any, session: str) -> Section:
     ).fetchone()[0]
     question = Question(system, by="system")
     try:
-        rows = compare_with.with_published(connection, Where(), question)
+        rows = compare_references.with_published(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
         "published", "Beside published numbers",
-        tuple(name for name in published_numbers.COLUMNS if name != "verdict"),
+        tuple(name for name in compare_published.COLUMNS if name != "verdict"),
         sorted(rows, key=lambda row: (row["ratio"] is None, row["ours_of_best"] is None)),
         "Layout x call and hints of the 2011 tables, and what else was published for these "
         "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
@@ -114,11 +113,11 @@ def efficiency(connection: Any, session: str) -> Section:
     """Each case's part of the practical peak, with its interval."""
     question = Question(session)
     try:
-        rows = compare_with.with_peak(connection, Where(), question)
+        rows = compare_references.with_peak(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
-        "efficiency", "Efficiency", compare_with.PEAK, rows,
+        "efficiency", "Efficiency", compare_references.PEAK, rows,
         "The part of what a file per process with large aligned POSIX transfers reached between "
         "the repeats of the same job, with its 95 % interval where there are 6 jobs or more.",
         "needs runs with --ceilings",
@@ -204,11 +203,11 @@ def expected(connection: Any, session: str) -> Section:
     """The session beside what references/sites expects."""
     question = Question(session)
     try:
-        rows = compare_with.with_reference(connection, Where(), question)
+        rows = compare_references.with_reference(connection, Where(), question)
     except NothingFoundError:
         rows = []
     return Section(
-        "expected", "Beside this system's references", compare_with.REFERENCE, rows, "",
+        "expected", "Beside this system's references", compare_references.REFERENCE, rows, "",
         "needs references/sites/SYSTEM.yaml, which iogauge learn SYSTEM writes from "
         f"{MIN_NIGHTS} sessions or more",
         {"value": "document"}, ("stack", "verdict"),

@@ -9,7 +9,7 @@ from typing import Any
 from rich.padding import Padding
 
 from ..judge.bottleneck import LEAST, Cause, Facts
-from ..judge.proofs import Run, advice
+from ..judge.remedies import Run, remedy
 from . import screen
 from .screen import shown
 
@@ -31,7 +31,7 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
                 Padding(shown(f"no cause explains {LEAST:.0%} of it"), (0, 0, 0, 2), expand=False)
             )
         for number, cause in enumerate(causes, 1):
-            told = advice(place, cause)
+            told = remedy(place, cause)
             title = f"{number}. {cause.kind}, up to {cause.share:.0%} of the time: {cause.says}"
             console.print(Padding(shown(title), (0, 0, 0, 2), expand=False))
             if where := located(cause):

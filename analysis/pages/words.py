@@ -12,7 +12,7 @@ from typing import Any
 from iogauge.common import digits
 
 from ..session.rows import Row, Share
-from ..session.stats import Spread
+from ..statistics.spread import Spread
 
 NOTHING = "-"
 

@@ -29,10 +29,10 @@ from ..errors import (
     UnknownReportVersionError,
     UnknownSchemaError,
 )
+from ..statistics.spread import Spread
 from .case_file import ABORTED, as_it_ended
 from .document import check_test, read_document
 from .model import DIRECTIONS, Result, Run, Session, Status
-from .stats import Spread
 
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it

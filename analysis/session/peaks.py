@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
-from .stats import Spread
 
 Source = Literal["peak test", "same job"]
 

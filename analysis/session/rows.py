@@ -11,9 +11,9 @@ from typing import Literal
 from iogauge.common import registry
 from iogauge.common.text import csv_table
 
+from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import Peak, Source, find_peaks, headline_peaks
-from .stats import Spread
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]

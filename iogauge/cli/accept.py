@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
-from iogauge.analysis.judge.sides import interrupted, session_condition
+from iogauge.analysis.judge.selection import interrupted, session_condition
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
 
@@ -41,11 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a verdict for each case; the exit code is that of the worst."""
-    from iogauge.analysis.judge import accept, acceptance  # here: numpy is slow to load
+    from iogauge.analysis.judge import acceptance  # here: numpy is slow to load
 
     promised = acceptance.read(args.file)
     connection = options.connect(args)
-    for name, key in accept.keys(promised):
+    for name, key in acceptance.keys(promised):
         keys.check(connection, f"{args.file}: case {name!r}:", [key])
     for session in interrupted(connection, Where(), "session", [args.session]):
         options.say(f"session {session} was interrupted: cases are missing in it")
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     there = f"SELECT 1 FROM records WHERE {sql} LIMIT 1"
     if not connection.execute(there, values).fetchone():
         raise NothingFoundError(f"the store has no session {args.session!r}")
-    rows = accept.verdicts(connection, promised, chosen)
-    formats.show(args, rows, accept.COLUMNS)
+    rows = acceptance.verdicts(connection, promised, chosen)
+    formats.show(args, rows, acceptance.COLUMNS)
     code = exit_status(rows)
     options.say(f"{promised.name}: {in_words(rows)}")
     return code

@@ -13,7 +13,7 @@ from typing import Any
 from iogauge.analysis.bundle import archive, contents, manifest
 from iogauge.analysis.checks import again
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, OutputError
-from iogauge.analysis.judge import accept, acceptance, references
+from iogauge.analysis.judge import acceptance, references
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import Run, Session
 from iogauge.analysis.store import database as store
@@ -160,4 +160,4 @@ def accepted(
         ingest(report, place, strict=False)
         with store.connect(place) as connection:
             chosen = options.where_session(session.uuid)
-            return accept.verdicts(connection, promised, chosen, sites)
+            return acceptance.verdicts(connection, promised, chosen, sites)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
-from iogauge.analysis.judge.sides import WAYS, interrupted
+from iogauge.analysis.judge.selection import WAYS, interrupted
 from iogauge.analysis.store import keys
 
 from . import formats, options, progress
@@ -90,7 +90,10 @@ def percent(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparison, and of a gate what it rests on; the exit code is the gate's."""
-    from iogauge.analysis.judge import compare_with, comparison  # here: numpy is slow to load
+    from iogauge.analysis.judge import (  # here: numpy is slow to load
+        compare_references,
+        compare_runs,
+    )
 
     if args.fail_slower is not None and args.b == "published":
         raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
@@ -102,17 +105,17 @@ def run(args: argparse.Namespace) -> int:
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(connection, where, args.by, words):
         options.say(f"session {session} was interrupted: cases are missing in it")
-    question = comparison.Question(
-        args.a, args.b, args.by, args.quantity or comparison.QUANTITIES, args.fail_slower,
+    question = compare_runs.Question(
+        args.a, args.b, args.by, args.quantity or compare_runs.QUANTITIES, args.fail_slower,
         args.correct, args.where,
     )  # fmt: skip
     if args.b in SPECIAL:
-        rows = compare_with.TABLES[args.b](connection, where, question)
-        shown = compare_with.COLUMNS[args.b]
+        rows = compare_references.TABLES[args.b](connection, where, question)
+        shown = compare_references.COLUMNS[args.b]
     else:
         each = functools.partial(progress.steps, what="compare", fewest=50)
-        rows = comparison.compare(connection, where, question, each)
-        shown = comparison.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
+        rows = compare_runs.compare(connection, where, question, each)
+        shown = compare_runs.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
     formats.show(args, rows, shown, note=_lacking(rows))
     code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows)
     if args.html:

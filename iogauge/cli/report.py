@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_OK
-from iogauge.analysis.judge import history, shares
+from iogauge.analysis.judge import history, share_of_peak
 from iogauge.analysis.pages import spack_stacks
 from iogauge.analysis.pages.report_tables import TABLES, Section
 from iogauge.analysis.pages.report_tables import history as history_section
@@ -111,7 +111,7 @@ def _first(connection: Any, table: Table, root: Path) -> report_page.First:
     from iogauge.analysis.pages import answers, report_page
 
     where = options.where_session(table.session.uuid)
-    cases = shares.of_cases(connection, where)
+    cases = share_of_peak.of_cases(connection, where)
     found = answers.rows(connection, where, cases, root)
     return report_page.First(found, cases, answers.troubles(connection, where))
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.judge.advice import DEFAULT
-from iogauge.analysis.judge.race import DefaultFailedError, Found
+from iogauge.analysis.statistics.tuning_search import DefaultFailedError, Found
 from iogauge.cli.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of

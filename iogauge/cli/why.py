@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
-from iogauge.analysis.judge import bottleneck, held_up, proofs
+from iogauge.analysis.judge import bottleneck, remedies
 from iogauge.common.run_folder import DOCUMENT
 
 from . import formats, options
@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Print what held the run up. Raises NothingFoundError where there is no run."""
     folder = args.run_folder or _last(args.output)
     folder = folder if folder.is_dir() else folder.parent
-    loaded = held_up.load(folder)
-    place = proofs.run_of(folder, loaded.document)
+    loaded = bottleneck.load(folder)
+    place = remedies.run_of(folder, loaded.document)
     found = loaded.causes()
     rows = [_row(place, cause) for _, causes in found for cause in causes]
     if formats.for_programs(args):
@@ -63,6 +63,6 @@ def _last(output: Path) -> Path:
     return found[-1].parent
 
 
-def _row(place: proofs.Run, cause: bottleneck.Cause) -> Row:
-    advice = proofs.advice(place, cause)
-    return {**asdict(cause), "try_": advice.text, "prove": advice.commands}
+def _row(place: remedies.Run, cause: bottleneck.Cause) -> Row:
+    remedy = remedies.remedy(place, cause)
+    return {**asdict(cause), "try_": remedy.text, "prove": remedy.commands}

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iogauge.analysis.judge.advice import DEFAULT
-from iogauge.analysis.judge.interval import PAIRS
 from iogauge.analysis.session.case_file import ABORTED
 from iogauge.analysis.session.loader import ROUNDS_KEY, load_session
 from iogauge.analysis.session.model import Direction, Run
+from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.measure.session import REPORT_OPTION, Child, Measured, measure, say

@@ -4,7 +4,7 @@ clock that changed) cancels in its ratio."""
 
 from __future__ import annotations
 
-from iogauge.analysis.judge.interval import Interval, of_pairs
+from iogauge.analysis.statistics.interval import Interval, of_pairs
 
 
 def ratio(ours: list[float], upstream: list[float]) -> Interval:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iogauge.analysis.judge import gate, interval, learned
+from iogauge.analysis.judge import learned
+from iogauge.analysis.statistics import gate, interval, prediction
 
 from .noise import KINDS, Floats, sides, true_median
 
@@ -111,10 +112,10 @@ def false_failures(noise: str, nights: int, systems: int, references: int = 200)
     for system in range(systems):
         history = KINDS[noise](generator, (references, nights + following))
         for case in history:
-            if not learned.is_enough(case[:nights].tolist()):
+            if not prediction.is_enough(case[:nights].tolist()):
                 continue
             kept += 1
-            low = learned.bounds(case[:nights].tolist(), rate)["low"]
+            low = prediction.bounds(case[:nights].tolist(), rate)["low"]
             fails[system] += case[nights:] < low
     one = float(fails.sum() / max(kept * following, 1))
     return FalseFailures(one, float((fails > 0).mean()), kept / (systems * references))

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iogauge.analysis.judge.interval import PAIRS
-from iogauge.analysis.judge.race import RULES, Answer, Found, Round, Rules, search
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.interval import PAIRS
+from iogauge.analysis.statistics.surrogate import Config
+from iogauge.analysis.statistics.tuning_search import RULES, Answer, Found, Round, Rules, search
 from iogauge.measure.tune.space import CALL, Setting, Space
 
 from .noise import KINDS, Floats

@@ -66,8 +66,8 @@ class How:
 
 @dataclass(frozen=True)
 class Told:
-    """What upstream was told of (analysis/judge/upstream.py): a case that showed it, which what is
-    dealt out would meet by luck alone."""
+    """A defect known upstream (analysis/judge/known_defects.py): a case that showed it, which the
+    random draw would meet by luck alone."""
 
     of: tuple[str, str, str]  # pattern, method, mode
     how: How

@@ -12,9 +12,9 @@ from statistics import median
 from typing import Any
 
 from iogauge.analysis.judge.advice import settings
-from iogauge.analysis.judge.interval import Interval
-from iogauge.analysis.judge.race import RULES, Found, Rules
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.interval import Interval
+from iogauge.analysis.statistics.surrogate import Config
+from iogauge.analysis.statistics.tuning_search import RULES, Found, Rules
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints

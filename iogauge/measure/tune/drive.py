@@ -9,8 +9,16 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from iogauge.analysis.judge.race import RULES, Answer, Found, Round, Rules, Spent, search
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.surrogate import Config
+from iogauge.analysis.statistics.tuning_search import (
+    RULES,
+    Answer,
+    Found,
+    Round,
+    Rules,
+    Spent,
+    search,
+)
 from iogauge.measure.tune.session import Session
 from iogauge.measure.tune.space import Space
 from iogauge.measure.tune.trial import Outcome, Wish, is_wrong

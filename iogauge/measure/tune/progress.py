@@ -8,8 +8,8 @@ import sys
 from statistics import median
 from types import TracebackType
 
-from iogauge.analysis.judge.race import Round
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.surrogate import Config
+from iogauge.analysis.statistics.tuning_search import Round
 from iogauge.measure.tune.space import text
 from iogauge.measure.tune.trial import Outcome, Wish
 

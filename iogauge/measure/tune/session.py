@@ -8,7 +8,7 @@ that the analysis reads like ReFrame's own.
     OUTPUT/reports/run-report-NAME.json   the report
 
 A search that was stopped goes on where the lines end: its course follows from them
-(analysis/judge/race.py).
+(analysis/statistics/tuning_search.py).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from iogauge import version
-from iogauge.analysis.judge.race import Stage
-from iogauge.analysis.judge.surrogate import Config
 from iogauge.analysis.session.loader import HARNESS, REPORTS
+from iogauge.analysis.statistics.surrogate import Config
+from iogauge.analysis.statistics.tuning_search import Stage
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.run_folder import BEGAN

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.surrogate import Config
 from iogauge.common.spelling import unknown
 from iogauge.measure.tune.space import CALL, Setting, Space
 

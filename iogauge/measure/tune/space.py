@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What there is to try, as a space of settings for the search (analysis/judge/race.py)."""
+"""The space of settings that `tune` searches (analysis/statistics/tuning_search.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.surrogate import Config
 
 CALL = "call"
 

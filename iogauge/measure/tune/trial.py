@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from iogauge.analysis.judge.surrogate import Config
+from iogauge.analysis.statistics.surrogate import Config
 from iogauge.common import json_file, processes
 from iogauge.common.document import first_mismatch
 from iogauge.common.guard import Guard

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..statistics import interval
 from ..store import database as store
 from ..store import versions
 from ..store.database import Where
-from . import interval, references
-from .comparison import measured, pairs
-from .sides import Group, case_columns, groups, keys_condition, share_a_stack
+from . import references
+from .compare_runs import measured, pairs
+from .selection import Group, case_columns, groups, keys_condition, share_a_stack
 
 Test = Mapping[str, Any]
 

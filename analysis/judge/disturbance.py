@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..store import database as store
-from .sides import CASE
+from .selection import CASE
 
 UNEVEN = 2.0  # times: the fastest moment over the slowest
 
 
 @dataclass(frozen=True)
-class Unrest:
+class Disturbance:
     """Of one file system. `uneven` of `cases` met a ceiling that was more than UNEVEN times as fast
     at one moment as at another; `typical`: that ratio of half of the cases, or less."""
 
@@ -29,7 +29,7 @@ class Unrest:
         return self.typical > UNEVEN
 
 
-def ceilings(connection: Any, where: store.Where) -> list[Unrest]:
+def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
     """Of each file system whose ceilings were measured twice or more by one case."""
     where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
     case = ", ".join(f'"{name}"' for name in CASE)
@@ -42,7 +42,7 @@ def ceilings(connection: Any, where: store.Where) -> list[Unrest]:
         GROUP BY fs ORDER BY fs""",
         where.values,
     )
-    return [Unrest(**row) for row in rows]
+    return [Disturbance(**row) for row in rows]
 
 
 def crowded(connection: Any, where: store.Where) -> int:

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import NothingFoundError
+from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
-from . import published, references
-from .comparison import Question
-from .interval import of_median
-from .sides import CASE, condition
+from . import compare_published, references
+from .compare_runs import Question
+from .selection import CASE, condition
 
 Row = dict[str, Any]
 
@@ -20,7 +20,7 @@ PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs",
         "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
 REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
              "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
-COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": published.COLUMNS}
+COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
 
 
 def _chosen(connection: Any, where: Where, question: Question) -> Where:
@@ -114,7 +114,7 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
 
 def with_published(connection: Any, where: Where, question: Question) -> list[Row]:
     """Published numbers beside runs of the same pattern and method."""
-    rows = published.published(connection, _chosen(connection, where, question))
+    rows = compare_published.published(connection, _chosen(connection, where, question))
     return _or_raise(rows, question, "a published number beside it")
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import AnalysisError
 from ..session import case_file
-from .bottleneck import Cause, Kind
+from ..session.model import Direction
+from .bottleneck import Cause, Kind, load
 
 ROUNDS = 8  # runs of each kind: enough for an interval
 COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
@@ -36,7 +38,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Advice:
+class Remedy:
     """`commands` run both kinds, and compare them."""
 
     text: str
@@ -59,23 +61,37 @@ def run_of(folder: Path, document: dict[str, Any]) -> Run:
     )
 
 
-def advice(run: Run, cause: Cause) -> Advice:
-    return _ADVICE[cause.kind](run, cause)
+def remedy(run: Run, cause: Cause) -> Remedy:
+    return _REMEDIES[cause.kind](run, cause)
 
 
-def _calls(run: Run, other: str, text: str) -> Advice:
+def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
+    """What held a run up most, and what to try against it; None where nothing is known."""
+    try:
+        loaded = load(folder)
+    except AnalysisError:
+        return None
+    causes = [
+        cause for one, found in loaded.causes() if one.direction == direction for cause in found
+    ]
+    if not causes:
+        return None
+    return causes[0], remedy(run_of(folder, loaded.document), causes[0])
+
+
+def _calls(run: Run, other: str, text: str) -> Remedy:
     """The same case with another method and mode, in the same session."""
     measure = _measure(run, (run.call, other))
-    return Advice(text, (measure, _compare(run, run.call, other, "method")))
+    return Remedy(text, (measure, _compare(run, run.call, other, "method")))
 
 
-def _hints(run: Run, hint: str, text: str) -> Advice:
+def _hints(run: Run, hint: str, text: str) -> Remedy:
     return _two(run, f"-S hints={shlex.quote(hint)}", text, ("none", hint, "hints"))
 
 
-def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Advice:
+def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Remedy:
     """The same case twice, the second time with more `options` of ReFrame."""
-    return Advice(
+    return Remedy(
         text,
         (_measure(run, (run.call,)), _measure(run, (run.call,), options), _compare(run, *pair)),
     )
@@ -99,17 +115,17 @@ def _compare(run: Run, a: str, b: str, by: str) -> str:
     return f"iogauge compare {names} --by {by} {where}"
 
 
-def _sieving(run: Run, cause: Cause) -> Advice:
+def _sieving(run: Run, cause: Cause) -> Remedy:
     hint = f"romio_ds_{cause.direction}=disable"
     return _hints(run, hint, f"switch data sieving off (ROMIO: {hint}), or use collective calls")
 
 
-def _holes(run: Run, cause: Cause) -> Advice:
+def _holes(run: Run, cause: Cause) -> Remedy:
     hint = "romio_cb_write=disable"
     return _hints(run, hint, "write without collective buffering, which reads to fill holes")
 
 
-def _small(run: Run, cause: Cause) -> Advice:
+def _small(run: Run, cause: Cause) -> Remedy:
     if run.mode in ("collective", "collective-metadata"):
         hint = "cb_buffer_size=16777216"
         return _hints(run, hint, "larger buffers for collective calls")
@@ -117,7 +133,7 @@ def _small(run: Run, cause: Cause) -> Advice:
     return _calls(run, other, "let the processes put their pieces together: collective calls")
 
 
-def _exchange(run: Run, cause: Cause) -> Advice:
+def _exchange(run: Run, cause: Cause) -> Remedy:
     return _calls(
         run, f"{run.method}:independent",
         "independent calls, if each process's data is in large pieces; or fewer and larger "
@@ -125,13 +141,13 @@ def _exchange(run: Run, cause: Cause) -> Advice:
     )  # fmt: skip
 
 
-def _metadata(run: Run, cause: Cause) -> Advice:
+def _metadata(run: Run, cause: Cause) -> Remedy:
     if run.method in ("hdf5", "cgns") and run.mode == "collective":
         text = "collective metadata: one process reads and writes headers for all"
         return _calls(run, f"{run.method}:collective-metadata", text)
     own = run.scale or "smoke"
     larger = "laptop" if own == "smoke" else "node"
-    return Advice(
+    return Remedy(
         "more data for each file: opening and closing cost the same for any size",
         (
             _measure(run, (run.call,), scales=f"{own}|{larger}"),
@@ -140,7 +156,7 @@ def _metadata(run: Run, cause: Cause) -> Advice:
     )
 
 
-_ADVICE: dict[Kind, Callable[[Run, Cause], Advice]] = {
+_REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
     "sieving": _sieving,
     "holes": _holes,
     "small calls": _small,
@@ -165,7 +181,7 @@ _ADVICE: dict[Kind, Callable[[Run, Cause], Advice]] = {
         run, f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
         "the same data without the library shows what it costs",
     ),
-    "storage": lambda run, _: Advice(
+    "storage": lambda run, _: Remedy(
         "nothing in the program: more nodes, or another file system",
         (_measure(run, (run.call,)), "iogauge compare last peak"),
     ),

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NothingFoundError
+from ..statistics import gate
 from ..store import database as store
 from ..store import versions
 from ..store.database import Where
-from . import gate
-from .sides import (
+from .selection import (
     CASE,
     Group,
     Side,
@@ -25,7 +25,7 @@ from .sides import (
 )
 
 if TYPE_CHECKING:
-    from .interval import Interval
+    from ..statistics.interval import Interval
 
 COLUMNS = (
     "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
@@ -151,7 +151,7 @@ def evidence(a: Group, b: Group) -> gate.Evidence:
 
 def measured(a: Group, b: Group) -> Interval:
     """B over A as speeds."""
-    from .interval import of_jobs  # numpy is slow to load
+    from ..statistics.interval import of_jobs  # numpy is slow to load
 
     return of_jobs(_speeds(a), _speeds(b))
 

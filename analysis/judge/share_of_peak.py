@@ -13,10 +13,10 @@ from typing import Any
 from ..errors import NothingFoundError
 from ..session.model import Ceiling, Direction
 from ..session.rows import Row as SessionRow
-from ..session.stats import Spread
+from ..statistics.spread import Spread
 from ..store import database as store
-from . import compare_with
-from .comparison import Question
+from . import compare_references
+from .compare_runs import Question
 
 Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
@@ -40,7 +40,7 @@ def of_cases(connection: Any, where: store.Where) -> list[Row]:
     where = where.also("verdict = 'verified'")
     where = where.also("NOT list_contains(?, pattern)", [row["pattern"] for row in many])
     try:
-        return compare_with.with_peak(connection, where, Question(""))
+        return compare_references.with_peak(connection, where, Question(""))
     except NothingFoundError:
         return []
 

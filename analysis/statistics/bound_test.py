@@ -18,7 +18,6 @@ from typing import Literal
 import numpy as np
 
 from . import exact, gate
-from .acceptance import Bound
 from .interval import JOBS, PAIRS, in_rounds, repeated, worth_of
 
 Verdict = Literal["met", "not met", "too few samples", "failed", "missing"]
@@ -27,16 +26,26 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
+class Limit:
+    value: float
+    at_least: bool
+
+    def meets(self, value: float) -> bool:
+        return value >= self.value if self.at_least else value <= self.value
+
+
+@dataclass(frozen=True)
 class Samples:
-    """A value for each job, oldest first, to be held against `bound`. `base`: of other runs, which
-    are no pairs with these; the bound is then of the quotient. `in_turn`: each value is a quotient
-    of two that were measured in turn. `jobs`: so many are asked for."""
+    """A value for each job, oldest first, to be tested against `bound`. `base`: values of other,
+    unpaired jobs; the bound then applies to the quotient. `in_turn`: each value is a quotient of
+    two alternating measurements; `pairs`: of two jobs. `jobs`: the fewest asked for."""
 
     values: Sequence[float]
-    bound: Bound
+    bound: Limit
     base: Sequence[float] = ()
     in_turn: bool = False
     jobs: int = 1
+    pairs: bool = False
 
     @property
     def fewest(self) -> int:
@@ -98,7 +107,7 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
 
 def _lacks(case: Samples, cases: int, rate: float) -> str:
     """How many jobs it takes."""
-    word = "pair" if case.in_turn and case.bound.of == "runs" else "job"
+    word = "pair" if case.pairs else "job"
     fewest = max(case.fewest, _needed(case, cases, rate))
     has = f"{case.count} {word}{'' if case.count == 1 else 's'}"
     among = f" among {cases} cases" if cases > 1 else ""
