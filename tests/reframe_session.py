@@ -40,7 +40,7 @@ class Session:
 
     def scripts(self, stack: str = "*") -> list[Path]:
         """Job scripts staged for a stack, without that of the fixture which needs a job
-        (reframe_tests/framework/challenge.py)."""
+        (reframe_tests/framework/verifier_check.py)."""
         found = self.output.glob(f"stage/*/*/*/{stack}/*/rfm_job.sh")
         return sorted(path for path in found if not path.parent.name.startswith("Notices"))
 

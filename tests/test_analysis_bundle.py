@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from iogauge.analysis.bundle import archive, contents, manifest
-from iogauge.analysis.checks.again import judged_by
+from iogauge.analysis.checks.recheck import judged_by
 from iogauge.analysis.ledger.traced import load as load_traced
 from iogauge.analysis.ledger.verdict import as_json
 from iogauge.cli.main import main

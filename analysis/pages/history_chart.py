@@ -13,9 +13,9 @@ from ..errors import OutputError
 from ..judge.history import History
 from .chart import INK, MUTED, PNG_SCALE, SAYS, themed_svg
 from .colours import PALETTE
-from .drawn import WIDTH, Drawn, panel_title
 from .history_table import change_text
 from .page import save
+from .panels import WIDTH, Panels, panel_title
 from .words import value_text
 
 BAD = "#D55E00"
@@ -25,7 +25,7 @@ MOST = 24  # histories in one picture; those that fell most come first
 
 def write(path: Path, found: Sequence[History]) -> None:
     """A PNG, or an SVG by the end of the name. Raises OutputError."""
-    plot = drawn(found).picture()
+    plot = panels(found).picture()
     if path.suffix == ".svg":
         save(path, themed_svg(plot).encode())
     elif path.suffix == ".png":
@@ -34,9 +34,9 @@ def write(path: Path, found: Sequence[History]) -> None:
         raise OutputError(f"{path}: expected a name that ends in .png or .svg")
 
 
-def drawn(found: Sequence[History]) -> Drawn:
+def panels(found: Sequence[History]) -> Panels:
     """One panel for each history."""
-    return Drawn([_panel(one) for one in sorted(found, key=lambda one: one.of_best)[:MOST]])
+    return Panels([_panel(one) for one in sorted(found, key=lambda one: one.of_best)[:MOST]])
 
 
 def _panel(one: History) -> alt.LayerChart:

@@ -12,7 +12,7 @@ from iogauge.common.text import plain_all
 
 from . import colours, history_chart
 from .chart import GREYS, INK, PEAK, SAYS
-from .drawn import WIDTH, Drawn, panel_title
+from .panels import WIDTH, Panels, panel_title
 from .report_tables import Section
 from .words import bandwidth_text
 
@@ -68,7 +68,7 @@ def _says(row: Row) -> str:
     )
 
 
-def scaling(section: Section) -> Drawn | None:
+def scaling(section: Section) -> Panels | None:
     """Bandwidth over processes, both logarithmic, with the ideal from the best start."""
     if not section.rows:
         return None
@@ -101,10 +101,10 @@ def scaling(section: Section) -> Drawn | None:
         heading = panel_title(f"{test} {scale}, {fs}, {direction}; dotted: ideal")
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=heading))
     shown = {name: " ".join(map(str, dash)) for name, dash in dashes.items()}
-    return Drawn(panels, shades, shown if len(shown) > 1 else {})
+    return Panels(panels, shades, shown if len(shown) > 1 else {})
 
 
-def published(section: Section) -> Drawn | None:
+def published(section: Section) -> Panels | None:
     """Ours and theirs, each as a part of its own best: shapes compare where speeds cannot."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in section.rows:
@@ -141,7 +141,7 @@ def published(section: Section) -> Drawn | None:
         place = ", ".join(conditions.split(", ")[1:4])
         heading = panel_title([f"{pattern}, {quantity}", f"ours: {place}"])
         panels.append(bars.properties(width=WIDTH, height=46 * len(order), title=heading))
-    return Drawn(panels, shades, per_line=2) if panels else None
+    return Panels(panels, shades, per_line=2) if panels else None
 
 
 def _who(shades: Mapping[str, str]) -> alt.Color:
@@ -149,13 +149,13 @@ def _who(shades: Mapping[str, str]) -> alt.Color:
     return alt.Color("who:N", scale=scale, legend=alt.Legend(title=None))
 
 
-def history(section: Section) -> Drawn | None:
+def history(section: Section) -> Panels | None:
     """Those that fell most."""
-    return history_chart.drawn(section.source) if section.source else None
+    return history_chart.panels(section.source) if section.source else None
 
 
 # The chart of a section, by its name, and its caption.
-CHARTS: dict[str, tuple[Callable[[Section], Drawn | None], str]] = {
+CHARTS: dict[str, tuple[Callable[[Section], Panels | None], str]] = {
     "scaling": (
         scaling,
         "Points: medians; point at one for its numbers. Thin lines: slowest to fastest repeat.",

@@ -119,12 +119,12 @@ def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
 
 def _chart(section: Section) -> dict[str, Any]:
     make, caption = CHARTS.get(section.name, (None, ""))
-    drawn = make(section) if make else None
+    panels = make(section) if make else None
     return {
         # made by the chart library from escaped text
-        "panels": [Markup(svg) for svg in drawn.svgs()] if drawn else [],
-        "legend": list(drawn.colours.items()) if drawn else [],
-        "dashes": list(drawn.dashes.items()) if drawn else [],
+        "panels": [Markup(svg) for svg in panels.svgs()] if panels else [],
+        "legend": list(panels.colours.items()) if panels else [],
+        "dashes": list(panels.dashes.items()) if panels else [],
         "caption": caption,
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.bundle import archive, contents, manifest
-from iogauge.analysis.checks import again
+from iogauge.analysis.checks import recheck
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, OutputError
 from iogauge.analysis.judge import acceptance, references
 from iogauge.analysis.session.loader import load_session
@@ -144,7 +144,7 @@ def _runs(session: Session, folder: Path) -> Iterator[Row]:
 def _judged(run: Run) -> Row:
     if run.folder is None:
         return {"wrong": "it left no files", "ledger": "", "asked": False}
-    found = again.judged(run.folder)
+    found = recheck.judged(run.folder)
     return {"wrong": found.wrong, "ledger": found.ledger, "asked": found.asked}
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK
-from iogauge.analysis.like import document, files, maps
+from iogauge.analysis.file_import import document, files, maps
 
 from . import formats, options
 

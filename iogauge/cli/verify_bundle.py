@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.bundle import archive, contents, manifest
-from iogauge.analysis.checks.again import differences
+from iogauge.analysis.checks.recheck import differences
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.common import json_file
 

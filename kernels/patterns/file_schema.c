@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document that plan-like makes (analysis/like/document.py writes it, and has the same names). */
+/* The document that plan-like makes (analysis/file_import/document.py writes it, and has the same names). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

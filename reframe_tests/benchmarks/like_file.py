@@ -13,7 +13,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, variable
 
-from iogauge.analysis.like import document, files, maps
+from iogauge.analysis.file_import import document, files, maps
 from reframe_tests.framework.planned import Planned
 from reframe_tests.machine import calls, scales
 

@@ -22,19 +22,19 @@ from reframe.core.builtins import (
 )
 from reframe.core.exceptions import SanityError
 
-from iogauge.analysis.checks.again import judged_by
+from iogauge.analysis.checks.recheck import judged_by
 from iogauge.analysis.checks.result_file import Wrong, is_readable
 from iogauge.analysis.checks.verdict import Expected, check_run
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed, says_why
-from reframe_tests.framework.challenge import NoticesAWrongByte
 from reframe_tests.framework.ci import InCi
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.tidy import Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
+from reframe_tests.framework.verifier_check import NoticesAWrongByte
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, spack, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
@@ -117,7 +117,7 @@ class IoBenchmark(
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
     kernels = fixture(BuildKernels, scope="environment")
-    challenge = fixture(NoticesAWrongByte, scope="environment")
+    verifier_check = fixture(NoticesAWrongByte, scope="environment")
     scales: Mapping[str, Scale] = {}
     # How the program takes hints: a file of templates/hints/.
     hints_form = "options"

@@ -51,7 +51,7 @@ def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 class SelfDescribed(rfm.RegressionTestPlugin):
     """What `IoBenchmark` gets."""
 
-    # What a run is judged by, so that others can judge it again: of analysis/checks/again.py.
+    # What a run is judged by, so that others can judge it again: of analysis/checks/recheck.py.
     judged_by: dict[str, Any] | None = None
 
     @run_before("run", always_last=True)

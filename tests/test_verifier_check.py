@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from iogauge.measure import kernels
-from reframe_tests.framework.challenge import PROCESSES, SMALL, patterns, problem
+from reframe_tests.framework.verifier_check import PROCESSES, SMALL, patterns, problem
 from tests.reframe_session import ROOT, reframe
 
 Json = dict[str, Any]

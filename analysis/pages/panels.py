@@ -24,7 +24,7 @@ def panel_title(text: str | list[str]) -> alt.Title:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Panels:
     """`colours`: what the legend says; the panels' own legends are for pictures. `dashes`: the
     same of kinds of lines, in Vega's order."""
 
