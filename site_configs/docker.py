@@ -15,9 +15,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
-from site_configs import common
-from site_configs.debian import CORES, mpich, need, openmpi
 from site_configs.local import ram
+from site_configs.support import common
+from site_configs.support.debian import CORES, mpich, need, openmpi
 
 
 def built_before(environ: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
     reframe -C site_configs/local.py -c reframe_tests -R -l
 
 Paths: IOGAUGE_RAM (a file system in memory, /dev/shm) and IOGAUGE_DISK (output/scratch).
-Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/chosen.py).
+Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/support/chosen.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine.memory import memory
-from site_configs import chosen, common
-from site_configs.debian import CORES
+from site_configs.support import chosen, common
+from site_configs.support.debian import CORES
 
 
 def disk() -> dict[str, Any]:

@@ -17,7 +17,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from reframe_tests.machine import spack
-from site_configs import common, local
+from site_configs import local
+from site_configs.support import common
 
 VARIANTS = common.setting("SPACK", "default").split()
 INSTALLED = common.setting("SPACK_KERNELS", "") == "installed"

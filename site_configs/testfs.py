@@ -16,7 +16,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.common import json_file
-from site_configs import common, local
+from site_configs import local
+from site_configs.support import common
 
 VARIABLE = "IOGAUGE_TESTFS"
 BUILDS = "IOGAUGE_TESTFS_BUILDS"

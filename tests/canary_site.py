@@ -12,7 +12,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from reframe_tests.jobs.schedulers import NAMES
-from site_configs import common, debian
+from site_configs.support import common, debian
 
 # Ends a word and a quotation of each kind, and would then make a file.
 WORDS = "x\"; touch ran; ' ; touch ran & touch ran | touch ran #"

@@ -10,7 +10,8 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common, debian, local
+from site_configs import local
+from site_configs.support import common, debian
 
 RSH = Path(__file__).with_name("pbs_rsh.sh")
 # Debian's Open MPI knows nothing of PBS, and would fill the first node; MPICH finds the nodes.

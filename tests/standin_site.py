@@ -9,7 +9,8 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common, debian, local
+from site_configs import local
+from site_configs.support import common, debian
 
 SYSTEMS = ("pbs", "torque", "cobalt", "loadleveler")
 

@@ -47,7 +47,7 @@ STACK = """\
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 
-from site_configs import common
+from site_configs.support import common
 
 
 def own():
@@ -71,7 +71,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common
+from site_configs.support import common
 from site_configs.own_stack import own
 
 node = {

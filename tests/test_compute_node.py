@@ -54,7 +54,7 @@ def site(folder: Path, scratch: Path) -> Path:
         f"site_configuration = runpy.run_path({str(ROOT / 'tests' / 'standin_site.py')!r})[\n"
         "    'site_configuration'\n"
         "]\n"
-        "from site_configs import common\n"
+        "from site_configs.support import common\n"
         "disk = common.file_system(\n"
         f"    {str(scratch)!r}, kind='xfs', mounted_as='tmpfs'\n"
         ")\n"

@@ -17,7 +17,7 @@ from iogauge.analysis.judge import claims, references
 from iogauge.analysis.judge.yaml_file import YamlFile
 from iogauge.common import experiments
 from iogauge.common.experiments import Experiment
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import ROOT, site_config
 from tools.documents import __main__ as command
 from tools.documents import render, session, smoke
 
@@ -56,7 +56,7 @@ def test_what_it_points_to_is_there() -> None:
         assert set(one.published) <= groups, one.id
         assert set(one.claims) <= known, one.id
         assert one.test in session.files(), one.id
-        assert (ROOT / "site_configs" / f"{one.site}.py").is_file(), one.id
+        assert site_config(one.site).is_file(), one.id
 
 
 def test_every_printed_number_and_every_claim_has_its_experiment() -> None:

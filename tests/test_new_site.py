@@ -13,7 +13,7 @@ import pytest
 from iogauge.cli import site as new_site
 from iogauge.measure.new_site import modules, mounts, schedulers
 from iogauge.measure.new_site.machine import Answer, Machine
-from site_configs import check
+from site_configs.support import check
 from tests.reframe_session import ROOT, reframe
 
 MOUNTS = """\

@@ -13,7 +13,7 @@ import pytest
 
 from iogauge.common.paths import BUILDS, ROOT
 from reframe_tests.framework.build import mpi_problem
-from site_configs import debian
+from site_configs.support import debian
 
 SUITE, MPI = "trixie", "openmpi"
 RELEASE = debian.Debian(SUITE)

@@ -12,7 +12,7 @@ import pytest
 from reframe.core import logging
 
 from reframe_tests.jobs.schedulers.local import wait_for_an_end
-from site_configs import common, perflog
+from site_configs.support import common, perflog
 
 FIGURES = {
     "local:host:write_bw": (1.5, 2.0, -0.1, None, "MiB/s", "pass"),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from site_configs import push
+from site_configs.support import push
 from tests.analysis_recorded import run_analysis
 from tests.reframe_session import Session, changed_site, reframe
 

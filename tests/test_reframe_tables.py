@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from iogauge.common.mounts import UNKNOWN, mount_of
 from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls, components
-from site_configs import debian
+from site_configs.support import debian
 from tests.reframe_session import reframe
 
 

@@ -16,7 +16,7 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import ROOT
-from site_configs import chosen, debian
+from site_configs.support import chosen, debian
 from tests.reframe_session import reframe
 
 SCRIPTS = ROOT / "environments" / "debian"

@@ -18,7 +18,7 @@ from iogauge.common.hints import sort_hints
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES
-from site_configs import check
+from site_configs.support import check
 from tests.reframe_session import ROOT, Session, reframe
 from tests.test_site_input import site_of
 from tests.test_templates import job, values

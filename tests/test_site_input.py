@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from iogauge.common.paths import site_config
 from reframe_tests.machine.filesystems import published_peak, published_shares
 from reframe_tests.machine.stacks import ONLY, only
-from site_configs import check, common
+from site_configs.support import check, common
 from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe
 
 ONE = ("-t", "smoke", "-n", "S3d.*call=posix%")
@@ -42,7 +43,7 @@ def test_a_test_can_be_told_its_stacks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("site", ["local", "docker"])
 def test_a_site_without_a_batch_system_is_checked_too(site: str, tmp_path: Path) -> None:
-    text = (ROOT / "site_configs" / f"{site}.py").read_text()
+    text = site_config(site).read_text()
     text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
     path = tmp_path / f"{site}.py"
     path.write_text(text.replace('"nodes": 1', '"nodse": 1'))
@@ -258,7 +259,7 @@ def test_another_user_is_told_too(tmp_path: Path) -> None:
         "import os, sys\n"
         f"sys.path.append({str(ROOT)!r})\n"
         "from pathlib import Path\n"
-        "from site_configs import common\n"
+        "from site_configs.support import common\n"
         f"place = Path({str(tmp_path)!r})\n"
         "os.access = lambda path, mode: False\n"
         "common.make_writable(place)\n"
@@ -301,7 +302,7 @@ def test_a_stacks_extras_land_in_its_extras() -> None:
 def test_the_program_that_a_stack_names_is_the_one_that_runs(tmp_path: Path) -> None:
     """From `common.stack(iokernel=...)` in a site file to the line of the job that starts it."""
     code = (
-        "from site_configs import common\n"
+        "from site_configs.support import common\n"
         "own = common.stack('own', 'mpicc', 'libmpi.so.40', [], iokernel='/opt/own/iokernel')\n"
         "site['environments'], partition['environs'] = [own], ['own']"
     )

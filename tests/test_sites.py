@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from reframe.core.exceptions import ConfigError
 
+from iogauge.common.paths import site_config
 from tests.reframe_session import ROOT, Session, reframe
 
 # system -> what its scripts must have: directive, launch, and what makes its file systems special.
@@ -39,7 +40,7 @@ ELSEWHERE = {
 }
 SITES = sorted(
     path.stem
-    for path in (ROOT / "site_configs").glob("[!_]*.py")
+    for path in (ROOT / "site_configs").rglob("[!_]*.py")
     if "site_configuration =" in path.read_text() and path.stem not in ELSEWHERE
 )
 ONE = ("-t", "smoke", "-n", "(S3d|Ior).*call=mpiio:collective")
@@ -52,7 +53,7 @@ def dry_run(
     return reframe(
         output,
         *("--system", system, "--dry-run", *options),
-        config=ROOT / "site_configs" / f"{system}.py",
+        config=site_config(system),
         tests=tests,
         environment={**os.environ, **settings},
     )
@@ -192,9 +193,9 @@ def test_a_typo_in_a_site_file_is_named_with_file_and_key(
     typo: tuple[str, str], said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "edison.py"
-    text = (ROOT / "site_configs" / "edison.py").read_text()
+    text = site_config("edison").read_text()
     assert typo[0] in text
-    here = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
+    here = text.replace("Path(__file__).resolve().parents[2]", f"Path({str(ROOT)!r})")
     path.write_text(here.replace(*typo))
     # ReFrame prints such an error as it is: tests/test_site_input.py.
     with pytest.raises(ConfigError) as error:
@@ -205,14 +206,14 @@ def test_a_typo_in_a_site_file_is_named_with_file_and_key(
 
 @pytest.mark.parametrize("where", ["edison:nosuch", "nosuch"])
 def test_an_unknown_system_or_partition_is_named(where: str, tmp_path: Path) -> None:
-    config = ROOT / "site_configs" / "edison.py"
+    config = site_config("edison")
     session = reframe(tmp_path, "--system", where, "-l", config=config, tests="s3d.py")
     assert session.status == 1
     assert f"'{where}'" in session.text
 
 
 def test_a_host_that_matches_no_site_is_refused(tmp_path: Path) -> None:
-    config = ROOT / "site_configs" / "edison.py"
+    config = site_config("edison")
     session = reframe(tmp_path, "-l", config=config, tests="s3d.py")
     assert session.status == 1
     assert f"this host matches no system's `hostnames` in {config}" in session.text

@@ -35,7 +35,7 @@ from .document import check_test, read_document
 from .model import DIRECTIONS, Result, Run, Session, Status
 
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
-REPORTS = "reports"  # below the output folder, as site_configs/common.py sets it
+REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
 PEAK = "peak"  # the tag of tests that measure the ceilings (benchmarks/peak.py) and nothing else
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 

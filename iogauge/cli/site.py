@@ -41,7 +41,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from site_configs import common
+from site_configs.support import common
 
 FILESYSTEMS = {{
 {filesystems}

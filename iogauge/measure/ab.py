@@ -18,7 +18,7 @@ from reframe.core.exceptions import ConfigError
 
 from iogauge.common import paths
 from iogauge.measure.session import Child, alone, measure
-from site_configs import chosen
+from site_configs.support import chosen
 
 
 def compare(child: Child, stacks: list[str], rounds: int, options: list[str]) -> int:

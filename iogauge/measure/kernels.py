@@ -25,7 +25,8 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import KERNELS, ROOT
-from site_configs import debian, local
+from site_configs import local
+from site_configs.support import debian
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"

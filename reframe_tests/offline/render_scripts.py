@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import ROOT, site_config
 from reframe_tests.jobs import collected
 
 
@@ -38,7 +38,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def site_file(asked: argparse.Namespace) -> Path:
     """Asked for, or that of the system's name."""
-    return asked.site or ROOT / "site_configs" / f"{asked.system}.py"
+    return asked.site or site_config(asked.system)
 
 
 def reframe_words(asked: argparse.Namespace) -> list[str]:

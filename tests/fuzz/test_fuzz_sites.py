@@ -19,7 +19,7 @@ from iogauge.common.text import CONTROL
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES
-from site_configs import check, common
+from site_configs.support import check, common
 from tests.fuzz.cases import WORDS, changed, fuzz, texts
 from tests.test_site_canary import (
     PLACES,

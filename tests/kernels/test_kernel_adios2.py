@@ -14,7 +14,7 @@ import pytest
 from iokernel_stacks import ROOT, How, Stack
 
 from iogauge.measure import kernels
-from site_configs import debian
+from site_configs.support import debian
 
 NAME = "trixie-openmpi"
 RELEASE = debian.Debian("trixie")

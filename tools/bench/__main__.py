@@ -21,7 +21,8 @@ from pathlib import Path
 
 from iogauge.measure import programs
 from iogauge.measure.programs import Stack
-from site_configs import common, local
+from site_configs import local
+from site_configs.support import common
 from tools.bench import cgns as bench_cgns
 from tools.bench import machine as bench_machine
 from tools.bench.cases import CGNS, Choice, size_text

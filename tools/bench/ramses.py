@@ -26,7 +26,8 @@ from typing import Any
 
 from iogauge.measure import programs
 from iogauge.measure.programs import Stack
-from site_configs import common, local
+from site_configs import local
+from site_configs.support import common
 from tools.bench import machine as bench_machine
 
 PATTERNS = ("ramses-amr", "ramses-hydro")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.experiments import Experiment
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import ROOT, site_config
 
 Case = dict[str, Any]
 
@@ -39,7 +39,7 @@ def run(
     """ReFrame's exit status, and its test cases without fixtures."""
     tags = "|".join(one.id for one in some)
     command = [sys.executable, str(Path(sys.executable).parent / "reframe")]
-    command += ["-C", str(ROOT / "site_configs" / f"{system}.py"), "--system", system]
+    command += ["-C", str(site_config(system)), "--system", system]
     for path in sorted({files()[one.test] for one in some}):
         command += ["-c", str(path)]
     command += ["-t", f"({tags})$", *options]

@@ -16,7 +16,7 @@ from iogauge.common.paths import KERNELS, builds
 from iogauge.measure import kernels
 from iogauge.measure.certify import settings
 from iogauge.measure.certify.settings import Setting
-from site_configs import chosen
+from site_configs.support import chosen
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
 
@@ -123,8 +123,8 @@ def _build(name: str, extras: Mapping[str, Any], features: Sequence[str]) -> Pat
 
 
 def prepare(name: str, built: str = "") -> Stack:
-    """The stack of this name (site_configs/chosen.py), its kernels built, or in the folder `built`,
-    where {stack} is its name. Raises NotHere."""
+    """The stack of this name (site_configs/support/chosen.py) with its kernels: built here, or from
+    the folder `built`, where {stack} is its name. Raises NotHere."""
     environ = chosen.stack(name)
     extras = environ["extras"]
     needs = extras["needs"]

@@ -13,7 +13,7 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import BUILDS
-from site_configs import debian, wheels
+from site_configs.support import debian, wheels
 
 BEGIN = "standard"
 NAME = re.compile(

@@ -8,7 +8,7 @@ A site file starts with
 
     sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-    from site_configs import common
+    from site_configs.support import common
 
 The checkout goes to the *end* of `sys.path`: at its front it would shadow installed modules
 (ReFrame loads test files by path and needs it only for `reframe_tests` and `site_configs`).
@@ -30,7 +30,7 @@ from iogauge.common import paths, user
 from iogauge.common.mounts import mount_of
 from reframe_tests.jobs import settings
 from reframe_tests.machine import spack
-from site_configs import check, perflog, push
+from site_configs.support import check, perflog, push
 
 settings.refuse_unknown()
 user.make_known()

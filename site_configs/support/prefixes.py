@@ -10,7 +10,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from site_configs import wheels
+from site_configs.support import wheels
 
 BEGIN = "prefix:"
 

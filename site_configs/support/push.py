@@ -2,7 +2,7 @@
 """Opt-in: each case that ended well goes to a web server as one JSON document, by ReFrame's handler
 `httpjson`. Nothing is sent unless IOGAUGE_HTTPJSON_URL names a server.
 
-    python -m site_configs.push      the mapping of an index of Elasticsearch that takes them
+    python -m site_configs.support.push   prints the mapping of an Elasticsearch index for them
 
 IOGAUGE_HTTPJSON_AUTHORIZATION names a file whose one line becomes the header Authorization.
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from site_configs import debian
+from site_configs.support import debian
 
 BEGIN = "wheel"
 # As one asks for it, and as the environ is called: ReFrame's names have no dots.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from site_configs import abi, common, debian, prefixes, standard_abi, wheels
+from site_configs.support import abi, common, debian, prefixes, standard_abi, wheels
 
 # By how their names begin; all others are Debian's.
 KINDS = {kind.BEGIN: kind.stack for kind in (prefixes, wheels, abi, standard_abi)}

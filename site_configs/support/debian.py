@@ -16,7 +16,7 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import ROOT
-from site_configs import common
+from site_configs.support import common
 
 CORES = common.cores()
 LOCAL = ROOT / ".local"

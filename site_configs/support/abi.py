@@ -11,7 +11,7 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import BUILDS, MPICH_ABI
-from site_configs import debian, wheels
+from site_configs.support import debian, wheels
 
 BEGIN = "abi"
 NAME = re.compile(r"abi(?::mpich==|-mpich-)(\d+(?:[.-]\d+)*)")

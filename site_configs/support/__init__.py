@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What site files share: `common`, and the stacks of Debian, of wheels and of prefixes."""
