@@ -17,11 +17,11 @@ HERE = re.compile(r"--site(?! local\b)|--dry-run|--help|\bNAME\b|\[")
 
 
 def selected(words: str) -> str:
-    """Of `iogauge run WORDS`, what goes to ReFrame: `-n TEST`, and all behind `--`."""
+    """Of `iogauge run WORDS`, what goes to ReFrame: tests, tags, settings, and all behind `--`."""
     ours, _, rest = words.partition(" -- ")
     given = shlex.split(ours)
-    names = [word for at, name in enumerate(given) if name == "-n" for word in given[at : at + 2]]
-    return shlex.join([*names, *shlex.split(rest)])
+    at = [place for place, word in enumerate(given) if word in ("-n", "-t", "-S")]
+    return shlex.join([*(word for i in at for word in given[i : i + 2]), *shlex.split(rest)])
 
 
 def asked() -> dict[str, str]:
