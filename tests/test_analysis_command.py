@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli import progress
 from iogauge.cli.main import COMMANDS
+from iogauge.common import progress
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
 

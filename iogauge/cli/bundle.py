@@ -17,9 +17,10 @@ from iogauge.analysis.judge import acceptance, references
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import Run, Session
 from iogauge.analysis.store import database as store
+from iogauge.common import progress
 from iogauge.common.files import writing_whole
 
-from . import formats, options, progress
+from . import formats, options
 from .accept import exit_status, in_words
 from .ingest import ingest
 from .latest import last_report

@@ -10,8 +10,9 @@ from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.judge import references
 from iogauge.analysis.judge.claims import Judged, judge, load, runs_for
 from iogauge.analysis.pages import claim_text
+from iogauge.common import progress
 
-from . import formats, options, progress
+from . import formats, options
 
 EXAMPLES = """\
 examples:

@@ -15,8 +15,9 @@ from typing import Any
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge.selection import WAYS, interrupted
 from iogauge.analysis.store import keys
+from iogauge.common import progress
 
-from . import formats, options, progress
+from . import formats, options
 
 EXAMPLES = """\
 examples:

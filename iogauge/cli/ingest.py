@@ -25,9 +25,10 @@ from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Run, Session
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files
 from iogauge.analysis.store import run_files as traced
+from iogauge.common import progress
 from iogauge.common.text import folder_name, one_line
 
-from . import formats, options, progress
+from . import formats, options
 from .latest import last_report
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
     parser.add_argument("--last", action="store_true", help="only the last session below it")
+    parser.add_argument("--quiet", action="store_true", help="say nothing of what was stored")
     options.add_store(parser)
     formats.add_format(parser, "what was ingested")
 
@@ -84,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
     if done:
         store.compact(place)
         columns = [name for name in COLUMNS if name != "file"]
-        formats.show(args, done, columns, note=f"store: {place}")
+        if not args.quiet:
+            formats.show(args, done, columns, note=f"store: {place}")
     return EXIT_DATA if problems else EXIT_OK
 
 

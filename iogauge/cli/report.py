@@ -21,8 +21,9 @@ from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import Table, make_table
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
+from iogauge.common import progress
 
-from . import formats, options, progress
+from . import formats, options
 from .ingest import ingest
 from .latest import last_report
 
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "output folder)")  # fmt: skip
     parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")
     parser.add_argument("--tables", type=Path, metavar="DIR", help="write each table as CSV")
+    parser.add_argument("--quiet", action="store_true", help="do not name what was written")
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -89,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         written += report_page.write(table, first, sections, histories, root, pages, each)
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
-    for path in written:
+    for path in () if args.quiet else written:
         options.say_written(path)
     return EXIT_OK
 

@@ -169,12 +169,15 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     chosen = needed[: max(int(room), 2)]
     if len(chosen) < 2:
         return 0  # nothing to decide between
-    say(f"{ROUNDS - 1} rounds more of the {len(chosen)} of {len(needed)} jobs that could decide")
+    say(f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer")
     stacks = {hashes[case]: on for case, on in by_case(chosen).items()}
     names = [word for number in stacks for word in ("-n", f"/{number}")]
     again = f"--reruns={ROUNDS - 2}"  # of one session, which starts and asks the machine once
     variables = {ONLY: only(stacks)}
-    more = measure(child, [*without(words), *names, again], output, part=True, variables=variables)
+    more = measure(
+        child, [*without(words), *names, again], output, part=True, variables=variables,
+        rounds=ROUNDS - 1,
+    )  # fmt: skip
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
         _replace(done.report, data)

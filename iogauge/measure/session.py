@@ -25,7 +25,9 @@ from typing import Any
 from iogauge.common import json_file, lock, paths, processes
 from iogauge.common.files import write_whole
 from iogauge.common.guard import HOLD, Guard
+from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
+from iogauge.measure.reframe_lines import Lines
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -93,18 +95,24 @@ class Child:
         elif number != signal.SIGINT or os.getpgid(0) != os.getpgid(self.running.pid):
             self.running.send_signal(signal.SIGINT)
 
-    def run(self, command: Sequence[str], environment: dict[str, str]) -> int:
-        """Its exit status, as a shell says it; by then all that it had started has ended."""
+    def run(
+        self, command: Sequence[str], environment: dict[str, str], lines: Lines | None = None
+    ) -> int:
+        """Its exit status, as a shell says it; by then all that it had started has ended. `lines`:
+        where its output goes."""
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         self.running = subprocess.Popen(
-            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold
-        )
+            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
+            stdout=lines.written if lines else None, stderr=subprocess.STDOUT if lines else None,
+        )  # fmt: skip
         os.close(writer)
         self.guard.watch(self.running.pid)
         ended = 0.0
         while (status := self.running.poll()) is None:
             time.sleep(0.05)
+            if lines:
+                lines.look()
             ended = ended or (time.monotonic() if self.signal else 0.0)
             if ended and time.monotonic() - ended > PATIENCE:
                 self.running.kill()
@@ -158,19 +166,21 @@ def measure(
     *,
     part: bool = False,
     variables: Mapping[str, str] | None = None,
+    rounds: int = 1,
 ) -> Measured:
     """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
     right; else the reason was said. `part`: of a session that has a report, where no other looks
-    for sessions. `variables`: of the environment, more of them."""
+    for sessions. `variables`: of the environment, more of them. `rounds`: of each case."""
     name = new_name()
     place = output / "reports" / ("rounds" if part else "")
     given, own = given_report(words), place / f"run-report-{name}.json"
     report = given or own
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
-    environment |= variables or {}
+    environment |= {"RFM_COLORIZE": "n", **(variables or {})}
     options = [] if given else [f"{REPORT_OPTION}={report}"]
-    status = child.run([REFRAME, *words, *options, "-r"], environment)
+    with Bar("run") as bar, Lines(output / "log" / f"{name}.log", bar, words, rounds) as lines:
+        status = child.run([REFRAME, *words, *options, "-r"], environment, lines)
     tidy(output, name)
     try:
         whole = report.stat().st_mtime_ns != before
@@ -179,9 +189,10 @@ def measure(
         data = None
     if data is None:
         if status == 0:
-            say(f"nothing was selected: no test fits {' '.join(words)!r}; nothing was measured")
+            say(f"nothing was selected: no test matches {' '.join(words)!r}")
         else:
-            say("ReFrame left no report: there is nothing to show but what it had finished")
+            say(f"ReFrame left no report; {lines.log} ends:")
+            print(*lines.last(), sep="\n", file=sys.stderr)
             child.analysis("recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
     if given:  # `analysis recover` knows by it that this session has ended

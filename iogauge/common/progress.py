@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far a command is, on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from iogauge.common.text import plain, plain_lines
+
+EVERY = 10.0  # seconds between two lines
+RECENT = 20  # items that the time left is estimated from
+T = TypeVar("T")
+
+
+def clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+class Bar:
+    """Of a command that is called `name`."""
+
+    def __init__(self, name: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
+
+        self.name, self.due = name, time.monotonic() + EVERY
+        self.ends: deque[tuple[float, int]] = deque(maxlen=RECENT)  # when how many were done
+        console = Console(stderr=True, highlight=False)
+        self.live = console.is_terminal and not console.is_dumb_terminal
+        self.bar = Progress(
+            BarColumn(20),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True), markup=False),
+            console=console, transient=True, disable=not self.live,
+        )  # fmt: skip
+
+    def __enter__(self) -> Bar:
+        self.bar.start()
+        self.bar.console.show_cursor(True)  # whoever is killed leaves the terminal as it was
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def at(self, done: float, total: float, text: str) -> None:
+        """`text`: what goes on now."""
+        if not self.bar.tasks:
+            self.bar.add_task("")
+        self.bar.update(
+            self.bar.tasks[0].id, completed=done, total=total or None, description=plain(text)
+        )
+        if not self.live and time.monotonic() >= self.due:
+            self.due = time.monotonic() + EVERY
+            self.say(text)
+
+    def left(self, done: int, total: int) -> str:
+        """About how long, from what the last ones took."""
+        now = time.monotonic()
+        if not self.ends or done != self.ends[-1][1]:
+            self.ends.append((now, done))
+        (began, first), (last, _) = self.ends[0], self.ends[-1]
+        if not first < done < total:
+            return ""
+        left = (total - done) * (last - began) / (done - first) - (now - last)
+        return f"about {clock(max(left, 0))} left"
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if self.live:
+            self.bar.console.print(plain_lines(text), markup=False, soft_wrap=True)
+        else:
+            print(f"{self.name}: {plain_lines(text)}", file=sys.stderr, flush=True)
+
+
+def steps(items: Sequence[T], what: str, fewest: int = 2) -> Iterator[T]:
+    """`items`, with a bar where there are `fewest` or more."""
+    if len(items) < fewest:
+        yield from items
+        return
+    with Bar(what) as bar:
+        for number, item in enumerate(items):
+            bar.at(number, len(items), f"{what}: {number + 1} of {len(items)}")
+            yield item
