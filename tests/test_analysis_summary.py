@@ -22,7 +22,7 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 def test_the_last_session_as_a_table(recorded: Recorded) -> None:
-    done = run_analysis("summary", "--output", recorded.output)
+    done = run_analysis("summary", "--all", "--output", recorded.output)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     row = next(line for line in lines if "mpiio" in line and "openmpi" in line and "ram" in line)
@@ -37,16 +37,16 @@ def test_the_last_session_as_a_table(recorded: Recorded) -> None:
 
 
 def test_piped_output_has_no_colours_and_is_not_cut(recorded: Recorded) -> None:
-    done = run_analysis("summary", recorded.report)
+    done = run_analysis("summary", recorded.report, "--all")
     assert "\x1b" not in done.stdout
     assert "…" not in done.stdout
     assert all(name in done.stdout for name in ("% shared", "min-max", "collective"))
 
 
 def test_several_scales_are_told_apart(recorded: Recorded) -> None:
-    assert "; scale smoke" in run_analysis("summary", recorded.report).stdout
+    assert "; scale smoke" in run_analysis("summary", recorded.report, "--all").stdout
     recorded.edit_case(MPIIO, "mpich", lambda c: c.update(scale="laptop"))
-    done = run_analysis("summary", recorded.report)
+    done = run_analysis("summary", recorded.report, "--all")
     assert "; scale" not in done.stdout
     assert done.stdout.split()[:4] == ["pattern", "scale", "method", "mode"]
     assert "s3d     laptop mpiio" in done.stdout
@@ -55,7 +55,7 @@ def test_several_scales_are_told_apart(recorded: Recorded) -> None:
 def test_rates_of_many_small_files(recorded: Recorded) -> None:
     rates = {"create_rate": 1234.5, "stat_rate": 99000.0, "open_rate": None, "remove_rate": 7.0}
     recorded.edit_document(MPIIO, "openmpi", lambda d: d["summary"].update(rates))
-    done = run_analysis("summary", "--output", recorded.output)
+    done = run_analysis("summary", "--all", "--output", recorded.output)
     line = "ram, openmpi, s3d mpiio, 2 processes: create 1234, stat 99000, remove 7"
     assert f"files/s:\n  {line}\n" in done.stdout
     page = recorded.folder / "page.html"
@@ -97,7 +97,7 @@ def test_csv(recorded: Recorded) -> None:
     assert {row["status"] for row in rows} == {"ok", "skipped"}
 
 
-@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
+@pytest.mark.parametrize("form", [(), ("--all",), ("--json",), ("--csv",)])
 def test_a_run_that_is_not_verified_exits_with_1(recorded: Recorded, form: tuple[str, ...]) -> None:
     recorded.edit_document(MPIIO, "mpich", lambda d: d["verification"].update(verdict="mismatch"))
     done = run_analysis("summary", recorded.report, *form)
@@ -107,7 +107,7 @@ def test_a_run_that_is_not_verified_exits_with_1(recorded: Recorded, form: tuple
 
 def test_a_failed_run_is_named_with_its_reason(recorded: Recorded) -> None:
     recorded.document(MPIIO, "mpich").unlink()
-    done = run_analysis("summary", recorded.report)
+    done = run_analysis("summary", recorded.report, "--all")
     assert done.returncode == 1
     assert f"failed: {MPIIO} on mpich: no result document result.json" in done.stdout
 
@@ -115,7 +115,7 @@ def test_a_failed_run_is_named_with_its_reason(recorded: Recorded) -> None:
 def test_many_failures_of_one_kind_take_one_line(recorded: Recorded) -> None:
     for name in ("posix", "posix-shared", "mpiio:collective", "null"):
         recorded.document(s3d(name), "mpich").unlink()
-    done = run_analysis("summary", recorded.report)
+    done = run_analysis("summary", recorded.report, "--all")
     assert done.stdout.count("  failed: ") == 1
     assert "and 1 more: no result document" in done.stdout
 

@@ -34,10 +34,12 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return session.output
 
 
-def on_a_terminal(*words: object, width: int = WIDTH) -> list[str]:
+def on_a_terminal(
+    *words: object, width: int = WIDTH, height: int = 50, status: int = 0
+) -> list[str]:
     """The lines that a command prints on a terminal, without colours."""
     main, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     command = [sys.executable, "-m", "iogauge", *map(str, words)]
     environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "LANG": "C.UTF-8"}
     with subprocess.Popen(
@@ -56,7 +58,7 @@ def on_a_terminal(*words: object, width: int = WIDTH) -> list[str]:
         assert process.stderr
         said = process.stderr.read()
     os.close(main)
-    assert process.returncode == 0, said
+    assert process.returncode == status, said
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.decode())
     return text.replace("\r", "").splitlines()
 
@@ -155,7 +157,7 @@ def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
         ("history", "--all"),
         ("advise", "--pattern", "s3d", "--system", "local"),
         ("ingest",),
-        ("summary",),
+        ("summary", "--all"),
     ],
 )
 def test_a_table_fits_the_terminal(output: Path, words: tuple[str, ...]) -> None:

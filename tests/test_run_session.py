@@ -65,7 +65,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
 def shows_nothing_of_before(output: Path, said: str) -> bool:
     """No table, no page, nothing in the store."""
     untouched = (output / "report.html").read_text() == "the session before"
-    return untouched and "procs" not in said and not list(output.glob("store/*"))
+    return untouched and "fastest" not in said and not list(output.glob("store/*"))
 
 
 def test_a_filter_that_selects_nothing_is_an_error(output: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
 def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
     """It came while `recover` ran."""
     code = (
-        "import os, signal; from tools import session, run_session\n"
+        "import os, signal; from iogauge.measure import session, run_session\n"
         "session.Child.analysis = lambda child, *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "session.Child._ended = lambda child, number, frame: setattr(child, 'signal', number)\n"
         "session.measure = run_session.measure = lambda *_: print('measures')\n"

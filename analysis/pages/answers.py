@@ -23,33 +23,39 @@ from .words import bandwidth_text, of_processes, share_text, with_mark
 Row = dict[str, Any]
 
 
-def rows(connection: Any, where: Where, cases: Sequence[Row], root: Path) -> list[dict[str, Any]]:
+def rows(connection: Any, chosen: Where, cases: Sequence[Row], root: Path) -> list[dict[str, Any]]:
     """One for each pattern and place. `cases`: of shares.of_cases. `root`: what the store's paths
     are relative to."""
     found = sorted(
-        findings.places(connection, where, DEFAULT),
+        findings.places(connection, chosen, DEFAULT),
         key=lambda place: rank(place.pattern, registry.names("patterns")),
     )
     of_ceiling = {id(place): row for place, row in findings.ceilings(cases, found)}
-    several = _several(found)
-    return [_row(place, of_ceiling.get(id(place)), several, root) for place in found]
+    named = several(found)
+    return [_row(place, of_ceiling.get(id(place)), named, root) for place in found]
 
 
-def _several(found: Sequence[Place]) -> list[str]:
+def several(found: Sequence[Place]) -> list[str]:
     """What must be said of a place so that no two are called the same."""
     return [name for name in ("scale", "processes") if len({p.best[name] for p in found}) > 1]
 
 
-def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) -> dict[str, Any]:
+def where(place: Place, several: Sequence[str]) -> str:
     best = place.best
     said = {"scale": best["scale"], "processes": of_processes(best["processes"])}
+    return ", ".join([place.fs, *(said[name] for name in several if said[name])])
+
+
+def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) -> dict[str, Any]:
+    best = place.best
     return {
         "pattern": place.pattern,
-        "where": ", ".join([place.fs, *(said[name] for name in several if said[name])]),
+        "where": where(place, several),
         "call": best["call"],
         "variant": best["variant"],
         "stack": best["stack"],
         "speed": bandwidth_text(median(best["found"].values())),
+        "unit": place.unit,
         "document": root / best["document"],
         "gain": _gain(place),
         "stacks": _stacks(place),
@@ -76,7 +82,7 @@ def _gain(place: Place) -> tuple[str, str]:
     gain = place.gain
     if gain is None:
         is_default = place.best["call"] == DEFAULT
-        return ("is the default" if is_default else "has no run of it"), ""
+        return ("is the default" if is_default else "not measured"), ""
     if gain.low is None or gain.high is None:
         return f"{three(gain.value)} times, not decided", gain.lacks
     text = f"{three(gain.value)} times ({three(gain.low)} to {three(gain.high)})"

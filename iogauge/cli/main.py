@@ -37,7 +37,6 @@ COMMANDS = {
     "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
     "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
     "plan-like": "reads what a file of yours holds, and `iokernel file --like` writes one like it",
-    "found": "what a session found, in words: what is fastest where, and what is undecided",
     "blame": "who raced: accesses of several processes to the same bytes without order",
     "why": "what held a run up: phase, process, layer, calls, and what to try",
     "certificate": "which stacks and settings wrote right bytes, by the runs of make certificate",

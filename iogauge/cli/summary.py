@@ -6,16 +6,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from iogauge.analysis.pages.terminal import print_table
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.peaks import Peak
 from iogauge.analysis.session.rows import Table, make_table, to_csv
+from iogauge.analysis.store import database
 
 from . import formats, options
+from .ingest import ingest
 from .latest import last_report
+from .report import PAGE
+
+if TYPE_CHECKING:
+    from iogauge.analysis.pages import first_screen
 
 EXAMPLES = """\
 examples:
@@ -36,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "report", nargs="?", type=Path, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="every row, with peaks and versions")
     options.add_output(parser)
     formats.add_format(parser)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a plot")
@@ -47,14 +56,45 @@ def run(args: argparse.Namespace) -> int:
     report = args.report or last_report(args.output)
     table = make_table(load_session(report))
     if args.json:
-        json.dump(as_json(table), sys.stdout, indent=1, allow_nan=False)
+        from iogauge.analysis.pages import first_screen
+
+        found = as_json(table) | first_screen.as_json(_ask(table))
+        json.dump(found, sys.stdout, indent=1, allow_nan=False)
         print()
     elif args.csv:
         sys.stdout.write(to_csv(table))
-    else:
+    elif args.all or args.wide:
         print_table(table, wide=args.wide)
+    else:
+        from iogauge.analysis.pages import first_screen
+
+        first_screen.show(table, _ask(table), _ends(table))
     _write_pictures(table, args)
     return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
+
+
+def _ask(table: Table) -> first_screen.Found:
+    """A store of this session alone, and of no other."""
+    from iogauge.analysis.pages import first_screen  # here: numpy is slow to load
+
+    with tempfile.TemporaryDirectory() as folder:
+        ingest(table.session.report, Path(folder), strict=False)
+        return first_screen.ask(table, database.connect(Path(folder)))
+
+
+def _ends(table: Table) -> list[tuple[str, str]]:
+    """The page, and what to go on with."""
+    page = table.session.output / PAGE
+    here = Path.cwd()
+    shown = page.relative_to(here) if page.is_relative_to(here) else page
+    runs = sorted((row.run for row in table.rows), key=lambda run: run.order)
+    stacks = list(dict.fromkeys(run.stack for run in runs))
+    after = "iogauge summary --all"
+    if not page.exists():
+        return [("next", "iogauge report")]
+    if table.all_verified() and len(stacks) > 1:
+        after = f"iogauge compare {' '.join(stacks[:2])} --by stack"
+    return [("page", str(shown)), ("next", after)]
 
 
 def _write_pictures(table: Table, args: argparse.Namespace) -> None:

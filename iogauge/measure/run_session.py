@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session: ReFrame, then the table, the store and the page of this very run: `make run`.
+"""One session: ReFrame, then the store, the page and the first screen of this very run.
 
     python -m iogauge.measure.run_session [--parent PROCESS] [--rounds] [--] OPTION_OF_REFRAME ...
 
-With --rounds, those cases that a decision needs run again (rounds.py), and what was found is said
-last.
+With --rounds, those cases that a decision needs run again (rounds.py).
 
-Exit status: ReFrame's own; where that is 0, the first other one of summary, ingest and report; 1
+Exit status: ReFrame's own; where that is 0, the first other one of ingest, report and summary; 1
 where nothing was measured, 2 where nothing was selected, 128 + N after signal N.
 """
 
@@ -21,7 +20,7 @@ from iogauge.common import paths
 from iogauge.measure import rounds
 from iogauge.measure.session import Child, alone, measure
 
-STEPS = ("summary", "ingest", "report")  # of the analysis, in this order
+STEPS = (("ingest", "--quiet"), ("report", "--quiet"), ("summary",))  # of the analysis
 
 
 def run(child: Child, words: Sequence[str], output: Path, seconds: float | None = None) -> int:
@@ -31,10 +30,8 @@ def run(child: Child, words: Sequence[str], output: Path, seconds: float | None 
     if seconds is not None and not child.signal:
         status = rounds.run(child, words, output, done, seconds) or status
     for step in STEPS if done.report else ():
-        shown = child.analysis(step, str(done.report))
+        shown = child.analysis(*step, str(done.report))
         status = status or shown
-    if done.report:
-        child.analysis("found", str(done.report))  # a session without a write is no mistake
     return 128 + child.signal if child.signal else status
 
 

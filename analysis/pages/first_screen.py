@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session on one screen: what failed, the fastest call of each pattern, and the answers."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from iogauge.common import registry
+from iogauge.common.text import plain, plain_lines
+
+from ..judge import findings, share_of_peak
+from ..judge.advice import DEFAULT
+from ..judge.findings import Place
+from ..session.rows import Row, Table, rank
+from ..store.database import Where
+from . import answers, footer, screen
+from .words import NOTHING, bandwidth_text, outcome_text
+
+Answers = list[tuple[str, str]]  # what each is about
+
+COLUMNS = ("pattern", "default", "fastest", "call, stack", "gain", "peak", "verified")
+CALL = COLUMNS[3]
+NUMBERS = ("default", "fastest", "gain", "peak")
+FAILED = 4  # rows that stand first; the others are counted
+PER_SECOND = {"files/s": "/s"}
+INDENT = 8  # of the answers
+MORE = "iogauge summary --all"
+
+
+class Line(NamedTuple):
+    """Of the table, below the heading `where`."""
+
+    where: str
+    cells: Sequence[str]
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a session found; all of it is the judge's."""
+
+    places: list[Place]
+    shares: dict[int, float]  # of the peak, by the place's `id`
+    answers: Answers
+
+
+def ask(table: Table, connection: Any) -> Found:
+    """`connection`: to a store with the session."""
+    where = Where().key("session", [table.session.uuid])
+    places = findings.places(connection, where, DEFAULT)
+    several, order = answers.several(places), registry.names("patterns")
+    places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
+    peaks = findings.ceilings(share_of_peak.of_cases(connection, where), places)
+    said = [*_counts(table), *findings.answers(places, peaks)]
+    said += [("noise", text) for text in answers.troubles(connection, where)]
+    return Found(places, {id(place): row["efficiency"] for place, row in peaks}, said)
+
+
+def show(table: Table, found: Found, ends: Answers) -> None:
+    """Print it. `ends`: what is said last."""
+    several = answers.several(found.places)
+    wrong = [_wrong(row) for row in table.ran if row.outcome == "failed"]
+    right = [_right(place, table, found.shares.get(id(place)), several) for place in found.places]
+    _print([*wrong[:FAILED], *right], [*found.answers, *ends])
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """For programs."""
+    return {
+        "fastest": [
+            {
+                "pattern": place.pattern, "file_system": place.fs,
+                **{name: place.best[name] for name in ("call", "variant", "stack", "processes")},
+                "value": median(place.best["found"].values()), "unit": place.unit,
+                **({} if place.gain is None else {
+                    "over": DEFAULT, "gain": place.gain.value, "low": place.gain.low,
+                    "high": place.gain.high, "verdict": place.gain.verdict,
+                }),
+                "share": found.shares.get(id(place)),
+            }
+            for place in found.places
+        ],
+        "answers": {about: text for about, text in found.answers if text},
+    }  # fmt: skip
+
+
+def _counts(table: Table) -> Answers:
+    said = [("failed", f"{names}: {why}") for why, names in footer.failures(table)]
+    parts = [footer.interruption(table), footer.counts_text(table)]
+    parts += [why for why, _ in footer.skip_reasons(table)[:1]]
+    return [*said, ("rows", "; ".join(filter(None, parts)))]
+
+
+def _wrong(row: Row) -> Line:
+    run = row.run
+    call = f"{run.method}:{run.mode}" if run.mode else run.method or run.test
+    how = " ".join(filter(None, [call, run.stack, _variant(row.label, [])]))
+    cells = (run.pattern, NOTHING, NOTHING, how, NOTHING, NOTHING, outcome_text(row))
+    return Line(run.fs, cells, "bold red")
+
+
+def _right(place: Place, table: Table, share: float | None, several: Sequence[str]) -> Line:
+    best = place.best
+    own = [row for row in table.rows if (row.run.pattern, row.run.fs) == (place.pattern, place.fs)]
+    moved = [row for row in own if row.outcome != "nothing moved"]
+    good = sum(row.outcome == "verified" for row in moved)
+    variant = _variant(best["variant"], [row.run.variant for row in own])
+    return Line(
+        answers.where(place, several),
+        (
+            place.pattern,
+            _speed(place.base, ""),
+            _speed(best, PER_SECOND.get(place.unit, "")),
+            " ".join(filter(None, [best["call"], best["stack"], variant])),
+            _gain(place),
+            NOTHING if share is None else f"{100 * share:.0f}%",
+            "yes" if good == len(moved) else f"{good} of {len(moved)}",
+        ),
+    )
+
+
+def _variant(variant: str, others: Sequence[str]) -> str:
+    """Its parameters that are not the same in all `others`."""
+    sets = [set(other.split(", ")) for other in others]
+    same = set.intersection(*sets) if sets else set()
+    return " ".join(word for word in variant.split(", ") if word not in same)
+
+
+def _speed(row: dict[str, Any] | None, unit: str) -> str:
+    return bandwidth_text(median(row["found"].values())) + unit if row else NOTHING
+
+
+def _gain(place: Place) -> str:
+    if place.base is place.best:
+        return "default"
+    if place.gain is None:
+        return NOTHING
+    if place.gain.low is None or place.gain.high is None:
+        return "undecided"
+    ends = (f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
+    return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({'-'.join(ends)})"
+
+
+def _print(lines: Sequence[Line], said: Answers) -> None:
+    """On a terminal as many lines of the table as leave room for what follows."""
+    console = screen.console()
+    terminal = sys.stdout.isatty()
+    below = [line for about, text in said if text for line in _wrapped(about, text, console)]
+    room = console.height - len(below) - 1 if terminal else sys.maxsize
+    shown, rest = _table(lines, console), len(lines)
+    while len(shown) > max(room, 4):
+        rest -= 1
+        shown = [*_table(lines[:rest], console), f"{len(lines) - rest} more: {MORE}"]
+    console.file.writelines(f"{line}\n" for line in [*shown, *below])
+
+
+def _wrapped(about: str, text: str, console: Console) -> list[str]:
+    text = plain_lines(text)
+    if not sys.stdout.isatty():
+        return [f"{about:<{INDENT}}{text}"]
+    found = textwrap.wrap(
+        text, console.width - INDENT, max_lines=2, placeholder=" ...", break_on_hyphens=False
+    )
+    return [f"{about if not number else '':<{INDENT}}{line}" for number, line in enumerate(found)]
+
+
+def _table(lines: Sequence[Line], console: Console) -> list[str]:
+    """With one blank between columns where two make it too wide; then the calls are cut."""
+    names = list(COLUMNS)
+    for name, same in (("verified", "yes"), ("default", NOTHING), ("peak", NOTHING)):
+        if all(line.cells[COLUMNS.index(name)] == same for line in lines):
+            names.remove(name)
+    cells = [[line.cells[COLUMNS.index(name)] for name in names] for line in lines]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    gap = 2 if sum(widths) + 2 * len(widths) <= console.width else 1
+    call = names.index(CALL)
+    room = console.width - sum(widths) - gap * (len(widths) - 1) + widths[call]
+    widths[call] = min(widths[call], max(room, len(CALL)))
+    found, before = [], ""
+    files = "; N/s: files per second" if any("/s" in line.cells[2] for line in lines) else ""
+    for line, row in zip([Line("", names, "bold"), *lines], [names, *cells], strict=True):
+        if line.where != before:
+            units = "" if before else f" (MiB/s{files})"
+            found.append(screen.shown(line.where + units, "bold"))
+        before = line.where
+        fitted = (_fit(*of) for of in zip(names, row, widths, strict=True))
+        found.append(screen.shown((" " * gap).join(fitted).rstrip(), line.style))
+    with console.capture() as made:
+        for text in found:
+            console.print(text, no_wrap=True, overflow="ignore", crop=False)
+    return made.get().splitlines()
+
+
+def _fit(name: str, text: str, width: int) -> str:
+    text = plain(text)
+    if len(text) > width:
+        text = text[: width - 1] + "…"
+    return text.rjust(width) if name in NUMBERS else text.ljust(width)
