@@ -34,7 +34,8 @@ def of_cases(connection: Any, where: store.Where) -> list[Row]:
     measured. Patterns of many small files are left out: their bytes are not the point."""
     many = store.rows(
         connection,
-        f"SELECT DISTINCT pattern FROM records WHERE {where.sql} AND quantity = 'series_create_rate'",
+        f"""SELECT DISTINCT pattern FROM records
+        WHERE {where.sql} AND quantity = 'series_create_rate'""",
         where.values,
     )
     where = where.also("verdict = 'verified'")
