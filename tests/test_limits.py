@@ -34,6 +34,12 @@ def test_a_limit_grows_with_bytes_repeats_and_slowness() -> None:
     assert time_limit([gib], 100, 2, more=1000) >= small + 2000
 
 
+def test_no_job_asks_for_more_time_than_its_partition_allows() -> None:
+    large = Move(2**50)
+    assert time_limit([large], 100, 1, max_time=3600) == 3600
+    assert time_limit([large], 100, 1) == 24 * 3600
+
+
 def test_the_sites_bandwidth_counts_more_than_the_scales() -> None:
     assert expected_bandwidth({}, 50) == 50
     assert expected_bandwidth({"expected_bandwidth": 7}, 50) == 7

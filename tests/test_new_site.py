@@ -37,10 +37,10 @@ Commands = Mapping[str, str | Answer]
 SINFO = " ".join(schedulers.SINFO)
 # Two kinds of nodes in `main`; `old` is down.
 NODES = """\
-main|up|90|2|24|196608
-main|up|10|2+|16|98304+
-fat|up|4|4|18|1572864
-old|down|8|1|4|16000
+main|up|90|2|24|196608|1-12:00:00
+main|up|10|2+|16|98304+|1-12:00:00
+fat|up|4|4|18|1572864|infinite
+old|down|8|1|4|16000|30:00
 """
 SLURM = {"sbatch": "", "sacct": "", SINFO: NODES, "sacct -n -X": ""}
 NOT_THERE = Answer(trouble="Unable to contact slurm controller (connect failure)")
@@ -192,8 +192,10 @@ def test_a_partition_has_the_numbers_of_its_smallest_node() -> None:
     assert (main.nodes, main.cores, main.memory) == (100, 32, 98304)
     assert (fat.nodes, fat.cores, fat.memory) == (4, 72, 1572864)
     assert main.access == "--partition=main"
+    assert (main.max_time, fat.max_time) == (36 * 3600, 0)
     pbs = schedulers.find(Made(PBS)).partitions[0]
     assert (pbs.nodes, pbs.cores, pbs.memory, pbs.access) == (2, 20, 65536, "-q workq")
+    assert pbs.max_time == 24 * 3600
     torque = schedulers.find(Made(all_of(PBS, {"pbsnodes -a": TORQUE_NODES}))).partitions[0]
     assert (torque.nodes, torque.cores, torque.memory) == (1, 16, 64386)
 
@@ -216,13 +218,32 @@ def test_file_systems_are_those_of_proc_mounts() -> None:
 def test_the_users_own_folder_is_the_one_that_a_variable_names() -> None:
     here = Made(SCRATCH="/lustre/scratch/me", WORK="/elsewhere")
     lines = mounts.entries(here)
-    assert 'file_system("/lustre/scratch/me"' in lines[0]
-    assert "yours, by its variable" in lines[0] and "yours there" in lines[1]
+    assert 'file_system("/elsewhere"' in lines[0]
+    assert 'file_system("/lustre/scratch/me"' in lines[1]
+    assert "yours, by its variable" in lines[1] and "yours there" in lines[2]
 
 
 def test_without_such_mounts_tmp_is_better_than_nothing() -> None:
     (line,) = mounts.entries(Made(table="/dev/sda2 / ext4 rw 0 0\n"))
     assert line.startswith('"tmp": common.file_system("/tmp", kind="ext4")')
+    (line,) = mounts.entries(Made(table="/dev/sda2 / ext4 rw 0 0\n"), batch=True)
+    assert '/tmp"' not in line and "CHECK" in line
+
+
+def test_the_variables_of_a_site_count_on_any_file_system() -> None:
+    here = Made(table="/dev/sda2 / ext4 rw 0 0\n", SCRATCH="/home/scratch/me")
+    for batch in (False, True):
+        (line,) = mounts.entries(here, batch)
+        assert line.startswith('"scratch": common.file_system("/home/scratch/me", kind="ext4")')
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1-12:00:00", 129600), ("24:00:00", 86400), ("30:00", 1800), ("30", 1800), ("2-3", 183600),
+     ("infinite", 0), ("", 0)],
+)  # fmt: skip
+def test_a_time_limit_is_read(text: str, seconds: int) -> None:
+    assert schedulers.in_seconds(text) == seconds
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,10 @@ PARTITION = """\
         **BATCH,
         "access": {access},{check}
         "processor": {{"num_cpus": {cores}}},{of_cores}
-        "extras": {{"nodes": {nodes}, "memory": {memory}, "filesystems": FILESYSTEMS}},{of_nodes}
+        "extras": {{
+            "nodes": {nodes}, "memory": {memory},{max_time}{of_nodes}
+            "filesystems": FILESYSTEMS,
+        }},
     }},
 """
 TEMPLATE = '''"""{name}: written by `make site` on {host}; lines with CHECK are guesses."""
@@ -101,10 +104,11 @@ def partition(found: Partition, back_end: str) -> str:
         of_cores="" if found.cores else "  # CHECK: of this machine; compute nodes may differ",
         nodes=found.nodes or 1,
         memory=found.memory or memory(),
+        max_time=f' "max_time": {found.max_time},' if found.max_time else "",
         of_nodes="" if found.nodes and found.memory else "  # CHECK, as for the cores",
     )
     for key, value in more.items():
-        text = text.replace('"extras": {', f'"extras": {{"{key}": "{value}", ')
+        text = text.replace('"extras": {', f'"extras": {{\n            "{key}": "{value}",')
     return text
 
 
@@ -115,7 +119,7 @@ def comment(lines: list[str], indent: str = "") -> str:
 def site_file(name: str, machine: Machine) -> str:
     batch = schedulers.find(machine)
     software = modules.find(machine)
-    lines = mounts.entries(machine)
+    lines = mounts.entries(machine, bool(batch.partitions))
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]

@@ -144,5 +144,8 @@ class Fits(rfm.RegressionTestPlugin):
         """`-S time_limit=` counts more."""
         if self.time_limit is None:  # type: ignore[has-type]
             expected = duration.expected_bandwidth(self.file_system, self.the_scale.bandwidth)
-            seconds = duration.time_limit(self.moves(), expected, self.repeats, self.more_seconds())
+            most = placement.shape_of(self.current_partition).max_time
+            seconds = duration.time_limit(
+                self.moves(), expected, self.repeats, self.more_seconds(), most
+            )
             self.time_limit = f"{seconds}s"

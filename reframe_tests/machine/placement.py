@@ -18,6 +18,7 @@ class Shape:
     `cores`: of a node. `nodes`: of the partition. `memory`: MiB of a node for jobs.
     `per_node`: the numbers of processes that a node can be given (Blue Gene: powers of two).
     `blocks`: the numbers of nodes that a job can be given (Blue Gene partitions).
+    `max_time`: the longest time limit that a job may ask for, in seconds.
     """
 
     cores: int = 1
@@ -25,6 +26,7 @@ class Shape:
     memory: int = 0
     per_node: tuple[int, ...] = ()
     blocks: tuple[int, ...] = ()
+    max_time: int = 0
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ def shape_of(partition: object) -> Shape:
         memory=extras.get("memory", 0),
         per_node=tuple(extras.get("per_node", ())),
         blocks=tuple(extras.get("blocks", ())),
+        max_time=extras.get("max_time", 0),
     )
 
 

@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
+ACCOUNT = common.setting("ACCOUNT", "")
 POWERS = [128, 256, 512, 1024, 2048, 4096]
 
 
@@ -49,7 +50,7 @@ def partition(name: str, nodes: int, blocks: list[int]) -> dict[str, object]:
         "scheduler": "cobalt.j2",
         "launcher": "runjob",
         "environs": ["xl"],
-        "access": [f"-A {common.setting('ACCOUNT', 'project')}"],
+        "access": [f"-A {ACCOUNT}"] if ACCOUNT else [],
         "processor": {"num_cpus": 16},
         "extras": {
             "nodes": nodes,

@@ -7,6 +7,7 @@
 #SBATCH --output=rfm_job.out
 #SBATCH --error=rfm_job.err
 #SBATCH --exclusive
+#SBATCH --mem=0
 #SBATCH -C knl
 #DW jobdw
 #
@@ -38,6 +39,8 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A process that fails ends its job step: the others may wait for it inside a library.
+export SLURM_KILL_BAD_EXIT=1
 # The partition's and the stack's environment.
 module load openmpi
 export OMPI_MCA_pml=ob1

@@ -80,10 +80,20 @@ def read(text: str) -> list[Mount]:
     return list(found.values())
 
 
-def entries(machine: Machine) -> list[str]:
-    """A line for each file system; where there is none, one for /tmp."""
+def entries(machine: Machine, batch: bool = False) -> list[str]:
+    """A line for each file system, those of the site's variables first. Where there is none: one
+    for /tmp, or with a batch system, whose nodes do not share /tmp, a folder to be named."""
     lines: dict[str, str] = {}
-    for mount in read(machine.mounts()):
+    found = read(machine.mounts())
+    for name in FOLDERS:
+        place = PurePosixPath(machine.variable(name))
+        if place.is_absolute() and not any(place.is_relative_to(mount.path) for mount in found):
+            kind = mount_of(Path(place), machine.mounts())["type"]
+            words = f'{json.dumps(str(place))}, kind="{kind}"'
+            lines[name.lower()] = (
+                f'"{name.lower()}": common.file_system({words}),  # CHECK: is it on all nodes?'
+            )
+    for mount in found:
         name = re.sub(r"\W+", "_", mount.path, flags=re.ASCII).strip("_")
         while name in lines:
             name += "_"
@@ -91,6 +101,9 @@ def entries(machine: Machine) -> list[str]:
         check = "yours, by its variable" if path != mount.path else "a folder of yours there"
         words = f'{json.dumps(path)}, kind="{mount.type}"{striping(machine, mount.type)}'
         lines[name] = f'"{name}": common.file_system({words}),  # CHECK: {check}'
+    if not lines and batch:
+        check = "a folder that all nodes share; /tmp is not"
+        return [f'"scratch": common.file_system("/scratch", kind=""),  # CHECK: {check}']
     if not lines:
         kind = mount_of(Path("/tmp"), machine.mounts())["type"]
         return [f'"tmp": common.file_system("/tmp", kind="{kind}"),  # CHECK: nothing better']

@@ -19,13 +19,15 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 @dataclass(frozen=True)
 class Partition:
     """As its batch system names it. 0: it does not say; `cores` and `memory` (MiB) of its
-    smallest node. `access`: what a job must say to run there."""
+    smallest node. `access`: what a job must say to run there. `max_time`: its longest time limit,
+    in seconds."""
 
     name: str
     access: str
     nodes: int = 0
     cores: int = 0
     memory: int = 0
+    max_time: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,10 @@ def _number(text: str) -> int:
 
 def slurm(_: Machine, text: str) -> list[Partition]:
     """`sinfo`: one line for each kind of node of each partition: name, availability, nodes,
-    sockets, cores of a socket, MiB."""
+    sockets, cores of a socket, MiB, time limit."""
     found: dict[str, Partition] = {}
     for line in text.splitlines():
-        name, available, *numbers = line.split("|")
+        name, available, *numbers, limit = line.split("|")
         if available != "up" or len(numbers) != 4:
             continue
         nodes, sockets, cores, memory = map(_number, numbers)
@@ -104,8 +106,20 @@ def slurm(_: Machine, text: str) -> list[Partition]:
             nodes + (old.nodes if old else 0),
             _least(sockets * cores, old.cores if old else 0),
             _least(memory, old.memory if old else 0),
+            in_seconds(limit),
         )
     return list(found.values())
+
+
+def in_seconds(text: str) -> int:
+    """`1-12:00:00`, `24:00:00`, `30:00`, and of Slurm `30`, which is minutes; 0 for `infinite`."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
+    if not match:
+        return 0
+    days, *parts = match.groups()
+    given = [int(part) for part in parts if part is not None]
+    units = [3600, 60, 1] if days is not None or len(given) == 3 else [60, 1]
+    return int(days or 0) * 86400 + sum(a * b for a, b in zip(given, units, strict=False))
 
 
 def _least(*numbers: int) -> int:
@@ -151,7 +165,14 @@ def pbs(machine: Machine, text: str) -> list[Partition]:
         for node in nodes
     ]
     return [
-        Partition(name, f"-q {name}", len(nodes), _least(*cores), _least(*memory))
+        Partition(
+            name,
+            f"-q {name}",
+            len(nodes),
+            _least(*cores),
+            _least(*memory),
+            in_seconds(keys.get("resources_max.walltime", "")),
+        )
         for name, keys in blocks(text)
         if keys.get("queue_type", "").startswith("E")
         and keys.get("enabled") == "True" == keys.get("started")
@@ -187,7 +208,7 @@ def loadleveler(_: Machine, text: str) -> list[Partition]:
     return [Partition(words[0], f"class = {words[0]}") for words in _below_rule(text, "---")]
 
 
-SINFO = ("sinfo", "-h", "-o", "%R|%a|%D|%X|%Y|%m")
+SINFO = ("sinfo", "-h", "-o", "%R|%a|%D|%X|%Y|%m|%l")
 QUEUES = ("qstat", "-Q", "-f")
 # Those whose commands nobody else has come first; `sacct` answers where there is accounting.
 SYSTEMS = (
