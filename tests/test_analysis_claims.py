@@ -156,7 +156,7 @@ def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) ->
         (
             {(MPIIO, "openmpi"): [100] * 3, (POSIX, "openmpi"): [100] * 3},
             {},
-            "6 jobs of each in the same case, in turn",
+            "6 alternating jobs of each in the same case",
         ),
         (
             {(s3d(call), "openmpi"): [100] * 6 for call in ("mpiio:collective", "posix")},

@@ -80,7 +80,7 @@ MISTAKES = {
         "published.yaml", "[57, paper-128, 4, 1.25]", "[57, 4, 1.25]", "expected 4 values",
     ),
     "unknown unit": ("published.yaml", "unit: Gbit/s", "unit: Gbits", "'Gbits' is not one of"),
-    "twice the same": ("published.yaml", "id: cetus\n", "id: paio-sc45\n", "stands twice"),
+    "twice the same": ("published.yaml", "id: cetus\n", "id: paio-sc45\n", "appears twice"),
     "no YAML": ("published.yaml", "    columns: [fs, value]", "    columns: [fs, value", ""),
     "other version": (
         "published.yaml", "iogauge.published/1", "iogauge.published/2",

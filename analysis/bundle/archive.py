@@ -2,7 +2,7 @@
 """The bundle's tar file: plain files in the oldest form of tar (ustar), and nothing else.
 
 Any `tar` reads it. Reading it here is reading what others made: a link, a folder, a name that leads
-elsewhere or stands twice, a size beyond all measure, or bytes behind the end are refused, and
+elsewhere or appears twice, a size beyond all measure, or bytes behind the end are refused, and
 nothing is written outside of the folder given. Python's reader would follow extensions of the form.
 """
 
@@ -51,7 +51,7 @@ def extract(path: Path, folder: Path) -> list[str]:
                 entry = _entry(path, block)
                 total += entry.size
                 if entry.name in names:
-                    raise BadBundleError(f"{path}: {entry.name} stands twice")
+                    raise BadBundleError(f"{path}: {entry.name} appears twice")
                 if len(names) >= MOST_FILES or total > MOST_BYTES:
                     raise BadBundleError(f"{path}: more than {MOST_FILES} files or {MOST_BYTES} "
                                          "bytes")  # fmt: skip

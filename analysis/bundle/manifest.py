@@ -46,14 +46,14 @@ def problems(folder: Path, names: Sequence[str]) -> list[str]:
     for line in (folder / MANIFEST).read_text(encoding="ascii", errors="replace").splitlines():
         match = _LINE.fullmatch(line)
         if not match or match[2] in listed:
-            raise BadBundleError(f"{MANIFEST}: {line!r:.100} is no line of it, or stands twice")
+            raise BadBundleError(f"{MANIFEST}: {line!r:.100} is not a valid line, or appears twice")
         listed[match[2]] = match[1]
     there = [name for name in names if name not in (MANIFEST, SIGNATURE)]
     return [
         *(f"{name}: was removed" for name in listed if name not in there),
         *(f"{name}: was added" for name in there if name not in listed),
         *(
-            f"{name}: was changed: its sha256 is not that of {MANIFEST}"
+            f"{name}: was changed: its sha256 differs from {MANIFEST}"
             for name in there
             if name in listed and digest(folder / name) != listed[name]
         ),

@@ -27,16 +27,16 @@ COLUMNS = (
     "case", "pattern", "scale", "method", "mode", "stack", "fs", "processes", "quantity", "value",
     "unit", "bound", "samples", "verdict", "why",
 )  # fmt: skip
-# Of a test case, in a session's rows.
+# Columns that identify a test case within a session.
 _TEST = ("system", "partition", '"case"', "stack")
-# What only a result document says: of a run that left none it is not known.
+# Only known from a result document, so unknown for a run that left none.
 _OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "hints",
               "payload_bytes", "mpi_io", "time", "cores", "libraries", "verdict")  # fmt: skip
 _VERIFIED = "verdict = 'verified'"
 
 Of = Literal["", "peak", "baseline", "runs"]
 Row = dict[str, Any]
-Found = tuple[Row, Samples | Decision]  # what stands in the table, and what decides it
+Found = tuple[Row, Samples | Decision]  # the table's row, and what decides it
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Bound(Limit):
 
 @dataclass(frozen=True)
 class Case:
-    """`where`: the keys of --where, each with the values that it may have. `jobs`, `repeats`: so
-    many at least, of each test case that the keys choose."""
+    """`where`: --where keys with their allowed values. `jobs`, `repeats`: the fewest per test
+    case."""
 
     name: str
     where: Mapping[str, Sequence[str]]
@@ -72,7 +72,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """`level`: how sure all verdicts together are."""
+    """`level`: the confidence of all verdicts together."""
 
     name: str
     level: float
@@ -86,7 +86,7 @@ def read(path: Path) -> Acceptance:
     cases = [_case(file, i, {**_both(data), **one}) for i, one in enumerate(data["cases"])]
     for i, one in enumerate(cases):
         if one.name in {other.name for other in cases[:i]}:
-            raise file.error(["cases", i], f"a case {one.name!r} stands twice; give it a name")
+            raise file.error(["cases", i], f"a case {one.name!r} appears twice; give it a name")
     return Acceptance(data["name"], data.get("level", LEVEL), tuple(cases))
 
 
@@ -128,8 +128,8 @@ def text(value: Any) -> str:
 def verdicts(
     connection: Any, acceptance: Acceptance, session: Where, sites: Path = references.SITES
 ) -> list[Row]:
-    """A row for each test case that a case of `acceptance` chooses. `session`: which runs;
-    `sites`: where learned baselines are."""
+    """A row for each test case selected by `acceptance`. `session`: which runs; `sites`: the folder
+    of learned baselines."""
     found = [one for case in acceptance.cases for one in _of(connection, case, session, sites)]
     decided = iter(
         bound_test.decide([of for _, of in found if isinstance(of, Samples)], acceptance.level)
@@ -142,7 +142,7 @@ def verdicts(
 
 
 def keys(acceptance: Acceptance) -> Iterator[tuple[str, str]]:
-    """All keys that choose runs, each with the name of its case."""
+    """All keys that select runs, each with its case's name."""
     for case in acceptance.cases:
         yield from ((case.name, key) for key in case.where)
         if case.bound.of == "runs":
@@ -160,7 +160,7 @@ def _of(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]
 
 
 def _row(case: Case, about: Mapping[str, Any], **more: Any) -> Row:
-    """`about`: columns of the store, of the runs."""
+    """`about`: the runs' columns in the store."""
     return {
         "case": case.name,
         **{name: about.get(name) for name in ("test_case", "system", "partition", *selection.CASE)},
@@ -179,8 +179,8 @@ def _chosen(start: Where, keys: Mapping[str, Sequence[str]]) -> Where:
 
 
 def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "") -> list[Row]:
-    """Of each test case the jobs, oldest first. `value`: SQL of a repeat's, where `p` is its
-    ceiling; `also`: of a test of `p`."""
+    """The jobs of each test case, oldest first. `value`: SQL for one repeat's value (`p` is its
+    ceiling); `also`: a condition on `p`."""
     chosen = _chosen(session.also(_VERIFIED), case.where)
     columns = ", ".join(f'v."{name}"' for name in selection.CASE)
     joined = f"JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat {also}"
@@ -229,7 +229,7 @@ def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found
 
 
 def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
-    """The bound is a part of what the site's learned baseline of this name expects."""
+    """The bound is relative to the site's learned baseline of this name."""
     found: list[Found] = []
     for job in _jobs(connection, case, session, "v.value"):
         key = (job["partition"], job["stack"], job["test_case"], job["processes"], job["fsync"],
@@ -247,7 +247,7 @@ def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> li
 
 
 def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
-    """As speeds, over those of other runs of the session; of the same round they are pairs."""
+    """Speeds relative to other runs of the session; runs of the same round are paired."""
     others: Mapping[str, str] = case.bound.what
     both = [
         _chosen(Where("true"), where)
@@ -276,7 +276,7 @@ def _about(group: selection.Group) -> Row:
 
 
 def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
-    """Of any job of these runs."""
+    """The fewest repeats of any job of these runs."""
     chosen = session.also(_VERIFIED).also("quantity = ?", case.quantity)
     chosen = chosen.also(
         " OR ".join(f"({side.sql})" for side in both), *(v for side in both for v in side.values)
@@ -310,7 +310,7 @@ _MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": 
 
 
 def _failed(connection: Any, case: Case, session: Where) -> list[Found]:
-    """Test cases of which any job failed or was not verified."""
+    """Test cases with a failed or unverified job."""
     states = f"({store.BAD} OR (status = 'ok' AND NOT {_VERIFIED}))"
     found: list[Found] = []
     for job in _lost(connection, case, session, states):
@@ -326,7 +326,8 @@ def _skipped(connection: Any, case: Case, session: Where) -> str:
 
 
 def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]:
-    """Test cases with runs in these states. One without a document fits what only it would say."""
+    """Test cases with runs in these states. A run without a document matches any key that only a
+    document would have."""
     asked: list[Row] = []
     for where in _both_wheres(case):
         chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fastest that was seen of a pattern, what it gains over a default, and its settings as files
-that the libraries read."""
+"""The fastest call measured for a pattern, its gain over a default, and its settings as files that
+the libraries read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .selection import CALL
 
 Row = dict[str, Any]
 
-DEFAULT = "mpiio:collective"  # what a way is held against, where nobody says otherwise
+DEFAULT = "mpiio:collective"  # the baseline, unless another is given
 
 
 def candidates(
     connection: Any, where: store.Where, quantity: str
 ) -> dict[tuple[Any, ...], list[Row]]:
-    """What was measured, by file system, scale and number of processes."""
+    """Measurements grouped by file system, scale and number of processes."""
     where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
     rows = store.rows(
         connection,
@@ -47,9 +47,8 @@ def candidates(
 
 
 def fastest(group: Sequence[Row], default: str) -> Row:
-    """Only ways with the most jobs can be the fastest: one lucky job does not outrun seven. Nor
-    does one that may be no faster outrank a way whose gain is known: on its stack the default ran
-    as often."""
+    """Only calls with the most jobs qualify: one lucky job must not outrank seven. A call that may
+    be no faster does not outrank one with a known gain: the default ran as often on its stack."""
     most = max(len(row["found"]) for row in group)
     often = [row for row in group if len(row["found"]) == most]
     known = [row for row in often if default_of(row, often, default)]
@@ -64,7 +63,7 @@ def _speed(row: Row) -> float:
 
 
 def rank(group: Sequence[Row], default: str) -> list[Row]:
-    """The fastest first, then by their medians, each with what it gains over the default."""
+    """Fastest first, then by median, each with its gain over the default."""
     first = fastest(group, default)
     ordered = [first, *sorted((row for row in group if row is not first), key=_speed, reverse=True)]
     ranked = []
@@ -85,8 +84,8 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
 
 
 def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
-    """What a way is held against, perhaps itself: the default on the same stack, without hints, and
-    with the same parameters or none. `default`: METHOD, or METHOD:MODE."""
+    """The baseline of a call, perhaps the call itself: the default on the same stack, without
+    hints, with the same parameters or none. `default`: METHOD, or METHOD:MODE."""
     for other in group:
         same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
         named = other["call"] == default or (":" not in default and other["method"] == default)
@@ -101,9 +100,9 @@ def settings(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The text of each file; kernels/base/hints.def says which hint goes where. HDF5's own hints
-    are calls of the program, for which there is no file: environment.sh names them. `environment`:
-    variables that are no hints."""
+    """The text of each file; kernels/base/hints.def says which hint goes where. HDF5's hints are
+    set by program calls, so environment.sh only names them. `environment`: variables that are not
+    hints."""
     by_way: dict[str, dict[str, str]] = defaultdict(dict)
     for key, value in hints.items():
         by_way[way(key)][key] = value
@@ -133,5 +132,5 @@ def settings(
     return files
 
 
-_MCA = "OMPI_MCA_"  # how variables begin that are parameters of Open MPI
-_OPEN_MPI = {"OMPIO": "ompio"}  # what the result document says, and Open MPI's parameter `io`
+_MCA = "OMPI_MCA_"  # prefix of Open MPI's parameter variables
+_OPEN_MPI = {"OMPIO": "ompio"}  # the document's name for it, and Open MPI's parameter `io`

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What held a run up: its phases, its slowest process, the layers of its trace, its calls.
+"""What limited a run: its phases, its slowest process, the layers of its trace, its calls.
 
-Each cause has a part of the time that it explains at most, and the evidence. Parts overlap: a
-straggler's calls may be small too. Without a trace, only what the result document says is asked.
+Each cause has an upper bound of the time it explains, and evidence. Causes overlap: a straggler's
+calls may also be small. Without a trace only the result document is examined.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Kind = Literal[
 ]  # fmt: skip
 DATA: dict[Direction, str] = {"write": "write", "read": "read"}
 METADATA = ("create", "define", "open", "close")
-# A cause that explains less of the time is none.
+# A cause that explains less of the time is dropped.
 LEAST = 0.15
-SMALL = 64 * 1024  # bytes of an average call: file systems move MiB at a time
+SMALL = 64 * 1024  # bytes of an average call; file systems work in MiB
 SLOWER = 1.5  # times the mean of all processes: a straggler
-FULL = 0.8  # of the ceiling: there is no more to be had
-SHARED = 0.67  # of a file per process: what one shared file costs on this file system
+FULL = 0.8  # of the ceiling: the limit is reached
+SHARED = 0.67  # a shared file's speed relative to a file per process; below: sharing is costly
 
 
 @dataclass(frozen=True)
 class Cause:
-    """`share`: of the direction's time, the part that it explains at most. `process`: the slowest,
-    where the trace says which; the other fields as text, empty where they say nothing."""
+    """`share`: the most of the direction's time that it explains. `process`: the slowest, if the
+    trace names it. The other fields are text, and may be empty."""
 
     kind: Kind
     direction: Direction
@@ -56,9 +56,9 @@ class Cause:
 
 @dataclass
 class Facts:
-    """What is known of one direction: seconds are of all repeats together. `phases`: the slowest
-    process and the mean of all, by phase. `slowest`: seconds in data calls of the slowest process,
-    by layer, with that process's rank."""
+    """What is known about one direction. Seconds are summed over all repeats. `phases`: by phase,
+    the slowest process and the mean. `slowest`: by layer, the slowest process's seconds in data
+    calls, and its rank."""
 
     direction: Direction
     document: dict[str, Any]
@@ -72,11 +72,11 @@ class Facts:
     several: bool = False  # processes wrote one file by POSIX calls
 
     def part(self, *names: str) -> float:
-        """Of the time: what the slowest process spent in these phases."""
+        """The slowest process's share of the time in these phases."""
         return sum(self.phases.get(name, (0, 0))[0] for name in names) / self.seconds
 
     def layer(self, name: str) -> float:
-        """Of the time: what the slowest process spent in a layer's data calls; 0 if unknown."""
+        """The slowest process's share of the time in a layer's data calls; 0 if unknown."""
         return min(self.slowest.get(name, (0.0, 0))[0] / self.seconds, 1.0)
 
     def rank(self, name: str) -> int | None:
@@ -92,7 +92,7 @@ class Facts:
 
 
 def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
-    """Of each direction that the run measured."""
+    """For each direction measured."""
     found = []
     for direction in DIRECTIONS:
         samples = [s for s in document["samples"] if s.get(direction)]
@@ -138,14 +138,14 @@ def _add_trace(one: Facts, traced: Traced) -> None:
 
 
 def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
-    """What held this direction up, what explains most first. `reasons`: of the ledger's verdict."""
+    """What limited this direction, largest share first. `reasons`: from the ledger's verdict."""
     found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
     found = [cause for cause in found if cause.share >= LEAST]
     return sorted(found, key=lambda cause: -round(cause.share, 2))
 
 
 def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
-    """Reading what lies between the bytes to write, and writing it back."""
+    """Read-modify-write: gaps between the pieces are read and written back."""
     kinds: dict[str, Kind] = (
         {SIEVING: "sieving", HOLES: "holes"}
         if one.direction == "write"
@@ -177,7 +177,7 @@ def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """Locks and the like, which one file for all processes costs on this file system."""
+    """The cost of one shared file on this file system, such as locks."""
     ratio = one.ceilings.get("shared", 0) / one.ceilings.get("fpp", 1)
     if one.several and 0 < ratio < SHARED:
         yield Cause(
@@ -203,7 +203,7 @@ def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """By the document's phases; who it is, by the trace."""
+    """From the document's phases; the trace says which process."""
     for name, (most, mean) in one.phases.items():
         if most > SLOWER * mean > 0:
             by_trace = max(
@@ -250,7 +250,7 @@ def _cold(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """What no call below the library took."""
+    """Time not spent in calls below the library."""
     top = "MPI-IO" if one.side and one.side.mpiio is not None else "POSIX"
     method = one.document["asked"]["method"]
     if top in one.slowest and method != "posix":
@@ -270,7 +270,7 @@ def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         )  # fmt: skip
 
 
-# In the order that decides between equal shares: what has evidence of its own comes first.
+# Breaks ties between equal shares: direct evidence first.
 _QUESTIONS: tuple[Callable[[Facts, Sequence[str]], Iterator[Cause]], ...] = (
     _storage, _more_than_asked, _small, _shared, _exchange, _straggler, _metadata, _flush, _cold,
     _library,
@@ -289,22 +289,22 @@ def _calls(one: Facts, name: str) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """`trace` is None where there is none that can be used; then `note` says so."""
+    """`trace` is None where no trace is usable, and `note` says why."""
 
     document: dict[str, Any]
     trace: Traced | None
     note: str
 
     def causes(self) -> list[tuple[Facts, list[Cause]]]:
-        """What held each direction up, what explains most first."""
+        """What limited each direction, largest share first."""
         reasons = self.trace.judgement.reasons if self.trace else ()
         found = facts(self.document, self.trace)
         return [(one, causes(one, reasons)) for one in found]
 
 
 def load(folder: Path) -> Loaded:
-    """The document, and the trace where there is one. Raises AnalysisError for a run without
-    numbers."""
+    """The document, and the trace if there is one. Raises AnalysisError for a run without
+    results."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:

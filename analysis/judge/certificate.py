@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A certificate: what the runs of `make certificate` say of each stack, and of each setting.
+"""A certificate: what the runs of `iogauge certify` say about each stack and each setting.
 
-`right` is a run whose every byte was read back as it was written. A setting is certified where at
-least CERTIFIED runs with it were made, on any number of processes and with any method, and all of
-them were right. A setting that names fewer factors than another one stands for all that hold it.
+A run is `right` if every byte was read back as written. A setting is certified after at least
+CERTIFIED runs, over all process counts and methods, if all were right. A setting that names fewer
+factors stands for all settings that contain it.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from ..errors import MalformedDocumentError, NothingFoundError, UnknownSchemaErr
 
 SCHEMA = "iogauge.certificate/1"
 ABOUT, RUNS = "about.json", "runs.jsonl"
-# What a line of RUNS says a run was; no two lines are alike in all of it.
+# Identifies a run in RUNS.
 KEY = ("stack", "pattern", "method", "mode", "options", "setting", "processes", "fs", "seed")
 RIGHT, WRONG = "right", "wrong"
-LATE = "late"  # a run that moved, and had to be ended: it says nothing
+LATE = "late"  # a run that was moving but had to be ended: no evidence either way
 BAD = (WRONG, "crash", "hang", "error")
 OUTCOMES = (RIGHT, *BAD, LATE)
-NONE = "none"  # the setting of a run that does not go through MPI-IO
+NONE = "none"  # the setting of a run that bypasses MPI-IO
 DEFAULT = "default"
-REPEATED = ("again", "told")  # why a case was run with many seeds, whatever the first one gave
-IO = "io"  # the factor that chooses another MPI-IO, whose factors are others
+REPEATED = ("again", "told")  # why a case was repeated with many seeds, whatever the first result
+IO = "io"  # the factor that selects another MPI-IO, with other factors
 CERTIFIED = 50
-SURE = 0.05  # chance of having seen only right runs of what fails as often as its neighbour
+SURE = 0.05  # chance of seeing only right runs if it failed as often as its neighbour
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Runs with a setting, or with any that holds it. `own`: those with just this one."""
+    """Runs with a setting, or with any that contains it. `own`: runs with exactly this one."""
 
     setting: str
     runs: int
@@ -54,9 +54,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fault:
-    """What was not right with a setting, one kind of it. `runs` and `bad` are those of the calls
-    that failed; `again`: runs of the same cases with other seeds, whatever the first one gave;
-    `patterns`: of each pattern `bad`, `again_bad` and `again`."""
+    """One kind of failure with a setting. `runs` and `bad` count runs of the calls that failed;
+    `again`: repeats of the same cases with other seeds; `patterns`: `bad`, `again_bad` and `again`
+    by pattern."""
 
     setting: str
     kind: str
@@ -68,7 +68,7 @@ class Fault:
     again_bad: int = 0
     instead: str = ""
     instead_runs: int = 0
-    chance: float | None = None  # of seeing as many right runs if `instead` failed as often
+    chance: float | None = None  # of as many right runs if `instead` failed as often
     patterns: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -112,14 +112,14 @@ class Certificate:
 
 @dataclass(frozen=True)
 class News:
-    """What a later look at the same stacks found."""
+    """What a later certificate of the same stacks changes."""
 
     new: list[str]
     notes: list[str]
 
 
 def read(folder: Path) -> tuple[Row, list[Row]]:
-    """What all runs have in common, and the runs. Raises NothingFoundError."""
+    """The runs, and what they have in common. Raises NothingFoundError."""
     try:
         about = json_file.read(folder / ABOUT)
         lines = (folder / RUNS).read_text(encoding="utf-8").splitlines()
@@ -131,7 +131,7 @@ def read(folder: Path) -> tuple[Row, list[Row]]:
         try:
             rows.append(json_file.parse(line))
         except json_file.Unreadable:
-            continue  # the last one, of a run that was ended
+            continue  # the last line of a run that was stopped
     return about, [row for row in rows if isinstance(row, dict) and set(KEY) <= row.keys()]
 
 
@@ -164,7 +164,8 @@ def factors(setting: str) -> dict[str, str]:
 
 
 def holds(setting: str, part: str) -> bool:
-    """Does a setting hold all that `part` names, of the same MPI-IO? `default` holds itself."""
+    """Does a setting contain all factors of `part`, with the same MPI-IO? `default` contains
+    itself."""
     if NONE in (setting, part) or DEFAULT in (setting, part):
         return setting == part
     whole, some = factors(setting), factors(part)
@@ -172,7 +173,7 @@ def holds(setting: str, part: str) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """In how many factors two settings differ."""
+    """The number of factors in which two settings differ."""
     first, second = factors(one), factors(other)
     return sum(first.get(key) != second.get(key) for key in first.keys() | second.keys())
 
@@ -210,8 +211,8 @@ def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
 
 
 def _safe(tried: Sequence[Tried], wrong: Iterable[str]) -> str:
-    """Nothing, where that is certified; else the certified setting that was tried most often. Where
-    a setting of the same MPI-IO wrote wrong bytes, the library may choose as that one does."""
+    """Empty if the default is certified; else the certified setting with the most runs. If any
+    setting of the same MPI-IO wrote wrong bytes, the default may pick it."""
     found = [one for one in tried if one.certified and one.setting != NONE]
     chancy = any(IO not in factors(one) for one in wrong if one != NONE)
     found = [one for one in found if one.setting != DEFAULT or not chancy]
@@ -265,8 +266,8 @@ def _case(row: Row) -> tuple[Any, ...]:
 def _instead(
     setting: str, calls: set[str], least: tuple[int, int], by_setting: Mapping[str, list[Row]]
 ) -> tuple[str, int]:
-    """The setting that differs in one factor, else in more, and was right whenever it ran the same
-    calls, not with fewer processes; and how often that was."""
+    """The nearest setting that was always right in the same calls with at least as many processes,
+    and how often it ran."""
     found = []
     for other, rows in by_setting.items():
         alike = [row for row in rows if call_of(row) in calls and row["processes"] >= least[0]]
@@ -279,7 +280,7 @@ def _instead(
 
 
 def parse(data: Any) -> Certificate:
-    """A certificate that was kept. Raises UnknownSchemaError, MalformedDocumentError."""
+    """Parse a stored certificate. Raises UnknownSchemaError, MalformedDocumentError."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
     try:
@@ -297,9 +298,8 @@ def parse(data: Any) -> Certificate:
 
 
 def news(now: Certificate, known: Certificate) -> News:
-    """What is not right now though `known` certifies it. Notes: a stack or version that it does not
-    have, a setting that it does not certify, or of which it names the same failure but for one
-    factor; and what failed aloud once, and never again with other seeds."""
+    """What fails now although `known` certifies it. Notes: a new stack, version or setting; a known
+    failure with one factor changed; a failure with an error message that no other seed repeats."""
     found = News([], [])
     before = {(one.name, one.versions.get("mpi")): one for one in known.stacks}
     for stack in now.stacks:

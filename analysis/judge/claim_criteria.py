@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kinds of tests that a claim can be put to (references/claims.yaml says what each asks)."""
+"""The kinds of tests of a claim; references/claims.yaml says what each asks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .selection import Group, case_columns, groups, keys_condition, share_a_stac
 
 Test = Mapping[str, Any]
 
-FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: how many sizes, from the smallest to the largest
+FEWEST_POINTS, LEAST_SPAN = 3, 4.0  # of a growth: sizes, and largest over smallest
 
 
 class Place(NamedTuple):
-    """Where a case ran; `cores` is None where the program does not say."""
+    """Where a case ran; `cores` is None if unknown."""
 
     text: str
     processes: int
@@ -33,12 +33,12 @@ class Place(NamedTuple):
 
     @property
     def crowded(self) -> bool:
-        """Whether processes shared cores: such a run measures the kernel's scheduler."""
+        """Whether processes shared cores: then the run measures the scheduler."""
         return self.cores is not None and self.processes > self.cores
 
 
 class Stated(NamedTuple):
-    """A published number, and of which system and conditions it is."""
+    """A published number with its system and conditions."""
 
     number: str
     origin: str
@@ -46,9 +46,8 @@ class Stated(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One case: the interval of what was asked for, and whether the claim `holds` in it. That is
-    None where the interval does not tell, where processes shared cores, or where the claim is about
-    more processes, `scale`."""
+    """One case: the interval, and whether the claim `holds`: None if the interval does not decide,
+    if processes shared cores, or if the claim is about more processes (`scale`)."""
 
     holds: bool | None
     what: str
@@ -62,8 +61,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs that `where` lets pass, and a table of their cases, which is small and asked often.
-    Made once for all claims. `quantities`: that any of them asks for."""
+    """All runs that match `where`, and a small table of their cases that is queried often. Made
+    once for all claims. `quantities`: all that any claim needs."""
 
     connection: Any
     where: Where
@@ -71,7 +70,7 @@ class Runs:
 
     @functools.cached_property
     def cases(self) -> str:
-        """The name of the table."""
+        """The table's name."""
         name = f"cases_{uuid.uuid4().hex}"
         marks = ", ".join("?" for _ in self.quantities)
         right = self.where.also(RIGHT).also(f"quantity IN ({marks})", *self.quantities)
@@ -83,15 +82,15 @@ class Runs:
         return name
 
     def most_processes(self, where: Where) -> int:
-        """The most that a case of these has; 0 where there is none."""
+        """The largest value in these cases; 0 if there are none."""
         sql = f"SELECT max(processes) FROM {self.cases} WHERE {where.sql}"
         return self.connection.execute(sql, where.values).fetchone()[0] or 0
 
 
 ASKED = ("quantity", "part", "of")  # keys of a test that name a quantity
-RIGHT = "verdict = 'verified' AND NOT is_peak"  # runs that claims are judged by
+RIGHT = "verdict = 'verified' AND NOT is_peak"  # runs that count for claims
 
-# Columns of a single run, or that no claim asks for.
+# Columns of a single run, or unused by claims.
 NOT_OF_CASES = (
     "session", "started", "run", "repeat_no", "repeat", "value", "unit", "time", "document",
     "job_script", "trace", "ledger", "reason", "host", "harness", "program", "kernel",
@@ -100,18 +99,17 @@ NOT_OF_CASES = (
 
 
 class Lack(NamedTuple):
-    """What is missing for a test. `has_runs`: there are runs of each side, but not such as it
-    needs."""
+    """What a test lacks. `has_runs`: both sides have runs, but not the kind it needs."""
 
     text: str
     has_runs: bool = True
 
 
-Found = tuple[list[Finding], list[Lack]]  # what is missing, where there is no finding
+Found = tuple[list[Finding], list[Lack]]  # what is missing, if there is no finding
 
 
 def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: str) -> Finding:
-    """Hold an interval, (value, low, high), against what the test expects."""
+    """Compare an interval, (value, low, high), with what the test expects."""
     value, low, high = ends
     above = test["expect"].get("above", -float("inf"))
     below = test["expect"].get("below", float("inf"))
@@ -124,7 +122,7 @@ def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: st
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
-    """The runs that the test is about and that fulfil what the claim needs."""
+    """The runs that the test is about and that meet the claim's needs."""
     sql, values = keys_condition(test["where"])
     where = where.also(sql, *values).also(RIGHT)
     where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
@@ -133,7 +131,7 @@ def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
     return where
 
 
-# For each key of `needs` that excludes runs: the condition in SQL, and in words. The values of
+# For each key of `needs` that excludes runs: its SQL condition, and a description. Values of
 # libraries_not are regular expressions, matched against "cgns 3.4.0, hdf5 1.10.8, ...".
 UNFIT = {
     "fs_type_not": ("fs_type <> ?", "on a file system that is not"),
@@ -148,7 +146,7 @@ def _without(where: Where, key: str, needs: Mapping[str, Any]) -> Where:
 
 
 def _absent(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Lack | None:
-    """The first thing that no case has, asked of the cases alone."""
+    """The first need that no case meets."""
     quantity = test["part"] if "part" in test else test["quantity"]
     where = Where("quantity = ?", [quantity])
     sides = [test[name] for name in ("a", "b") if name in test] or [{}]
@@ -170,11 +168,11 @@ def _absent(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Lack | None:
 
 
 def _few(needs: Mapping[str, Any]) -> Lack:
-    return Lack(f"{needs['samples']} jobs of each in the same case, in turn")
+    return Lack(f"{needs['samples']} alternating jobs of each in the same case")
 
 
 def _place(some: Sequence[Group]) -> Place:
-    """Where these groups ran; they differ in their numbers of processes only."""
+    """Where these groups ran; only their numbers of processes differ."""
     most = max(some, key=lambda group: int(group.about["processes"]))
     least = min(int(group.about["processes"]) for group in some)
     system, _, fs, stack = most.case[:4]
@@ -190,7 +188,7 @@ def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group
     sides = [keys_condition(a), keys_condition(b)]
     by = list(dict.fromkeys([*a, *b]))
     if not set(versions.names()).isdisjoint(by) and not share_a_stack(connection, where, sides):
-        by.append("stack")  # each version has a stack of its own
+        by.append("stack")  # each version has its own stack
     columns = case_columns(by, with_mode)
     return pairs(groups(connection, where, [test["quantity"]], sides, columns))
 
@@ -214,7 +212,7 @@ def _name(side: Mapping[str, Any]) -> str:
 
 
 def judge_share(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
-    """One quantity as a part of another in the same repeat; a job is one sample."""
+    """One quantity as a share of another in the same repeat; a job is one sample."""
     if absent := _absent(runs, test, needs):
         return [], [absent]
     chosen = _chosen(runs.where, test, needs)
@@ -297,8 +295,8 @@ def _lacks_of_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> list[L
 
 
 def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
-    """The slope of log(y) over log(x) by least squares, from the first job of each size, from the
-    second, and so on; with two groups at each x, y is their ratio."""
+    """The least-squares slope of log(y) over log(x): from the first job of each size, from the
+    second, and so on. With two groups at each x, y is their ratio."""
     x = np.log([size for size, _ in points])
     logs = [[np.log(list(group.jobs.values())) for group in of] for _, of in points]
     jobs = min(len(values) for of in logs for values in of)
@@ -308,7 +306,7 @@ def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
 
 
 def published(test: Test) -> Stated | None:
-    """The published ratio, or number, of a test that names one."""
+    """The published ratio or number that a test names."""
     if "published" not in test:
         return None
     numbers = [n for n in references.published() if n.id == test["published"]]

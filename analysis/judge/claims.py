@@ -36,12 +36,12 @@ class Claim:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What supplies its runs."""
+        """What produces its runs."""
         start = "reframe -C site_configs/SITE.py -c reframe_tests -R -r"
         return tuple(f"{start} {options}" for options in self.run)
 
     def needs_of(self, test: Mapping[str, Any]) -> dict[str, Any]:
-        """What one of its tests needs: the claim's needs, but for those that the test says."""
+        """A test's needs: the claim's, overridden by its own."""
         return {**self.needs, **test.get("needs", {})}
 
     @property
@@ -52,7 +52,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict, and what it rests on. `missing`: why it is not testable here."""
+    """A claim's verdict and its evidence. `missing`: why it cannot be tested here."""
 
     claim: Claim
     verdict: Verdict
@@ -66,12 +66,12 @@ class Judged:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What would supply the missing runs."""
+        """What would produce the missing runs."""
         return self.claim.commands if self.verdict == "not testable here" else ()
 
 
 def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[Claim]:
-    """The claims by their names. Raises ReferenceFileError, with the line, for a mistake."""
+    """The claims by name. Raises ReferenceFileError, with the line, for a mistake."""
     file = YamlFile(folder / "claims.yaml", references.FOLDER / "claims.schema.json")
     groups = {number.id for number in references.published(references.FOLDER)}
     claims = []
@@ -93,13 +93,13 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
 
 
 def runs_for(some: Sequence[Claim], connection: Any, where: Where) -> Runs:
-    """The runs that `where` lets pass, for these claims."""
+    """The runs that match `where`, for these claims."""
     named = {test[key] for one in some for test in one.tests for key in ASKED if key in test}
     return Runs(connection, where, tuple(sorted(named)))
 
 
 def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
-    """Below the claim's scale, where it wants that shown: decides nothing."""
+    """Findings below the claim's scale, for claims that ask for the trend; these decide nothing."""
     needs = claim.needs_of(test)
     if "shown_from" not in needs:
         return []
@@ -109,7 +109,7 @@ def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
 
 
 def judge(runs: Runs, claim: Claim) -> Judged:
-    """Judge one claim: each of its tests, by all these runs."""
+    """Judge one claim by all its tests."""
     findings: list[Finding] = []
     missing: list[str] = []
     told: list[bool] = []

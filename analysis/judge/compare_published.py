@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Published numbers beside runs: the conditions of both, and what is unlike in them.
+"""Published numbers beside runs: the conditions of both, and how they differ.
 
-No machine here is theirs, so there is never a verdict. A ratio is given only where the run is of
-the published size (scale and processes): a laptop's seconds over those of 1.2 TB say nothing. What
-can be compared at any size is the shape of a table: each number as a part of the best in it.
+The machines differ, so there is never a verdict. A ratio is given only if the run has the published
+size (scale and processes). The shape of a table compares at any size: each number relative to the
+table's best.
 """
 
 from __future__ import annotations
@@ -27,23 +27,22 @@ COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "
 
 UNLIKE = "unlike conditions"
 
-# Parameters of published tables that our tests have too. They choose the runs to compare with.
+# Parameters of published tables that our tests have too; they select the runs.
 _CHOOSING = ("layout", "hint_set", "send", "io_processes", "size")
-# What makes a run of the published size; and what else may be unlike, with its name in words.
+# What defines the published size; and what else may differ, with its name.
 _SIZE = {"scale": "scale", "processes": "processes"}
 _LIKE = {**_SIZE, "fs_type": "file system"}
 
 
 def published(connection: Any, chosen: Where) -> list[Row]:
-    """Each run that `chosen` lets pass beside the numbers of its pattern and method (any, where a
-    document does not say with which): those of its own size, or the one with the nearest number of
-    processes."""
+    """Each selected run beside the numbers of its pattern and method (any, if the publication does
+    not name one): those of its own size, or else the one with the nearest number of processes."""
     found: dict[tuple[Any, ...], list[tuple[Published, Row]]] = defaultdict(list)
     for number in references.published():
         if "pattern" in number.run:
             for ours in _ours(connection, chosen, number):
                 if ours["unit"] == "bytes" and not _of_size(number, ours):
-                    continue  # of another size: that says nothing
+                    continue  # a file's size is comparable only at the same size
                 case = tuple(ours[name] for name in _CASE)
                 which = tuple(str(number.parameters.get(name)) for name in _CHOOSING)
                 method = number.run.get("method")
@@ -58,7 +57,7 @@ _CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "sca
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
-    """Our runs of the pattern and method of a published number, by place and size."""
+    """Our runs of a published number's pattern and method, by place and size."""
     method, _, mode = number.run.get("method", "").partition(":")
     where = chosen.key("pattern", [number.run["pattern"]])
     where = where.key("quantity", [number.quantity])
@@ -81,14 +80,14 @@ def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
 
 
 def _of_size(number: Published, ours: Row) -> bool:
-    """A file's size hangs on nothing else than what is printed with it."""
+    """A file's size depends only on what is printed with it."""
     names = [name for name in _SIZE if ours["unit"] != "bytes" or name in number.run]
     return all(number.run.get(name) == ours[name] for name in names)
 
 
 def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published, Row]]:
-    """The rows of one table to show beside one run: those of its size, else the one whose number of
-    processes is nearest."""
+    """The rows of one table to show beside a run: those of its size, or else the one with the
+    nearest number of processes."""
 
     def distance(pair: tuple[Published, Row]) -> float:
         theirs = pair[0].run.get("processes")
@@ -98,7 +97,7 @@ def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published
 
 
 def _unlike(number: Published, ours: Row) -> tuple[str, ...]:
-    """What differs, in words: `file system ext4 (gpfs)` is ours, then theirs."""
+    """What differs: `file system ext4 (gpfs)` is ours, then theirs."""
     parts = ["the machine"]
     if "method" not in number.run:
         parts.append(f"method {ours['method']} (not stated)")
@@ -149,8 +148,8 @@ def _row(number: Published, ours: Row) -> Row:
 
 
 def _add_parts(rows: Sequence[Row]) -> None:
-    """Add each number as a part of the best of its table: ours of our best, theirs of their best.
-    Only for tables of which two rows or more have a run of ours, each another one."""
+    """Add each number relative to its table's best: ours to ours, theirs to theirs. Only for tables
+    where at least two rows have runs of ours, each a different one."""
     tables: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         if row["parameters"]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparisons of runs with something that is no run: the practical peak, a site's reference, or a
-published number (published.py)."""
+"""Runs compared with the practical peak, a site's reference, or a published number
+(compare_published.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.
 
 
 def _chosen(connection: Any, where: Where, question: Question) -> Where:
-    """The runs that A names. Raises NothingFoundError where there are none."""
+    """The runs that A names. Raises NothingFoundError if there are none."""
     sql, values = condition(connection, question.by, question.a)
     return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
 
@@ -37,7 +37,7 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
-    """What part of the practical peak, measured between its own repeats, each case reached. A job
+    """The share of the practical peak, measured between its repeats, that each case reached. A job
     is one sample: the median of its repeats."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
@@ -69,7 +69,7 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
 
 
 def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
-    """Each case with what references/sites/SYSTEM.yaml expects of a job of it."""
+    """Each case beside the job expected by references/sites/SYSTEM.yaml."""
     chosen = _chosen(connection, where, question)
     found = store.rows(
         connection,
@@ -92,7 +92,7 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
 
 
 def _against_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
-    """The bounds are those of one job, with the spread of jobs in them: one is enough to decide."""
+    """The bounds apply to a single job and include the spread of jobs: one is enough to decide."""
     found = of_median(row["found"])
     verdict = "no difference seen"
     if found.value < expected.low:

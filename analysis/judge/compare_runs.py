@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is B faster than A? Cases that both sides have, with the ratio of their speeds."""
+"""Is B faster than A? The cases that both sides have, with the ratio of their speeds."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ Pair = tuple[Group, Group]
 
 @dataclass(frozen=True)
 class Question:
-    """What to compare. `by` says what the names `a` and `b` are: sessions, stacks, ... `allowed`:
-    B may be slower than A by this part (0.05); without it there is no gate. `method`: what corrects
-    for many cases. `fitting`: the words
-    that chose the runs, for the message that there are none."""
+    """`by` says what `a` and `b` name: sessions, stacks, ... `allowed`: B may be slower than A by
+    this fraction (0.05); without it there is no gate. `method`: the correction for multiple cases.
+    `fitting`: the words that selected the runs, for the message that there are none."""
 
     a: str
     b: str = ""
@@ -58,16 +57,16 @@ def compare(
     question: Question,
     each: Callable[[Sequence[Pair]], Iterable[Pair]] = iter,
 ) -> list[Row]:
-    """A row for each case that has runs of A and of B. `each` wraps the cases, to show progress.
+    """A row for each case that A and B have. `each` wraps the cases, to show progress.
 
-    With `allowed`, `gate` has the gate's decision and `fails` says whether it breaks the gate;
-    cases that A has and B has not have rows too. Raises NothingFoundError.
+    With `allowed`, `gate` is the gate's decision and `fails` whether it breaks the gate; cases that
+    only A has get rows too. Raises NothingFoundError.
     """
     sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
     by = [question.by]
     if question.by in versions.names() and not share_a_stack(connection, where, sides):
-        by.append("stack")  # each version has a stack of its own
+        by.append("stack")  # each version has its own stack
     columns = case_columns(by, with_mode)
     found = groups(connection, where, question.quantities, sides, columns)
     both = pairs(found)
@@ -96,7 +95,7 @@ def _lost(
     found: Sequence[Group],
     both: Sequence[Pair],
 ) -> list[Row]:
-    """A row for each case that A has and B has not: it failed there, or is missing."""
+    """A row for each case that only A has: in B it failed or is missing."""
     there = {(a.case, a.quantity) for a, _ in both}
     failed = failed_cases(connection, where, side, columns)
     rows = []
@@ -116,7 +115,7 @@ def _lost(
 
 
 def pairs(found: Sequence[Group]) -> list[Pair]:
-    """The groups of each case and quantity that both sides have: (of A, of B)."""
+    """The groups (A's, B's) of each case and quantity that both sides have."""
     by_case: dict[tuple[Any, ...], dict[int, Group]] = {}
     for group in found:
         by_case.setdefault((*group.case, group.quantity), {})[group.side] = group
@@ -130,13 +129,13 @@ def _rank(group: Group) -> tuple[bool, str]:
 
 
 def _speeds(group: Group) -> dict[int, float]:
-    """A speed for each job; of a time, its inverse: what takes longer is slower."""
+    """A speed for each job; for a time, its inverse."""
     jobs = group.jobs
     return {job: 1 / value for job, value in jobs.items()} if group.unit == "s" else jobs
 
 
 def evidence(a: Group, b: Group) -> gate.Evidence:
-    """What the gate decides by: a value for each job. Runs of the same session are pairs."""
+    """The gate's evidence: one value per job. Runs of the same session are pairs."""
     of_a, of_b = _speeds(a), _speeds(b)
     shared = [run for run in of_a if run in of_b]
     if len(shared) > 1:
@@ -150,14 +149,14 @@ def evidence(a: Group, b: Group) -> gate.Evidence:
 
 
 def measured(a: Group, b: Group) -> Interval:
-    """B over A as speeds."""
+    """The ratio of speeds, B over A."""
     from ..statistics.interval import of_jobs  # numpy is slow to load
 
     return of_jobs(_speeds(a), _speeds(b))
 
 
 def row(a: Group, b: Group) -> Row:
-    """One line of the table."""
+    """One row of the table."""
     found = measured(a, b)
     return {
         **dict(zip(CASE, a.case, strict=True)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Did something else disturb the machine? The ceilings know: the same transfers, measured again
-within a session, are equally fast on a machine that has nothing else to do."""
+"""Was the machine disturbed? The ceilings tell: on an idle machine the same transfers are equally
+fast throughout a session."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from ..store import database as store
 from .selection import CASE
 
-UNEVEN = 2.0  # times: the fastest moment over the slowest
+UNEVEN = 2.0  # times: the fastest measurement over the slowest
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Of one file system. `uneven` of `cases` met a ceiling that was more than UNEVEN times as fast
-    at one moment as at another; `typical`: that ratio of half of the cases, or less."""
+    """On one file system. `uneven` of `cases` saw the ceiling vary by more than UNEVEN times;
+    `typical`: the median of that ratio."""
 
     fs: str
     cases: int
@@ -30,7 +30,7 @@ class Disturbance:
 
 
 def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
-    """Of each file system whose ceilings were measured twice or more by one case."""
+    """For each file system where a case measured the ceilings at least twice."""
     where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
     case = ", ".join(f'"{name}"' for name in CASE)
     rows = store.rows(

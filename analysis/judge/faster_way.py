@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Would another method have written a program's data faster, and how sure is that, in words."""
+"""Would another method have written a program's data faster, and how certain is that?"""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ COLUMNS = (
 
 
 def ratio(replay: Way, way: Way, ways: int = 1) -> Interval | None:
-    """How many times as fast as the replay, of the rounds that count; None where it has none. Of
-    several `ways`, all intervals hold at once in at least 95 of 100 uses (Bonferroni)."""
+    """How many times as fast as the replay, over the rounds that count; None if there are none. For
+    several `ways`, all intervals hold together in at least 95 of 100 uses (Bonferroni)."""
     shared = [n for n in replay.seconds if n and n in way.seconds]
     if not shared:
         return None
@@ -29,7 +29,7 @@ def ratio(replay: Way, way: Way, ways: int = 1) -> Interval | None:
 
 
 def rounds_for(ways: int) -> int:
-    """The fewest that decide so many ways: all of them on one side by chance is rare enough."""
+    """The fewest rounds that can decide so many alternatives."""
     return max(PAIRS, math.ceil(1 + math.log2(ways / (1 - LEVEL))))
 
 
@@ -52,7 +52,8 @@ def sentence(way: Way, found: Interval) -> str:
 
 
 def answer(race: Race) -> list[str]:
-    """A line for each way: the decided ones, the fastest first; those that ran once; the rest."""
+    """A line per alternative: decided ones first, fastest first; then those that ran once; then the
+    rest."""
     replay, *others = race.ways
     if replay.why:
         return [f"{LOGGED}: {replay.why}"]
@@ -76,7 +77,7 @@ def answer(race: Race) -> list[str]:
 
 
 def rows(race: Race) -> list[dict[str, str | float | int | bool | None]]:
-    """For programs, the columns are COLUMNS; `ratio`: of speeds, to the replay's."""
+    """For programs; the columns are COLUMNS. `ratio`: of speeds, relative to the replay."""
     replay = race.ways[0]
     found = []
     for way in race.ways:
@@ -93,7 +94,7 @@ def rows(race: Race) -> list[dict[str, str | float | int | bool | None]]:
 
 
 def _left_out(others: Sequence[Way]) -> list[str]:
-    """By reason, as a method has the same one in each mode."""
+    """Grouped by reason: a method has the same one in each mode."""
     reasons: dict[tuple[bool, str], list[str]] = {}
     for way in others:
         if way.why:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Histories: each case's runs over time, its changes of level, and what changed with them.
 
-A drop stays regressed until the level is back, or until somebody acknowledges it with a baseline
+A drop stays regressed until the level recovers, or until a baseline acknowledges it
 (store/baselines.py).
 """
 
@@ -21,21 +21,21 @@ from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
 
-# What a history belongs to. Hints are not among it: that they changed is something to be found.
+# Identifies a history. Hints are left out: a change of hints is something to find.
 KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
-# What else is said of a case.
+# Other columns of a case.
 ABOUT = ("pattern", "scale", "method", "mode", "variant", "unit")
-# What may have changed with the level, and how it is called.
+# What may have changed with the level, with its label.
 CIRCUMSTANCES = {
     "program": "kernels", "harness": "harness", "libraries": "libraries", "mpi_io": "MPI-IO",
     "hints": "hints", "kernel": "operating system", "host": "host", "cores": "cores",
     "nodes": "nodes", "fs_type": "file system", "caches": "caches", "buffer": "buffer",
 }  # fmt: skip
-NEAR = 2  # runs on each side of a change that are looked at for what changed
-MOST = 60  # runs on each side that its interval is made of
+NEAR = 2  # runs on each side of a change that are searched for what changed
+MOST = 60  # runs on each side used for the interval
 FEWEST = 8  # earlier runs of a level that the last runs are compared with
-# The last 1, 2, 3, ... runs are low where each is below this part of the lowest earlier run. Chance
-# does that in 0.4 % of histories of 10 runs with noise of 10 %, 4.7 % with 30 % (simulated).
+# The last 1, 2, 3, ... runs are low if each is below this fraction of the lowest earlier run. By
+# chance: 0.4 % of histories of 10 runs with 10 % noise, 4.7 % with 30 % (simulated).
 LOW = (0.85, 0.90, *[0.95] * 13)
 QUANTITIES = ("write_bw", "read_bw")
 
@@ -49,7 +49,7 @@ Row = dict[str, Any]
 @dataclass
 class Change:
     """A new level. `ratio` is new over old, as speeds; `low` to `high` its 95 % interval, as if the
-    date were known before; None where a level has too few runs."""
+    date were known in advance; None if a level has too few runs."""
 
     index: int
     date: datetime
@@ -62,8 +62,8 @@ class Change:
 
 @dataclass
 class History:
-    """The runs of a case, the oldest first. What follows from the changes is asked for when all of
-    them are there."""
+    """The runs of a case, oldest first. Properties that follow from the changes need all of
+    them."""
 
     case: Mapping[str, Any]
     at: list[datetime]
@@ -90,7 +90,8 @@ class History:
 
     @functools.cached_property
     def last_is_low(self) -> bool:
-        """Whether the last runs are below all earlier ones of their level: too few for a change."""
+        """Whether the last runs are below all earlier ones of their level, but too few to call a
+        change."""
         first, end, _ = self.levels[-1]
         speeds = self.speeds[first:end]
         return any(
@@ -105,24 +106,24 @@ class History:
 
     @functools.cached_property
     def speeds(self) -> list[float]:
-        """The values, or of times their inverses."""
+        """The values; for times, their inverses."""
         values = self.values
         return [1 / value for value in values] if self.case["unit"] == "s" else values
 
     @property
     def since(self) -> datetime | None:
-        """When what is regressed began."""
+        """When the regression began."""
         return self.regressed[0].date if self.regressed else None
 
     @functools.cached_property
     def levels(self) -> list[tuple[int, int, float]]:
-        """The first run of each level, the one behind its last, and the median of its values."""
+        """Each level: its first run, the end, and the median of its values."""
         ends = [0, *(change.index for change in self.changes), len(self.values)]
         return [(a, b, statistics.median(self.values[a:b])) for a, b in itertools.pairwise(ends)]
 
     @property
     def of_best(self) -> float:
-        """The speed now as a part of that before what is regressed began; 1 where nothing is."""
+        """The speed now relative to before the regression; 1 without one."""
         if not self.regressed:
             return 1.0
         before = next(level for _, end, level in self.levels if end == self.regressed[0].index)
@@ -137,7 +138,7 @@ def find(
     quantities: Sequence[str] = QUANTITIES,
     smallest: float = change_points.SMALLEST,
 ) -> list[History]:
-    """The histories of all cases that `where` lets pass, with their changes."""
+    """The histories of all cases that match `where`, with their changes."""
     found = _load(connection, where, given, quantities)
     for one in found:
         judge(one, smallest)
@@ -152,7 +153,7 @@ def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list
         FROM records WHERE session = ?""",
         [session],
     ).fetchone()
-    # As values, not as queries in the query: those would keep all rows in memory.
+    # As values, not as subqueries: those would keep all rows in memory.
     where = store.Where().also(
         'list_contains(?, system) AND list_contains(?, "case") AND started <= ?',
         systems, cases, when,
@@ -200,7 +201,7 @@ def _load(
 
 
 def judge(one: History, smallest: float) -> None:
-    """Find the changes of a history, and what has become of each."""
+    """Find a history's changes, and the state of each."""
     speeds = np.asarray(one.speeds)
     cuts = change_points.find(speeds, smallest)
     levels = change_points.levels(speeds, cuts)
@@ -222,7 +223,7 @@ def judge(one: History, smallest: float) -> None:
 
 
 def _circumstances(connection: Any, where: store.Where, found: Sequence[History]) -> None:
-    """Say of each change what else was different after it."""
+    """Add to each change what else differed after it."""
     times = {
         at for one in found for change in one.changes for at in one.at[_near(change.index)]
     }  # fmt: skip
@@ -250,7 +251,7 @@ def _near(index: int) -> slice:
 
 
 def differences(before: Row, after: Row) -> list[str]:
-    """What is not the same, in words: `libraries: mpi Open MPI v4.1.4 -> v5.0.1`."""
+    """What differs, as text: `libraries: mpi Open MPI v4.1.4 -> v5.0.1`."""
     found = []
     for name, title in CIRCUMSTANCES.items():
         old, new = (str(row[name] if row[name] is not None else "") for row in (before, after))

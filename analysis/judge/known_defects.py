@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What upstream has been told of wrong bytes, with the versions that have it."""
+"""Defects that write wrong bytes, as reported upstream, with the versions they affect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Seen:
-    """How many of some runs were bad; `again`: of those that repeat a bad one with other seeds."""
+    """How many of some runs were bad; `again`: repeats of a bad one with other seeds."""
 
     bad: int
     runs: int
@@ -25,24 +25,23 @@ class Seen:
 class Report:
     where: str
     says: str
-    library: str  # as a version begins that the kernels name: `Open MPI`, `MPICH`
-    # The first version of a series that has it, as far as the report says, and the first that has
-    # it no more; none where it is open.
+    library: str  # prefix of the version that the kernels report: `Open MPI`, `MPICH`
+    # The first affected version of a series, and the first fixed one; none if it is open.
     series: tuple[tuple[Version, Version], ...]
-    kind: str = WRONG  # what a run with it is; empty where no run of a certificate shows it
-    io: str = ""  # how the name of Open MPI's other MPI-IO begins, where it is in that one
-    pattern: str = ""  # which alone shows it, and then shows nothing else
-    tried: str = ""  # what was tried here of it beside a certificate
+    kind: str = WRONG  # how a run fails with it; empty if no run of a certificate can show it
+    io: str = ""  # prefix of the MPI-IO's name, if it is not Open MPI's default
+    pattern: str = ""  # the only pattern that shows it, and shows nothing else
+    tried: str = ""  # what was tried here outside of a certificate
 
     def concerns(self, version: str) -> bool:
-        """Does a library of this version have it, by the report?"""
+        """Does the report cover this version?"""
         its = numbers(version)
         return version.startswith(self.library) and any(
             since <= its and (not mended or its < mended) for since, mended in self.series
         )
 
     def seen(self, stack: Stack) -> Seen:
-        """What a stack's runs through that MPI-IO show of it."""
+        """What a stack's runs through that MPI-IO show."""
         counts = [
             count
             for fault in stack.faults
@@ -66,7 +65,7 @@ class Report:
         return io.startswith(self.io) if self.io else not io
 
 
-# What was tried beside a certificate, by hand: one program, its MPI library alone replaced.
+# Tried by hand, outside of a certificate: one program, only its MPI library replaced.
 LOCKS = """\
 Tried on 2026-11-23, one `iokernel` with each library in turn (4.1.4: its own), on ext4, 2 cores at
 a load of 5 to 17, `OMPI_MCA_io_ompio_num_aggregators=2 mpiexec -n 16 iokernel ramses-amr --size 64
@@ -117,7 +116,7 @@ REPORTS = (
 
 
 def numbers(version: str) -> Version:
-    """The first number with dots in a text, such as `Open MPI v5.0.5`."""
+    """The first dotted number in a text such as `Open MPI v5.0.5`."""
     found = re.search(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
 

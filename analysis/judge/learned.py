@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a system's own history lets one expect of the next night: a frozen baseline.
+"""What a system's own history predicts for the next night: a frozen baseline.
 
-The bounds of a case are a prediction interval of one job of a new night, of logarithms: mean and
-standard deviation s of n nights, k = t(n - 1) * sqrt(1 + 1/n) (Hahn and Meeker, Statistical
-Intervals, 1991, section 4.7). One job of each night is looked at, so that the spread is that of
-nights. Nights that are alike because they follow each other are worth less than n (interval.py).
-
-How often a run fails although nothing changed is thereby known where noise is lognormal; for other
-kinds docs/analysis.md has what simulation says.
+The bounds of a case are a prediction interval for one job of a new night
+(statistics/prediction.py). One job per night counts, so that the spread is the one between nights.
 """
 
 from __future__ import annotations
@@ -23,8 +18,8 @@ from ..statistics.interval import worth_of
 from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
 
-FALSE_FAILURES = 0.05  # nights in which any reference fails without cause, as a part of all nights
-MOST = 0.001  # of one reference, however few there are
+FALSE_FAILURES = 0.05  # fraction of nights in which any reference fails without cause
+MOST = 0.001  # for one reference, however few there are
 QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
 CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
 
@@ -33,8 +28,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Baseline:
-    """What was learned. `sessions`: from which, the oldest first; `rate`: how often each reference
-    fails without cause."""
+    """`sessions`: the source, oldest first; `rate`: how often each reference fails without
+    cause."""
 
     name: str
     learned: list[Row]
@@ -44,7 +39,7 @@ class Baseline:
 
     @property
     def told(self) -> str:
-        """In words."""
+        """A summary sentence."""
         first, last = self.sessions[0][1], self.sessions[-1][1]
         count = len(self.learned)
         return (
@@ -55,8 +50,8 @@ class Baseline:
 
 
 def learn(connection: Any, where: store.Where, name: str, false_failures: float) -> Baseline:
-    """A baseline of all sessions that `where` lets pass. `false_failures`: in which part of nights
-    any of its references may fail without cause."""
+    """A baseline from all sessions that match `where`. `false_failures`: the fraction of nights in
+    which any of its references may fail without cause."""
     marks = ", ".join("?" for _ in QUANTITIES)
     columns = 'partition, stack, "case", processes, fsync, hints, quantity'
     chosen = f"FROM records WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})"
@@ -102,14 +97,14 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
 
 
 def why_refused(row: Row) -> str:
-    """What a case lacks."""
+    """Why a case has no reference."""
     if row["samples"] < MIN_NIGHTS:
         return f"has {row['samples']} of {MIN_NIGHTS} sessions"
     return f"has {row['samples']} sessions, but alike as they follow: worth {row['worth']:.0f}"
 
 
 def site_data(system: str, baseline: Baseline, today: date) -> Row:
-    """What was learned, in the form of a site file (references/site.schema.json)."""
+    """The baseline as a site file (references/site.schema.json)."""
     by_case: dict[tuple[Any, ...], Row] = {}
     for row in baseline.learned:
         case = {name: row[name] for name in CASE}
@@ -129,7 +124,7 @@ def site_data(system: str, baseline: Baseline, today: date) -> Row:
 
 
 def _rounded(row: Mapping[str, Any]) -> Row:
-    """The numbers of a site file, with four digits."""
+    """A site file's numbers, with four digits."""
     numbers = {name: float(f"{row[name]:.4g}") for name in ("low", "value", "high")}
     numbers["low"] = min(numbers["low"], numbers["value"])
     numbers["high"] = max(numbers["high"], numbers["value"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reference data: published numbers, and what a site's own history expects."""
+"""Reference data: published numbers, and what a site's own history predicts."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING, Any
 from iogauge.common import paths
 from iogauge.common.text import FOLDER as FOLDER_NAME
 
-# ReFrame tests import this module. Where a site has no file they need not wait for the libraries.
+# ReFrame tests import this module, and need the libraries only at sites that have a file.
 if TYPE_CHECKING:
     from .yaml_file import YamlFile
 
 FOLDER = paths.data("references")
-# A centre may keep its own expectations outside of the checkout.
+# A centre may keep its expectations outside the checkout.
 SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 
-# Columns of published tables that say which runs of ours a number is about. All other columns are
-# parameters.
+# Columns of published tables that identify our runs. All other columns are parameters.
 _OF_RUN = ("fs_type", "test", "pattern", "method", "scale", "processes", "quantity")
 _NO_PARAMETER = ("value", "high", *_OF_RUN)
 
 
 @dataclass(frozen=True)
 class Published:
-    """One published number. `value` in `unit`, to `high` where a range is printed; `run` says which
-    runs of ours it is about, `parameters` what else its table said."""
+    """One published number. `value` in `unit`, up to `high` if a range is printed; `run` identifies
+    our runs, `parameters` has the table's other columns."""
 
     id: str
     source: str
@@ -46,7 +45,7 @@ class Published:
     line: int
 
     def in_unit(self, unit: str) -> float:
-        """The value in the unit of a run's quantity, where that can be; else as it is printed."""
+        """The value in the unit of a run's quantity, if that can be; else as printed."""
         return self.value * _FACTORS.get(unit, {}).get(self.unit, 1.0)
 
 
@@ -72,7 +71,7 @@ def published(folder: Path = FOLDER) -> list[Published]:
     for index, group in enumerate(file.data["numbers"]):
         where: list[str | int] = ["numbers", index]
         if group["id"] in seen:
-            raise file.error([*where, "id"], f"{group['id']!r} stands twice")
+            raise file.error([*where, "id"], f"{group['id']!r} appears twice")
         seen.add(group["id"])
         if group["source"] not in file.data["sources"]:
             raise file.error([*where, "source"], f"{group['source']!r} is not among `sources`")
@@ -115,7 +114,7 @@ def _number(file: YamlFile, where: list[Any], group: dict[str, Any], row: list[A
 
 @dataclass(frozen=True)
 class Expected:
-    """What a site expects of one performance variable of one case."""
+    """A site's expectation for one performance variable of one case."""
 
     value: float
     low: float
@@ -133,7 +132,7 @@ def site_file(system: str, folder: Path = SITES) -> Path:
 
 @functools.cache
 def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expected]]:
-    """What a site expects, by case and performance variable; empty where it has no file.
+    """A site's expectations, by case and performance variable; empty if it has no file.
 
     Raises ReferenceFileError, with the line, for a file with a mistake.
     """
@@ -148,7 +147,7 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
             case.get("fsync", True), case.get("hints", ""),
         )  # fmt: skip
         if key in expected:
-            raise file.error(["references", index], "this case stands twice")
+            raise file.error(["references", index], "this case appears twice")
         values = {name: Expected(**value) for name, value in entry["values"].items()}
         for name, value in values.items():
             if not value.low <= value.value <= value.high:
@@ -159,7 +158,7 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
 
 
 def baseline(system: str, folder: Path = SITES) -> str:
-    """The name of the baseline that a site's file holds; empty where it has none."""
+    """The name of the baseline in a site's file; empty if it has none."""
     file = _site_file(system, folder)
     return str(file.data.get("baseline", {}).get("name", "")) if file else ""
 
@@ -180,9 +179,9 @@ def _site_file(system: str, folder: Path) -> YamlFile | None:
 def for_reframe(
     system: str, partition: str, key: Key, folder: Path = SITES
 ) -> dict[str, dict[str, tuple[float, float, float | None, str]]]:
-    """A test's `reference`, as ReFrame takes it; empty where the site expects nothing of it.
+    """A test's `reference` in ReFrame's form; empty if the site expects nothing.
 
-    A bandwidth may be as high as it likes, and a time as low: only what is too slow fails.
+    A bandwidth may be arbitrarily high and a time arbitrarily low: only slowness fails.
     """
     values = site(system, folder).get(key, {})
     entries: dict[str, tuple[float, float, float | None, str]] = {}

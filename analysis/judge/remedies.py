@@ -21,8 +21,8 @@ COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
 
 @dataclass(frozen=True)
 class Run:
-    """What chooses the same case again. `test`: the class; `fs`, `scale`, `stack`: empty where the
-    run's folder does not say."""
+    """Selects the same case again. `test`: the class; `fs`, `scale`, `stack`: empty if the run's
+    folder does not say."""
 
     test: str
     fs: str
@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Remedy:
-    """`commands` run both kinds, and compare them."""
+    """`commands` run both kinds and compare them."""
 
     text: str
     commands: tuple[str, ...]
@@ -66,7 +66,7 @@ def remedy(run: Run, cause: Cause) -> Remedy:
 
 
 def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
-    """What held a run up most, and what to try against it; None where nothing is known."""
+    """What limited a run most, and what to try; None if nothing is known."""
     try:
         loaded = load(folder)
     except AnalysisError:
@@ -90,7 +90,7 @@ def _hints(run: Run, hint: str, text: str) -> Remedy:
 
 
 def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Remedy:
-    """The same case twice, the second time with more `options` of ReFrame."""
+    """The same case twice, the second time with extra ReFrame `options`."""
     return Remedy(
         text,
         (_measure(run, (run.call,)), _measure(run, (run.call,), options), _compare(run, *pair)),
@@ -98,7 +98,7 @@ def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Remed
 
 
 def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = "") -> str:
-    """`scales`: of several, as a regular expression. \\Z is the end: make would take a dollar."""
+    """`scales`: a regular expression. \\Z is the end: make would take a dollar."""
     known = {"fs": re.escape(run.fs), "scale": scales or re.escape(run.scale)}
     chosen = "".join(f"(?=.*%{key}=({v})(%|\\Z))" for key, v in known.items() if v)
     either = "|".join(dict.fromkeys(calls))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two sides of a comparison: which runs are A, which are B, and what must be equal in both."""
+"""The two sides of a comparison: which runs are A, which are B, and what must match."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..store.database import SCHEMA, Where
 if TYPE_CHECKING:
     import duckdb
 
-# The columns in which two cases differ. In a comparison both sides are equal in all of them, except
-# in what it compares by.
+# The columns that define a case. In a comparison both sides agree in all of them, except for what
+# it compares by.
 CASE = (
     "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
     "processes", "fsync", "buffer",
@@ -29,9 +29,9 @@ CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 @dataclass(frozen=True)
 class Group:
-    """What one case reached on one side. `jobs`: the median of each job, the oldest first, by a
-    number for (session, ReFrame's repeat), which is the same on both sides. `middle`: the median of
-    all values."""
+    """One side's results for one case. `jobs`: each job's median, oldest first, keyed by a number
+    for (session, ReFrame's repeat) that is the same on both sides. `middle`: the median of all
+    values."""
 
     case: tuple[Any, ...]
     side: int
@@ -43,8 +43,8 @@ class Group:
 
 
 def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
-    """`last`, `last~1` (the one before), or the first letters of a session's name. With the time
-    of the session, so that a query reads the files of its month only."""
+    """`last`, `last~1` (the one before), or the first letters of a session's name. Includes the
+    session's time, so that a query reads only that month's files."""
     connection.execute(
         "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT DISTINCT session, started FROM records"
     )
@@ -67,7 +67,7 @@ def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple
 
 
 def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:
-    """A day, or `FIRST..LAST`, both included; as UTC."""
+    """A day, or `FIRST..LAST`, both included, in UTC."""
     match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?", word)
     if not match:
         raise UsageError(f"{word}: expected a date as 2026-11-20, or 2026-11-01..2026-11-20")
@@ -108,7 +108,7 @@ Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
 
 def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
-    """Which runs `word` means when one compares by `by`."""
+    """The runs that `word` names when comparing by `by`."""
     if by in _CONDITIONS:
         return _CONDITIONS[by](connection, word)
     if by in SCHEMA:
@@ -119,7 +119,7 @@ def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side
 def interrupted(
     connection: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
 ) -> list[str]:
-    """The sessions of these sides that were ended before all their cases had finished."""
+    """The sessions of these sides that ended before all their cases had finished."""
     sides = [condition(connection, by, word) for word in words]
     chosen = where.also("interrupted").also(
         " OR ".join(f"({sql})" for sql, _ in sides), *(value for _, of in sides for value in of)
@@ -128,12 +128,12 @@ def interrupted(
     return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
 
 
-# A file system's type -> others that /proc/mounts shows of it.
+# A file system's type -> other names of it in /proc/mounts.
 _TYPES = {"nfs": ("nfs4",), "ceph": ("fuse.ceph-fuse",)}
 
 
 def keys_condition(keys: Mapping[str, Any]) -> Side:
-    """Runs by several keys at once; `method` may hold the mode too."""
+    """Runs by several keys at once; `method` may include the mode."""
     where = Where("true")
     for key, value in keys.items():
         if key == "method":
@@ -149,13 +149,13 @@ def _flat(side: Side) -> tuple[Any, ...]:
     return (side[0], *side[1])
 
 
-# Columns that change with others: reserved I/O processes are processes too, collective metadata is
-# a mode, and file systems of two types have two names.
+# Columns that change with others: reserved I/O processes change the process count, collective
+# metadata is a mode, and file systems of two types have two names.
 _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("fs",)}
 
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
-    """SQL of what must be equal on both sides. `by`: what they differ in; `with_mode`: in the mode
+    """SQL of the columns that must match. `by`: what the sides differ in; `with_mode`: in the mode
     too."""
     fixed = (*SCHEMA, *WAYS, *versions.names())
     parameters = [key for key in by if key not in fixed]
@@ -175,7 +175,7 @@ def groups(
     sides: Sequence[Side],
     columns: Sequence[str],
 ) -> list[Group]:
-    """The values of all cases that `where` lets pass, for each side that has them."""
+    """The values of all cases that match `where`, for each side that has them."""
     tests: list[str] = []
     values: list[Any] = []
     for sql, given in sides:
@@ -212,7 +212,7 @@ def groups(
     }  # fmt: skip
     if not made:
         return []
-    # Apart, with numbers in place of the many words of a case and a job: there may be a million.
+    # A separate query, with numbers in place of a case's many words: there may be a million jobs.
     jobs = store.by_id(
         connection,
         f"""{chosen}
@@ -233,7 +233,7 @@ _ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
 def share_a_stack(
     connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side]
 ) -> bool:
-    """Whether both sides have runs of a stack of the same name."""
+    """Whether both sides have runs of a stack with the same name."""
     names = []
     for sql, values in sides:
         chosen = where.also(sql, *values)

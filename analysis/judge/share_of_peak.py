@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of its ceiling each method reaches, and why a share may stand above 100 %.
+"""How much of its ceiling each method reaches, and why a share may exceed 100 %.
 
-A share is never drawn from two moments: each repeat is held against the ceiling that was measured
-right beside it (compare_with.py, rows.py), but where only a peak test of the session is known.
+Each repeat is compared with the ceiling measured right beside it (compare_references.py, rows.py).
+Only if there is none is the session's peak test used.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .compare_runs import Question
 Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
 
-# Of a share by jobs, where that of all repeats is not above.
+# If a share exceeds 100 % only by jobs, not by all repeats.
 SOME_JOBS = "the middle one of its jobs is above its ceiling; all repeats together are not"
 
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
 
-SHORT = 0.1  # seconds: how long a repeat takes at least to be steady
+SHORT = 0.1  # seconds: shorter repeats are not steady
 
 
 def of_cases(connection: Any, where: store.Where) -> list[Row]:
-    """The part of the practical peak that each verified case reached; none where no ceiling was
-    measured. Patterns of many small files are left out: their bytes are not the point."""
+    """The share of the practical peak that each verified case reached; empty if no ceiling was
+    measured. Patterns of many small files are left out: their bandwidth is not the point."""
     many = store.rows(
         connection,
         f"""SELECT DISTINCT pattern FROM records
@@ -47,8 +47,8 @@ def of_cases(connection: Any, where: store.Where) -> list[Row]:
 
 
 def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
-    """Of each pattern, file system, stack, method and quantity the case that reached most, and how
-    many `cases` it was chosen from."""
+    """For each pattern, file system, stack, method and quantity, the case with the largest share,
+    and the number of `cases` it was chosen from."""
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in PLACE)
@@ -60,7 +60,7 @@ def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
 
 
 def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
-    """Why a run was faster than its ceiling, with the numbers; empty where it was not."""
+    """Why a run exceeded its ceiling, with the numbers; empty if it did not."""
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""
@@ -77,7 +77,7 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     ]
     parts = Spread.of(ours / theirs for ours, theirs, _ in samples)
     ceilings = Spread.of(theirs for _, theirs, _ in samples)
-    assert parts and ceilings  # the share is from them
+    assert parts and ceilings  # the share is computed from them
     said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}')} MiB/s"]
     if parts.count > 1:
         said.append(f"the {parts.count} repeats reached {_between(parts, '{:.0%}')} of theirs")

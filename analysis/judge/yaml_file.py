@@ -17,15 +17,15 @@ from iogauge.common.text import CONTROL, one_line
 from ..errors import ReferenceFileError
 
 MOST_BYTES = 2**24
-DEEPEST = 32  # lists and objects in each other
+DEEPEST = 32  # nested lists and objects
 MOST = 2**63
 
 
 class YamlFile:
-    """The data of a file, and the line of each part of it."""
+    """A file's data, and the line of each part."""
 
     def __init__(self, path: Path, schema: Path) -> None:
-        """Raises ReferenceFileError where the file is missing, is no YAML, or breaks its schema."""
+        """Raises ReferenceFileError if the file is missing, is not YAML, or violates its schema."""
         self.path = path
         try:
             if path.exists() and not path.is_file():
@@ -45,18 +45,18 @@ class YamlFile:
             raise ReferenceFileError(f"{path}: expected YAML: {error.strerror}") from None
         except RecursionError:
             raise ReferenceFileError(f"{path}: nested too deeply") from None
-        # Not only ValueError: a number or a date may be such that no Python object can be made.
+        # More than ValueError: numbers and dates exist that no Python object can represent.
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
                 yaml.YAMLError) as error:  # fmt: skip
             raise ReferenceFileError(f"{path}: expected YAML: {one_line(str(error))}") from None
         self._check_numbers(self.data, [])
-        self._hold_against(json_file.read(schema))
+        self._validate(json_file.read(schema))
 
     def error(self, where: Sequence[str | int], what: str) -> ReferenceFileError:
         return ReferenceFileError(f"{self.path}:{self.line(where)}: {one_line(what)}")
 
     def line(self, where: Sequence[str | int]) -> int:
-        """The line of the part at the keys and indices `where`, or of what it should be in."""
+        """The line of the part at the keys and indices `where`, or of its nearest parent."""
         node, line = self._node, 1
         for step in where:
             found = None
@@ -69,16 +69,16 @@ class YamlFile:
             line, node = found[0].start_mark.line + 1, found[1]
         return int(line)
 
-    def _hold_against(self, schema: dict[str, Any]) -> None:
+    def _validate(self, schema: dict[str, Any]) -> None:
         validator = jsonschema.Draft202012Validator(schema)
-        # Name an unknown key first: often it is the misspelt name of a key that is missing.
+        # Report an unknown key first: often it is a missing key, misspelt.
         problems = sorted(
             validator.iter_errors(self.data), key=lambda e: e.validator != "additionalProperties"
         )
         for problem in problems:
             where = list(problem.absolute_path)
             if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
-                # The schema's message names the object; the line of the wrong key is better.
+                # The schema's message names the object; the wrong key's line is better.
                 known = problem.schema.get("properties", {})
                 wrong = next(key for key in problem.instance if key not in known)
                 near = nearest(str(wrong), known)
@@ -89,9 +89,9 @@ class YamlFile:
             raise self.error(where, f"{name}: {problem.message}" if name else problem.message)
 
     def _check_nodes(self, node: Any, depth: int = 0, seen: set[int] | None = None) -> None:
-        """What YAML allows, and no file of ours has: a key that stands twice (the reader would
-        silently take the last one) or is no text, a part that stands for another (a few lines of
-        those would be gigabytes), and what goes deeper than any of ours."""
+        """Refuse what YAML allows and our files do not use: duplicate keys (the reader would
+        silently take the last), keys that are not text, aliases (a few lines could expand to
+        gigabytes), and deep nesting."""
         seen = set() if seen is None else seen
         if node is None:
             return
@@ -119,11 +119,11 @@ class YamlFile:
             if key.tag != "tag:yaml.org,2002:str" or CONTROL.search(key.value):
                 raise ReferenceFileError(f"{at}: a key that is no name")
             if key.value in names:
-                raise ReferenceFileError(f"{at}: {one_line(key.value)!r} stands twice")
+                raise ReferenceFileError(f"{at}: {one_line(key.value)!r} appears twice")
             names.add(key.value)
 
     def _check_numbers(self, value: Any, where: list[str | int]) -> None:
-        """YAML has `.nan` and `.inf`, and whole numbers of any length."""
+        """YAML has `.nan`, `.inf`, and integers of any length."""
         if isinstance(value, dict | list):
             inner = value.items() if isinstance(value, dict) else enumerate(value)
             for key, one in inner:

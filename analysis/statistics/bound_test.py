@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a promise kept? Exact tests of jobs against a bound, over many cases.
+"""Is a bound kept? Exact tests of jobs, over many cases.
 
-Of each case two things are asked: is the median within the bound, and is it beyond? Each is
-answered with Holm's correction over all cases at half of the rate, so that all verdicts together
-are wrong, in either way, at most at the rate. A job is one sample, whatever its repeats; jobs that
-are alike as they follow each other count for fewer (interval.py).
+Two tests per case: is the median within the bound, and is it beyond? Each uses Holm's correction
+over all cases at half the rate, so that all verdicts together are wrong, in either direction, at
+most at the rate. A job is one sample, however many repeats; correlated jobs count for fewer
+(interval.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import exact, gate
 from .interval import JOBS, PAIRS, in_rounds, repeated, worth_of
 
 Verdict = Literal["met", "not met", "too few samples", "failed", "missing"]
-MOST = 10_000  # jobs that anybody could be asked for
+MOST = 10_000  # more jobs than anybody could be asked for
 _ROUNDING = 1e-9
 
 
@@ -57,7 +57,7 @@ class Samples:
 
     @property
     def share(self) -> float:
-        """The part of jobs, or of pairs of jobs, that are within the bound."""
+        """The fraction of jobs, or of pairs of jobs, within the bound."""
         if self.base:
             found = [self.bound.meets(new / old) for old in self.base for new in self.values]
         else:
@@ -66,13 +66,13 @@ class Samples:
 
     @property
     def worths(self) -> tuple[int, ...]:
-        """How many independent jobs these are, on each side."""
+        """The effective number of jobs on each side."""
         sides = (self.values, self.base) if self.base else (self.values,)
         found = (worth_of(np.asarray(v, dtype=np.float64), in_turn=self.in_turn) for v in sides)
         return tuple(int(worth + _ROUNDING) for worth in found)
 
     def chance(self, share: float) -> float:
-        """How often chance alone puts so large a part, or more, on one side of the bound."""
+        """The chance of at least so large a fraction on one side of the bound."""
         worths = self.worths
         if len(worths) == 2:
             n, m = worths
@@ -87,7 +87,7 @@ class Decision:
 
 
 def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
-    """A decision for each case; all of them together are right with chance `level`."""
+    """A decision for each case; all of them together are right with probability `level`."""
     if not cases:
         return []
     rate = (1 - level) / 2
@@ -132,11 +132,11 @@ def _needed(case: Samples, cases: int, rate: float) -> int:
 
 
 def _as_they_fall(case: Samples, rate: float, fewest: int) -> int:
-    """How many jobs decide it, if they go on falling as they did; more than MOST: none do.
-    `fewest`: what it takes where all fall on one side."""
+    """How many jobs decide it if their distribution stays the same; more than MOST: none do.
+    `fewest`: what it takes if all are on one side."""
     share = max(case.share, 1 - case.share)
     beyond = NormalDist().inv_cdf(1 - rate)
-    # Of a coin with a bias, and of the rank test of two samples of one size: both nearly normal.
+    # A biased coin, and the rank test of two samples of one size: both nearly normal.
     factor = 1 / 6 if case.base else 1 / 4
     bias = share - 0.5
     many = factor * (beyond / bias) ** 2 if bias > 0 else math.inf

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Change points: at which runs of a history a new level begins.
+"""Change points: the runs of a history at which a new level begins.
 
 Seeded binary segmentation (Kovács and others, Biometrika 2023), by `changeforest`: n log n for n
-runs. Each stretch is looked at as normal scores of its ranks, so an unchanged history is a random
-order of the same numbers, whatever its noise is like: one table of gains that chance does not reach
-serves all of them. A stretch that was cut is ranked anew, and looked at again.
+runs. Each segment is analysed as normal scores of its ranks, so an unchanged history is a random
+permutation of the same numbers, whatever its noise: one table of critical gains serves all. The
+parts of a cut segment are ranked and searched again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-MIN_RUNS = 12  # fewer show nothing
-LEAST = 5  # runs of a level
-SMALLEST = 0.05  # a level that differs by a smaller part is none
-FALSE_RATE = 1e-4  # of unchanged histories without serial correlation that show a change
-# What the best cut of so many values in random order gains at most, but in FALSE_RATE of the cases:
-# python -m tools.history_rates --gains
+MIN_RUNS = 12  # the fewest runs
+LEAST = 5  # the fewest runs of a level
+SMALLEST = 0.05  # smaller relative changes of level are ignored
+FALSE_RATE = 1e-4  # of unchanged, uncorrelated histories that show a change
+# The best cut of a random permutation gains more only at FALSE_RATE: python -m tools.history_rates
+# --gains
 GAINS = {12: 8.1, 16: 11.7, 20: 13.2, 30: 16.6, 50: 19.8, 100: 23.7, 200: 26.9, 500: 29.9,
          1000: 32.0, 2000: 34.0, 5000: 37.0}  # fmt: skip
 # Over the root of the runs: a correlation that 1 in 70 white histories shows.
@@ -35,7 +35,7 @@ EVIDENT = 4.0
 
 
 def find(values: Sequence[float] | Floats, smallest: float = SMALLEST) -> list[int]:
-    """The indices of the runs at which a new level begins, in order of time. `values`: speeds."""
+    """The indices at which a new level begins, in order. `values`: speeds."""
     data = np.asarray(values, dtype=np.float64)
     cuts = _cuts(data, 0, 1.0)
     if cuts and (more := excess(data, cuts)):
@@ -50,21 +50,22 @@ def find(values: Sequence[float] | Floats, smallest: float = SMALLEST) -> list[i
 
 
 def _refined(logs: Floats, cuts: Sequence[int]) -> list[int]:
-    """Each cut where the runs around it fit best to the levels on its two sides: ranks do not tell
-    the lowest run of the old level from the highest of the new one."""
+    """Each cut moved to where the runs around it best fit the two levels: ranks cannot tell the old
+    level's lowest run from the new one's highest."""
     ends = [0, *cuts, len(logs)]
     found = []
     for before, cut, after in zip(ends, cuts, ends[2:], strict=False):
         old, new = float(np.median(logs[before:cut])), float(np.median(logs[cut:after]))
         first, last = max(before + 1, cut - LEAST), min(after - 1, cut + LEAST)
         near = logs[first:last]
-        worse = np.abs(near - old) - np.abs(near - new)  # of a run, if it belongs to the old level
+        # The cost of counting each run to the old level.
+        worse = np.abs(near - old) - np.abs(near - new)
         found.append(first + int(np.argmin(np.concatenate([[0.0], np.cumsum(worse)]))))
     return found
 
 
 def levels(values: Floats, cuts: Sequence[int]) -> list[float]:
-    """The median of each stretch between the cuts."""
+    """The median of each segment."""
     return [float(np.median(part)) for part in np.split(values, list(cuts))]
 
 
@@ -81,12 +82,12 @@ def _cuts(data: Floats, offset: int, widen: float) -> list[int]:
 
 
 def best_cuts(wanted: Floats, gain: float) -> list[int]:
-    """Where cutting `wanted` gains so much, in squares of its standard deviation."""
+    """The cuts of `wanted` that gain at least so much, in squares of its standard deviation."""
     return [int(cut) for cut in binary_segmentation(wanted, gain).split_points()]
 
 
 def binary_segmentation(wanted: Floats, gain: float) -> Any:
-    """The library's answer: a tree of cuts, each with its `max_gain`."""
+    """The library's answer: a tree of cuts with their `max_gain`."""
     library = _library()
     control = library.Control(
         minimal_gain_to_split=gain, minimal_relative_segment_length=LEAST / len(wanted)
@@ -96,8 +97,8 @@ def binary_segmentation(wanted: Floats, gain: float) -> Any:
 
 @functools.cache
 def _library() -> Any:
-    """`changeforest` without its pictures: where matplotlib is installed, it would load that, which
-    takes longer than all else together."""
+    """`changeforest` without plotting: it would load matplotlib, if installed, which takes longer
+    than everything else."""
     absent = object()
     before: Any = sys.modules.get("matplotlib", absent)
     sys.modules["matplotlib"] = None  # type: ignore[assignment]
@@ -111,13 +112,13 @@ def _library() -> Any:
 
 
 def needed(count: int) -> float:
-    """The gain that chance does not reach, for so many runs."""
+    """The critical gain for so many runs."""
     sizes = np.log(list(GAINS))
     return float(np.interp(math.log(count), sizes, list(GAINS.values())))
 
 
 def scores(data: Floats) -> Floats:
-    """Normal scores of the ranks, with a standard deviation of 1; equal values share theirs."""
+    """Normal scores of the ranks, with standard deviation 1; ties share their mean."""
     values, place, count = np.unique(data, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     total = np.concatenate([[0.0], np.cumsum(normal(len(data)))])
@@ -127,19 +128,18 @@ def scores(data: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=256)
 def normal(count: int) -> Floats:
-    """The normal scores of so many different values."""
+    """The normal scores of so many distinct values."""
     inverse = NormalDist().inv_cdf
     found = np.array([inverse((i + 0.5) / count) for i in range(count)])
     return np.asarray(found / found.std(), dtype=np.float64)
 
 
 def excess(data: Floats, cuts: Sequence[int]) -> float:
-    """By what part serial correlation raises the gains of an unchanged history.
+    """By what fraction serial correlation raises the gains of an unchanged history.
 
-    From the squared differences of neighbours within a level, and of those one further, without the
-    largest tenth: so a change of level does not look like it. Of a first-order process with
-    correlation r, the gains grow as (1 + r) / (1 - r). What a white history of this length shows as
-    well is nothing.
+    From the squared differences at lags 1 and 2 within a level, without the largest tenth, so that
+    a missed change of level does not count. For a first-order process with correlation r the gains
+    grow as (1 + r) / (1 - r). What a white history of this length shows is ignored.
     """
     wanted = scores(data)
     level = np.searchsorted(cuts, np.arange(len(data)), side="right")

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gate over several cases: has B got slower by more than is allowed?
+"""The gate over several cases: is B slower than allowed?
 
-Exact tests, because a gate promises a rate of false alarms: of pairs of runs the sign test, of runs
-that are no pairs the rank test of Mann and Whitney (one-sided both; Conover, Practical
-Nonparametric Statistics, 1999). Neither asks for a distribution of the noise. Over many cases
-Holm's correction holds the rate for all of them together (Scandinavian Journal of Statistics 6,
-1979); on request that of Benjamini and Hochberg holds it among the alarms.
+The tests are exact, because a gate promises a false-alarm rate: the sign test for pairs of runs,
+the rank test of Mann and Whitney for unpaired runs (both one-sided; Conover, Practical
+Nonparametric Statistics, 1999). Neither assumes a noise distribution. Over several cases Holm's
+correction controls the rate for all together (Scandinavian Journal of Statistics 6, 1979);
+optionally Benjamini and Hochberg's controls the rate among the alarms.
 
-A job is one sample, whatever its repeats say: the jobs of a night differ by more than the repeats
-of one job. And the gate fails closed: a case that failed, that is gone, or that has too few samples
-to be decided is never "fine".
+A job is one sample, however many repeats: jobs of a night differ by more than a job's repeats. The
+gate fails closed: a case that failed, is missing or has too few samples is never "fine".
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Literal
 
 from . import exact
 
-RATE = 0.05  # how often a gate over all cases may break although nothing got slower
+RATE = 0.05  # how often a gate over all cases may fail although nothing got slower
 
 Method = Literal["holm", "bh"]
 Outcome = Literal["slower", "not slower", "undecided", "failed", "missing"]
@@ -31,8 +30,8 @@ Kind = Literal["pairs", "runs", "repeats"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One case. `base` and `new`: speeds of A and B, a value for each job; of pairs, in the same
-    order. `kind` is "repeats" where both sides have one job."""
+    """One case. `base` and `new`: speeds of A and B, one per job, in the same order if paired.
+    `kind` is "repeats" if both sides have one job."""
 
     kind: Kind
     base: Sequence[float]
@@ -41,7 +40,7 @@ class Evidence:
 
     @property
     def p(self) -> float:
-        """How often chance alone shows B at least as slow as this, if nothing got slower."""
+        """The chance of B being at least as slow as this if nothing got slower."""
         if self.kind == "pairs":
             below = sum(new < base for base, new in zip(self.base, self.new, strict=True))
             return exact.heads(below, len(self.base))
@@ -49,7 +48,7 @@ class Evidence:
 
     @property
     def least(self) -> float:
-        """The smallest p that so many samples can have."""
+        """The smallest p possible with so many samples."""
         if self.kind == "pairs":
             return 0.5 ** len(self.base)
         return 1 / math.comb(len(self.base) + len(self.new), len(self.new))
@@ -57,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Decision:
-    """`why`: in words, empty where `outcome` says it all."""
+    """`why` is empty if `outcome` says it all."""
 
     outcome: Outcome
     why: str = ""
@@ -67,25 +66,24 @@ class Decision:
 
 
 def rank_test(base: Sequence[float], new: Sequence[float]) -> float:
-    """The chance, over all ways to deal the values to both sides, that so few values of `new` stand
-    above values of `base` as here, or fewer. Equal values count as above: never for an alarm."""
+    """The chance, over all ways to deal the values to both sides, that as few values of `new` as
+    here, or fewer, are above values of `base`. Ties count as above: never for an alarm."""
     ordered = sorted(base)
     above = sum(bisect.bisect_right(ordered, value) for value in new)
     return exact.above(above, len(base), len(new))
 
 
 def needed(cases: int, rate: float = RATE) -> int:
-    """How many pairs a case needs, so that a gate over so many cases can decide it."""
+    """How many pairs a case needs, for a gate over so many cases to decide it."""
     return math.ceil(math.log2(cases / rate))
 
 
 def decide(
     cases: Sequence[Evidence], allowed: float, rate: float = RATE, method: Method = "holm"
 ) -> list[Decision]:
-    """A decision for each case. `allowed`: B may be slower by this part (0.05). With "holm" they
-    break the gate without cause, all together, at most once in 1 / `rate` uses. With "bh" of those
-    that are called slower at most the part `rate` is so without cause: more is found, and more is
-    wrong."""
+    """A decision for each case. `allowed`: B may be slower by this fraction (0.05). With "holm" all
+    of them together raise a false alarm at most once in 1 / `rate` uses. With "bh" at most the
+    fraction `rate` of the alarms is false: it finds more, with more errors."""
     slower = _REJECTED[method]([case.p for case in cases], rate)
     found = []
     for case, is_slower in zip(cases, slower, strict=True):
@@ -101,7 +99,7 @@ def decide(
 
 
 def holm(values: Sequence[float], rate: float) -> list[bool]:
-    """Holm: from the smallest p on, each against the rate over the cases that are left."""
+    """Holm: from the smallest p up, each against the rate divided by the number of cases left."""
     found = [False] * len(values)
     for place, i in enumerate(sorted(range(len(values)), key=lambda i: values[i])):
         if values[i] > rate / (len(values) - place):
@@ -111,8 +109,8 @@ def holm(values: Sequence[float], rate: float) -> list[bool]:
 
 
 def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
-    """All up to the largest p that is below its own share of the rate (Journal of the Royal
-    Statistical Society B 57, 1995)."""
+    """All up to the largest p below its share of the rate (Journal of the Royal Statistical Society
+    B 57, 1995)."""
     count = len(values)
     ordered = sorted(values)
     below = [p for place, p in enumerate(ordered, 1) if p <= rate * place / count]

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interval of everything that is printed: one type, one level.
+"""The one type and level of interval that everything prints.
 
-What is between `low` and `high` covers the truth in at least 95 of 100 uses, whatever the noise is
-like: the ends are values of the data, chosen by exact tests (exact.py). It is conservative by
-design; `make simulate` writes how much into docs/analysis.md. Nothing in it is random.
+`low` to `high` covers the truth in at least 95 of 100 uses, for any noise: the ends are data
+values, chosen by exact tests (exact.py). It is conservative; docs/analysis.md has the simulated
+coverage. Nothing in it is random.
 
-A sample is a job: jobs of a night differ by more than the repeats of one job, so a job counts
-once, with the median of its repeats. Jobs that follow each other may be alike, which makes them
-worth less than as many independent ones. That is measured (lag 1), and the interval is made for the
-number of samples that they are worth (Bayley and Hammersley, Journal of the Royal Statistical
-Society B 8, 1946). Pairs of jobs in turn meet the same drift, and it cancels in their ratio.
+A sample is a job: jobs of a night differ by more than a job's repeats, so a job counts once, with
+their median. Consecutive jobs may be correlated, and are then worth fewer independent ones. The
+lag-1 correlation is estimated, and the interval is made for the effective number of samples (Bayley
+and Hammersley, Journal of the Royal Statistical Society B 8, 1946). Alternating pairs of jobs share
+the same drift, which cancels in their ratio.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Kind = Literal["pairs", "jobs"]
 
 LEVEL = 0.95
 PAIRS = 6  # 2^-5 of all sets of six pairs lie on one side of the truth: 3 %
-# Jobs that are no pairs: with fewer it cannot be told if they are alike because they follow each
-# other, and of jobs that are (0.7 or 0.9 at lag 1) more than 7 % of the intervals would be wrong.
+# Unpaired jobs: with fewer, serial correlation cannot be estimated, and if it is high (0.7 or 0.9
+# at lag 1) more than 7 % of the intervals would be wrong.
 JOBS = 12
 _ROUNDING = 1e-9
-_THIN = 200  # of longer samples, so many quantiles stand for all when each is held against each
+_THIN = 200  # quantiles that represent a longer sample when all pairs are formed
 
 
 @dataclass(frozen=True)
 class Interval:
-    """`value` with its ends; they are None where there are too few samples, and `needed` says how
-    many it takes. `samples`: of each side. `worth`: how many independent ones the fewer are."""
+    """`low` and `high` are None with too few samples, and `needed` says how many it takes.
+    `samples`: per side. `worth`: the smaller side's effective number."""
 
     value: float
     low: float | None
@@ -53,7 +53,7 @@ class Interval:
 
     @property
     def verdict(self) -> Verdict:
-        """Of a ratio of speeds: what its interval says."""
+        """The verdict on a ratio of speeds."""
         if self.low is None or self.high is None:
             return "too few samples"
         if self.low > 1:
@@ -62,18 +62,18 @@ class Interval:
 
     @property
     def counted(self) -> str:
-        """The samples, as a table shows them: `8 pairs`, `12, 14 jobs`."""
+        """The samples as tables show them: `8 pairs`, `12, 14 jobs`."""
         *first, last = self.samples
         return ", ".join([*map(str, first), _counted(last, self.kind)])
 
     @property
     def wanted(self) -> int:
-        """How many samples it takes if they go on following each other as these do."""
+        """How many samples it takes if their correlation stays the same."""
         return max(self.needed, math.ceil(min(self.samples) * self.needed / max(self.worth, 1)))
 
     @property
     def lacks(self) -> str:
-        """What it takes, where there are too few samples; else nothing."""
+        """What is missing, if there are too few samples; else empty."""
         if self.low is not None:
             return ""
         has = " and ".join(_counted(count, self.kind) for count in self.samples)
@@ -96,14 +96,13 @@ def in_rounds(rounds: int) -> str:
 
 
 def repeated(jobs: int) -> str:
-    """The command that makes so many jobs of each case, not one after the other."""
+    """The command that makes so many jobs of each case, in random order."""
     return f"make run ARGS='--repeat={jobs} --exec-order=random'"
 
 
 def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = LEVEL) -> Interval:
-    """The median of the law that `values`, oldest first, come from. `in_turn`: each is a difference
-    of two that were measured in turn, so a drift is in none of them. `level`: a higher one, where
-    it is one of many."""
+    """The median of the distribution of `values`, oldest first. `in_turn`: each is a difference of
+    two alternating measurements, so free of drift. `level`: higher where it is one of many."""
     data = np.asarray(values, dtype=np.float64)
     if len(data) == 0 or not np.isfinite(data).all():
         raise ValueError(f"expected finite numbers, found {list(values)[:10]}")
@@ -115,16 +114,16 @@ def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = 
 
 
 def of_pairs(pairs: Sequence[tuple[float, float]], level: float = LEVEL) -> Interval:
-    """The median of new over base, of pairs (base, new) that were measured in turn."""
+    """The median of new over base, from alternating pairs (base, new)."""
     ratios = [_speed(new) / _speed(base) for base, new in pairs]
     found = of_median(ratios, in_turn=True, level=level)
     return replace(found, kind="pairs")
 
 
 def of_two(base: Sequence[float], new: Sequence[float], fewest: int = JOBS) -> Interval:
-    """The median of new over base, of all pairs that two samples have (Hodges and Lehmann, Annals
-    of Mathematical Statistics 34, 1963); each oldest first, a value for each job. `fewest` on each
-    side: less than JOBS where it is known otherwise that they are not alike."""
+    """The median of new over base, over all pairs of two samples (Hodges and Lehmann, Annals of
+    Mathematical Statistics 34, 1963); one value per job, oldest first. `fewest` per side: less than
+    JOBS if they are known to be uncorrelated."""
     a, b = (np.asarray([_speed(v) for v in values]) for values in (base, new))
     if not len(a) or not len(b):
         raise ValueError("expected values on both sides")
@@ -138,8 +137,7 @@ def of_two(base: Sequence[float], new: Sequence[float], fewest: int = JOBS) -> I
 
 
 def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:
-    """New over base, of speeds by job. The same key on both sides: they ran in turn, and are a
-    pair."""
+    """New over base, of speeds by job. A key on both sides is a pair: its jobs alternated."""
     shared = [job for job in base if job in new]
     unpaired = min(len(base), len(new))
     if len(shared) >= PAIRS or (shared and unpaired < JOBS):
@@ -148,10 +146,9 @@ def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:
 
 
 def worth_of(values: Floats, *, in_turn: bool = False) -> float:
-    """How many independent values these are worth: n (1 - r) / (1 + r), with the correlation r of
-    neighbours. r is corrected for what a short series hides of it (Kendall, Biometrika 41, 1954:
-    the estimate is too low by (1 + 3 r) / n). Of values that were measured in turn it counts only
-    where chance alone would show it once in 20 times."""
+    """The effective number of samples: n (1 - r) / (1 + r), with the lag-1 correlation r, corrected
+    for its bias in short series (Kendall, Biometrika 41, 1954: too low by (1 + 3 r) / n). For
+    alternating measurements it counts only if significant at 5 %."""
     n = len(values)
     rest = values - values.mean()
     square = float(rest @ rest)
@@ -165,7 +162,7 @@ def worth_of(values: Floats, *, in_turn: bool = False) -> float:
 
 
 def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
-    """The values that stand as far from the ends as place `left` does among `worth` values."""
+    """The values at the relative position that `left` has among `worth` values."""
     n = len(ordered)
     place = math.floor((left + 1) / (worth + 1) * (n + 1) - 1 + _ROUNDING)
     return float(ordered[place]), float(ordered[n - 1 - place])

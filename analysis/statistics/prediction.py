@@ -16,21 +16,21 @@ import numpy as np
 from .interval import worth_of
 
 MIN_NIGHTS = 12
-MIN_WORTH = 8.0  # of nights that are alike
-LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ say nothing
+MIN_WORTH = 8.0  # effective number of nights
+LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ are no evidence
 
 
 def is_enough(nights: Sequence[float]) -> bool:
-    """Whether so many nights say what the next one may be like."""
+    """Whether so many nights can predict the next."""
     return len(nights) >= MIN_NIGHTS and worth_of(np.log(nights)) >= MIN_WORTH
 
 
 def bounds(nights: Sequence[float], rate: float) -> dict[str, float]:
-    """The median of the nights, and the bounds that a job of a new one leaves to each side with
-    chance `rate`."""
+    """The median of the nights, and the bounds that a job of a new night exceeds, on each side,
+    with chance `rate`."""
     logs = np.log(nights)
     n, worth = len(nights), worth_of(logs)
-    # The spread around their own mean, of values that are alike, is too small by this factor.
+    # Correlated values underestimate the spread by this factor.
     seen = (n - n / worth) / (n - 1)
     spread = max(float(logs.std(ddof=1)) / math.sqrt(seen), LEAST_SPREAD)
     beyond = t_quantile(rate, int(worth) - 1) * math.sqrt(1 + 1 / worth) * spread
@@ -41,7 +41,7 @@ def bounds(nights: Sequence[float], rate: float) -> dict[str, float]:
 
 @functools.cache
 def t_quantile(tail: float, freedom: int) -> float:
-    """What Student's t with so many degrees of freedom is above with chance `tail`."""
+    """The value that Student's t with `freedom` degrees of freedom exceeds with chance `tail`."""
     low, high = 0.0, 1.0
     while t_tail(high, freedom) > tail:
         high *= 2
@@ -52,7 +52,7 @@ def t_quantile(tail: float, freedom: int) -> float:
 
 
 def t_tail(t: float, freedom: int) -> float:
-    """The chance that Student's t is above `t` >= 0 (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    """The chance that Student's t exceeds `t` >= 0 (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     square = math.cos(angle) ** 2
     odd = freedom % 2

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spread:
-    """What several repeats of one measurement gave."""
+    """The repeats of one measurement."""
 
     median: float
     low: float
@@ -20,9 +20,9 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread | None:
-        """The spread of `values`; None when there are none.
+        """The spread of `values`; None if there are none.
 
-        Raises ValueError when one of them is not finite: a median would hide it.
+        Raises ValueError if one is not finite: a median would hide it.
         """
         data = list(values)
         if not data:

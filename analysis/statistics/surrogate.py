@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a few settings say of all others: a guess where to look next, and never a result.
+"""Guesses the speed of untried settings, to choose what to try next; never a result.
 
-A speed is taken for a product of the effects of its settings and of pairs of them (a ridge
-regression of logarithms; the effect of a round is what all of its runs have in common).
+The model: a product of the effects of single settings and of pairs (ridge regression of logarithms;
+a round's effect is common to all of its runs).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 Choice = tuple[str, str]  # setting, value
 Config = tuple[Choice, ...]
 
-# How large the effects of a setting, of a pair and of a round may be, beside a run's noise.
+# Prior sizes of the effects of a setting, a pair and a round, relative to the noise of a run.
 _SINGLE, _PAIR, _ROUND = 3.0, 0.7, 10.0
-_CLIP = 3.0  # of a logarithm: what is twenty times slower is not worth a look
+_CLIP = 3.0  # of a logarithm: twenty times slower is not worth a look
 
 
 def _terms(config: Config) -> Iterator[Hashable]:
@@ -29,7 +29,7 @@ def _terms(config: Config) -> Iterator[Hashable]:
 def guesses(
     speeds: Mapping[Config, Mapping[int, float]], default: Config, wanted: Sequence[Config]
 ) -> dict[Config, float]:
-    """Logarithms of the speeds of `wanted` over the default's. `speeds`: what was measured, by
+    """Logarithms of the speeds of `wanted` relative to the default. `speeds`: measured, by
     round."""
     base = speeds.get(default, {})
     seen = {
@@ -39,7 +39,7 @@ def guesses(
     rows = [config for config, values in seen.items() if values]
     if not rows:
         return dict.fromkeys(wanted, 0.0)
-    # Those that were new in the same round share what the default met in it.
+    # Settings that were new in the same round share its effect.
     terms = [[*_terms(config), min(speeds[config])] for config in rows]
     places = {term: place for place, term in enumerate(dict.fromkeys(itertools.chain(*terms)))}
     table = np.zeros((len(rows), len(places)))

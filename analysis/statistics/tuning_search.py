@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of many settings is fastest: a search that says what to run, and is told what came out.
+"""The search for the fastest of many settings. The caller runs what it asks for.
 
-Pure: `search` is a generator. It gives rounds, and gets of each arm (a setting of everything) its
-speed, or why it counts no more. So the same answers give the same search: one that was stopped goes
-on where the answers so far are given again, and tests simulate it.
+`search` is a generator without side effects: it yields rounds, and receives for each arm (a
+complete setting) its speed, or why it is out. The same answers give the same search, so a stopped
+search continues from its recorded answers, and tests simulate it.
 
-    explore   generations: what is new runs with the best so far and the default, each once in a
-              round; after each round only the better part goes on (successive halving: Jamieson
-              and Talwalkar, AISTATS 2016). The first ones are starts and some by chance; then come
-              those that differ from the best in one setting, and those of which all answers so far
-              promise most (surrogate.py).
-    final     the best of all race. Who is slower than the first at the corrected level leaves;
-              it ends when the first is decided against the default, or after `final` rounds.
-    confirm   the winner and the default alone, in `confirm` rounds that chose nothing. The
-              interval of these is what is said of it.
+    explore   generations: new arms run with the best so far and the default, once per round; after
+              each round only the better part goes on (successive halving: Jamieson and Talwalkar,
+              AISTATS 2016). The first generation is starting points and random arms; later ones
+              differ from the best in one setting, or have the best guesses (surrogate.py).
+    final     the best of all compete. An arm that is slower than the first at the corrected level
+              leaves; the final ends when the first is decided against the default, or after
+              `final` rounds.
+    confirm   only the winner and the default, in `confirm` rounds that selected nothing. Their
+              interval is the one reported.
 
-The final's level is that of all arms that were tried (Bonferroni). It only ends the search: that
-it looks after each round costs nothing of what `confirm` promises.
+The final's level is corrected for all arms tried (Bonferroni). It only ends the search: looking
+after each round takes nothing from what `confirm` promises.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Answer = float | str  # a speed, or why the arm is out
 
 
 class Spent(Exception):
-    """Thrown into a search whose budget ends: it goes on to its next stage."""
+    """Thrown into a search whose budget ends: it moves to its next stage."""
 
 
 class DefaultFailedError(Exception):
-    """What all is held against does not run; the text says why."""
+    """The default does not run; the text says why."""
 
 
 class Space(Protocol):
-    """What there is to try."""
+    """The settings to search."""
 
     @property
     def default(self) -> Arm: ...
@@ -56,23 +56,23 @@ class Space(Protocol):
         """Where to begin."""
 
     def near(self, arm: Arm) -> Sequence[Arm]:
-        """Each that differs in one setting."""
+        """Those that differ in one setting."""
 
     def some(self, count: int, seed: str) -> Sequence[Arm]:
-        """So many by chance, all if there are no more; the same for the same seed."""
+        """So many at random, or all if there are fewer; the same for the same seed."""
 
     def contains(self, arm: Arm, other: Arm) -> bool:
-        """Whether `arm` has all the settings that made `other` what it is."""
+        """Whether `arm` has all settings that define `other`."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """`chance`: how many of the first are by chance. `promising`: how many of each generation after
-    it promise most; of so many as `looked` by chance, where there are more. `beam`: how many go on
-    from a generation, `kept`: the part that goes on from a round. `least`: rounds of a generation.
-    `patience`: generations without a better one, after which the final begins. `generations`,
-    `final`: at most so many, and rounds of the final. `confirm`: rounds of it; of 9 pairs one may
-    be disturbed at each end."""
+    """`chance`: random arms in the first generation. `promising`: arms with the best guesses in
+    each later generation, out of `looked` random ones. `beam`: survivors of a generation; `kept`:
+    the fraction that survives a round. `least`: rounds of a generation. `patience`: generations
+    without improvement before the final. `generations`, `final`: the most generations, and the most
+    rounds of the final. `confirm`: rounds of the confirmation; 9 pairs allow for one disturbed pair
+    at each end."""
 
     chance: int = 24
     promising: int = 12
@@ -87,12 +87,12 @@ class Rules:
 
 
 RULES = Rules()
-SHARE = 4  # of a short budget: a generation begins with a part of what there is room for
+SHARE = 4  # of a short budget: a generation starts with a fraction of what there is room for
 
 
 @dataclass(frozen=True)
 class Round:
-    """To run each of `arms` once, in this order."""
+    """Run each of `arms` once, in this order."""
 
     stage: Stage
     number: int
@@ -101,7 +101,7 @@ class Round:
 
 @dataclass
 class Log:
-    """What came out: of each arm its speeds by round, or why it is out."""
+    """The results: each arm's speeds by round, or why it is out."""
 
     default: Arm
     speeds: dict[Arm, dict[int, float]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Log:
     runs: int = 0
 
     def score(self, arm: Arm, rounds: Iterable[int]) -> float:
-        """How much faster than the default, as a logarithm, in the middle of these rounds."""
+        """The median log speedup over the default in these rounds."""
         base, own = self.speeds.get(self.default, {}), self.speeds.get(arm, {})
         found = [math.log(own[n] / base[n]) for n in rounds if n in own and n in base]
         return median(found) if found else -math.inf
@@ -123,22 +123,22 @@ class Log:
     def interval(
         self, base: Arm, new: Arm, rounds: Iterable[int], level: float = LEVEL
     ) -> Interval | None:
-        """Of new over base, in these rounds; None where they never met."""
+        """New over base, in these rounds; None if they never met."""
         a, b = self.speeds.get(base, {}), self.speeds.get(new, {})
         pairs = [(a[n], b[n]) for n in rounds if n in a and n in b]
         return of_pairs(pairs, level) if pairs else None
 
     @property
     def level(self) -> float:
-        """Of one interval, so that those of all arms that were tried hold together."""
+        """The level of one interval, corrected for all arms that were tried."""
         return 1 - (1 - LEVEL) / max(len(self.speeds) + len(self.out) - 1, 1)
 
 
 @dataclass(frozen=True)
 class Found:
-    """`winner`: the fastest that was right, maybe the default. `searched`: its interval over the
-    default in all rounds before the confirmation, at the corrected level. `confirmed`: that of the
-    fresh rounds, of which it takes `confirm`; None: there were none."""
+    """`winner`: the fastest correct arm, perhaps the default. `searched`: its interval over the
+    default in all rounds before the confirmation, at the corrected level. `confirmed`: that from
+    the fresh rounds alone; None: there were none."""
 
     winner: Arm
     searched: Interval | None
@@ -158,9 +158,9 @@ def search(
     is_wrong: Callable[[str], bool] = lambda _why: False,
     room: Callable[[], float] = lambda: math.inf,
 ) -> Search:
-    """`is_wrong`: whether a reason says that bytes were wrong: then nothing that has the arm's
-    settings is tried or advised. `room`: for how many runs there is time; asked after the first
-    round, which has the default alone. Raises DefaultFailedError."""
+    """`is_wrong`: whether a reason means wrong bytes: then no arm with those settings is tried or
+    advised. `room`: how many runs there is time for; asked after the first round, which has only
+    the default. Raises DefaultFailedError."""
     log: Log = Log(space.default)
     course = _Course(space, rules, seed, is_wrong, room, log)
     try:
@@ -185,14 +185,14 @@ def search(
 
 
 def _in_turn(first: Sequence[Arm], second: Sequence[Arm]) -> Iterator[Arm]:
-    """One of each, as long as there are both."""
+    """Alternates, while both have any."""
     for both in itertools.zip_longest(first, second):
         yield from (arm for arm in both if arm is not None)
 
 
 @dataclass
 class _Course:
-    """One search on its way."""
+    """The state of one search."""
 
     space: Space
     rules: Rules
@@ -202,7 +202,7 @@ class _Course:
     log: Log
 
     def run(self, stage: Stage, arms: Iterable[Arm]) -> Steps:
-        """One round of these and the default, in an order by chance; its number."""
+        """One round of these and the default, in random order; its number."""
         number = self.log.rounds
         order = list(dict.fromkeys([self.space.default, *arms]))
         random.Random(f"{self.seed} {number}").shuffle(order)
@@ -225,7 +225,7 @@ class _Course:
         return [number]
 
     def is_out(self, arm: Arm) -> bool:
-        """It failed, or holds the settings of one whose bytes were wrong."""
+        """It failed, or contains the settings of one with wrong bytes."""
         if arm == self.space.default:
             return False
         return arm in self.log.out or any(
@@ -236,8 +236,8 @@ class _Course:
         return [arm for arm in dict.fromkeys(arms) if not self.is_out(arm)]
 
     def standing(self, rounds: Sequence[int]) -> list[Arm]:
-        """All that are still in, the fastest first. Who ran in more rounds stands before who fell
-        behind in fewer: a single round's luck makes no winner."""
+        """All that are still in, fastest first. Arms with enough rounds come before those with
+        fewer: one lucky round makes no winner."""
         most = max((len(s) for a, s in self.log.speeds.items() if a != self.space.default),
                    default=0)  # fmt: skip
         enough = min(most, self.rules.least)
@@ -265,7 +265,7 @@ class _Course:
         return []
 
     def promising(self) -> list[Arm]:
-        """What all answers so far promise most of, and has not run."""
+        """Untried arms with the best guesses."""
         dead = self.dead()
         some = [
             arm
@@ -276,13 +276,13 @@ class _Course:
         return sorted(some, key=lambda arm: -guessed[arm])[: self.rules.promising]
 
     def dead(self) -> set[tuple[str, str]]:
-        """Values with which everything failed, two arms at least."""
+        """Values with which every arm failed, at least two."""
         failed = [choice for arm in self.log.out for choice in arm]
         alive = {choice for arm in self.log.speeds if arm not in self.log.out for choice in arm}
         return {choice for choice in failed if failed.count(choice) > 1} - alive
 
     def generation(self, arms: Iterable[Arm]) -> Generator[Round, Mapping[Arm, Answer], list[Arm]]:
-        """Who goes on, the fastest of its rounds first."""
+        """The survivors, fastest of these rounds first."""
         alive, rounds = self.inside(arms), list[int]()
         while len(rounds) < self.rules.least or len(alive) > self.rules.beam:
             rounds += yield from self.run("explore", alive)
