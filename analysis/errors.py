@@ -6,9 +6,9 @@ from __future__ import annotations
 LONGEST = 1000  # characters of a message
 
 EXIT_OK = 0
-EXIT_NOT_VERIFIED = 1  # a run failed, or some byte of it was not verified
+EXIT_NOT_VERIFIED = 1  # a run failed, or some byte was not verified
 EXIT_USAGE = 2  # as argparse does
-EXIT_DATA = 3  # a report or a result document is missing or cannot be used
+EXIT_DATA = 3  # a report or a result document is missing or unusable
 
 
 class AnalysisError(Exception):
@@ -18,15 +18,15 @@ class AnalysisError(Exception):
 
 
 class MissingReportError(AnalysisError):
-    """There is no report where one was looked for."""
+    """There is no report."""
 
 
 class MalformedReportError(AnalysisError):
-    """The report is not JSON, is cut off, or lacks a key that every report has."""
+    """The report is not JSON, is truncated, or lacks a required key."""
 
 
 class UnknownReportVersionError(AnalysisError):
-    """The report's data version is not one that the loader was written for."""
+    """The report's data version is not supported."""
 
 
 class EmptySessionError(AnalysisError):
@@ -34,19 +34,19 @@ class EmptySessionError(AnalysisError):
 
 
 class UnknownSchemaError(AnalysisError):
-    """A result document says a schema that this reader does not know."""
+    """A result document has an unknown schema."""
 
 
 class MalformedDocumentError(AnalysisError):
-    """A result document is not JSON, is cut off, or breaks its schema."""
+    """A result document is not JSON, is truncated, or violates its schema."""
 
 
 class StoppedRunError(AnalysisError):
-    """The run stopped; the message is the line that it gave as the reason."""
+    """The run stopped; the message is the reason it gave."""
 
 
 class OutputError(AnalysisError):
-    """A page or a picture cannot be written where it was asked for."""
+    """A page or a picture cannot be written to the requested place."""
 
     exit_code = EXIT_USAGE
 
@@ -56,18 +56,18 @@ class StoreError(AnalysisError):
 
 
 class NothingFoundError(AnalysisError):
-    """No run fits what was asked for."""
+    """No run matches."""
 
 
 class ReferenceFileError(AnalysisError):
-    """A file of references or claims breaks its schema; the message names the line."""
+    """A file of references or claims violates its schema; the message names the line."""
 
 
 class TooFewSamplesError(AnalysisError):
-    """There are fewer samples than the answer needs; the message gives the counts."""
+    """The answer needs more samples; the message gives the counts."""
 
 
 class UsageError(AnalysisError):
-    """An argument means nothing here; the message says what would be right."""
+    """An argument is invalid; the message says what would be valid."""
 
     exit_code = EXIT_USAGE

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who raced: accesses of several processes to the same bytes, without order between them."""
+"""Data races: accesses of several processes to the same bytes with no order between them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every access of a trace as one table, whatever left it."""
+"""Every access of a trace in one table, from any kind of trace."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from . import views
 POSIX, MPIIO = 0, 1
 LAYERS = ("POSIX", "MPI-IO")
 READ, WRITE = 0, 1
-# `row`: the same for all pieces of one call. `sequence`: among all of its process. `at`: where the
-# call itself begins, of which a piece may be further on.
+# `row`: the same for all pieces of one call. `sequence`: within its process. `at`: where the call
+# begins; a piece may start later.
 ACCESS = np.dtype(
     [("file", "<i4"), ("process", "<i4"), ("layer", "u1"), ("write", "u1"), ("call", "<i4"),
      ("row", "<i8"), ("sequence", "<i8"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
@@ -34,15 +34,15 @@ NOT_KNOWN = -1
 
 
 class CannotBlameError(AnalysisError):
-    """The trace does not have the single accesses."""
+    """The trace has no single accesses."""
 
 
 @dataclass
 class Traced:
-    """`accesses`: in no order; times in seconds of one clock. `events`: of each process, by its
-    sequence, with files numbered as in `files` (-1: none); None where the trace has none. `hosts`:
-    of each process. `unsure`: seconds by which the clocks of two nodes may differ; None: not
-    known. `said`: what is missing, and what was inferred."""
+    """`accesses`: unordered; times in seconds on one clock. `events`: per process, by sequence,
+    with files numbered as in `files` (-1: none); None if the trace has none. `hosts`: per process.
+    `unsure`: seconds by which two nodes' clocks may differ; None: unknown. `said`: what is missing
+    or inferred."""
 
     path: Path
     files: list[str]
@@ -59,7 +59,7 @@ class Traced:
 
 
 def of_recorder(folder: Path) -> Traced:
-    """From the traces that the embedded recorder left in a folder."""
+    """From a folder of traces by the embedded recorder."""
     found = raw.read_folder(folder)
     if not any(any(record.segments) for process in found for record in process.records):
         raise CannotBlameError(
@@ -93,7 +93,7 @@ def of_recorder(folder: Path) -> Traced:
 def _numbered(
     some: list[NDArray[np.void]], ids: dict[int, str], number: dict[str, int]
 ) -> NDArray[np.void]:
-    """With this table's numbers of files."""
+    """Files renumbered as in this table."""
     all_ = np.concatenate([*some, np.empty(0, EVENT)])
     fields = [(name, "<i8" if name == "file" else all_.dtype[name]) for name in EVENT.names or ()]
     made = np.empty(len(all_), np.dtype(fields))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One clock for several nodes: nobody leaves a barrier before the last has come."""
+"""One clock for several nodes: no process leaves a barrier before the last has arrived."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .accesses import Traced
 
 
 def share(traced: Traced) -> None:
-    """Moves the times of all nodes onto those of process 0's, as the barriers of all processes
-    bound it; says how sure that is. A drift between two barriers is not seen."""
+    """Move all nodes' times to process 0's clock, as bounded by barriers of all processes, and say
+    how certain that is. Drift between two barriers is not seen."""
     hosts = sorted(set(traced.hosts), key=traced.hosts.index)
     if traced.events is None or len(hosts) < 2:
         return
@@ -46,7 +46,7 @@ def _bounds(
     start: NDArray[np.float64], end: NDArray[np.float64], one: NDArray[np.bool_],
     other: NDArray[np.bool_],
 ) -> tuple[float, float]:  # fmt: skip
-    """How much later the other node's clock is, at least and at most."""
+    """The range of the other node's clock offset."""
     high = (end[other].min(axis=0) - start[one].max(axis=0)).min()
     low = (start[other].max(axis=0) - end[one].min(axis=0)).max()
     return float(low), float(high)

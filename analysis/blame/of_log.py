@@ -18,7 +18,7 @@ CALLS = ["read", "write"]
 
 
 def of_log(path: Path) -> tuple[Traced, Phases]:
-    """The accesses, and where all processes paused: a log has no other order."""
+    """The accesses, and the pauses common to all processes: a log has no other order."""
     try:
         below = load(path, Choice(posix=True))
         above = load(path)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which accesses are in order: by barriers and, above MPI-IO, by sync, open and close around them.
+"""Which accesses are ordered: by barriers and, above MPI-IO, by sync, open and close around them.
 
-POSIX: what a call has done is done for all once it has returned, so a barrier between two calls
-orders them. MPI-IO (MPI 4.1, 14.6.1): only if the first process synced or closed the file before
-it, and the second synced or opened it after. Where a trace has no barriers, pauses of all
-processes stand for them, and that is said.
+POSIX: a call's effect is visible to all once it returns, so a barrier between two calls orders
+them. MPI-IO (MPI 4.1, 14.6.1): only if the first process synced or closed the file before it, and
+the second synced or opened it after. If a trace has no barriers, pauses common to all processes
+stand in, and the report says so.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ..replay.phases import Phases
 from .accesses import MPIIO, POSIX, Traced
 
 Numbers = NDArray[np.int64]
-MOST_CLOCKS = 50_000_000  # numbers in the table of who knew what
+MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
 FREE, SHARED, ALONE = 0, 1, 2
 
 
 @dataclass
 class Order:
-    """Of each access: the stretches between meetings of its process from which on it may take
-    effect (`first`), and in which it is done for all (`last`); the same counted in meetings of all
-    processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`: which holding of
-    a lock; `atomic`. `known`: of each stretch of each process in turn, how many stretches of
-    each other are over, and where in that the processes begin; None where only meetings of all
+    """For each access, in stretches between its process's meetings: from which one it may take
+    effect (`first`), and in which its effect is visible to all (`last`); the same counted in
+    meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
+    which holding of a lock; `atomic`. `known`: for each stretch of each process, how many stretches
+    of each other process are over, and where its processes begin; None if only meetings of all
     count."""
 
     first: Numbers
@@ -51,7 +51,7 @@ class Order:
     known: tuple[NDArray[np.int32], Numbers] | None = None
 
     def between(self, process: Numbers, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
-        """For each pair of accesses (indices): is there order, or a lock, between them?"""
+        """For each pair of accesses (indices): is it ordered, or locked?"""
         found = (self.epoch_last[a] < self.epoch_first[b]) | (
             self.epoch_last[b] < self.epoch_first[a]
         )
@@ -63,7 +63,7 @@ class Order:
         return found
 
     def _knew(self, process: Numbers, one: Numbers, other: Numbers) -> NDArray[np.bool_]:
-        """Was `one` over for all before `other` began?"""
+        """Was `one` over for all processes before `other` began?"""
         assert self.known is not None
         table, begins = self.known
         row = begins[process[other]] + self.first[other]
@@ -74,7 +74,7 @@ class Order:
 
 
 def of_phases(traced: Traced, phases: Phases) -> Order:
-    """Each phase is over before the next begins."""
+    """Each phase ends before the next begins."""
     n = len(traced.accesses)
     phase = phases.of(traced.accesses)
     return Order(
@@ -83,7 +83,7 @@ def of_phases(traced: Traced, phases: Phases) -> Order:
 
 
 def of_events(traced: Traced) -> Order:
-    """From the meetings, locks, opens, closes and syncs that the recorder kept."""
+    """From the meetings, locks, opens, closes and syncs that the recorder logged."""
     assert traced.events is not None
     rows, n = traced.accesses, len(traced.accesses)
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -101,7 +101,7 @@ def of_events(traced: Traced) -> Order:
             about = events[events["file"] == file]
             _flushes(order, of[rows["layer"][of] == MPIIO], about, met, rows)
             _locks(order, of[rows["layer"][of] == POSIX], about, rows)
-        # Meetings of all processes before each stretch; after the last there is one more.
+        # The number of meetings of all processes before each stretch, and one more at the end.
         all_met = np.concatenate(([0], np.cumsum(met["a"] == 0)))
         all_met = np.append(all_met, all_met[-1] + 1)
         order.epoch_first[mine] = all_met[first[mine]]
@@ -114,7 +114,7 @@ def _flushes(
     order: Order, mine: Numbers, about: NDArray[np.void], met: NDArray[np.void],
     rows: NDArray[np.void],
 ) -> None:  # fmt: skip
-    """Moves the ends of accesses above MPI-IO to the syncs around them."""
+    """Extend accesses above MPI-IO to the surrounding syncs."""
     about = about[about["module"] == MPIIO]
     flush = about[np.isin(about["kind"], (OPEN, CLOSE, SYNC))]["sequence"].astype(np.int64)
     sequence = rows["sequence"][mine]
@@ -145,7 +145,7 @@ def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[n
 
 
 def _who_knew(traced: Traced) -> tuple[NDArray[np.int32], Numbers] | None:
-    """Vector clocks, where a part of the processes met too."""
+    """Vector clocks, if subsets of the processes met too."""
     assert traced.events is not None
     met = [some[some["kind"] == MEET] for some in traced.events]
     if not any((some["a"] != 0).any() for some in met):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pairs without order mean: which read-modify-write covered whose bytes, who overwrote
-whom; and who touched a byte."""
+"""What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom, and
+who touched a byte."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Races:
-    """Every pair without order: what it is (KINDS), its two accesses and the bytes of both (from
-    `low` to before `high`). `a` is the one that covers, writes last, or reads; `read`: the read of
-    its read-modify-write, or -1. The worst first, each kind by time."""
+    """Every unordered pair: its kind (KINDS), its two accesses and the bytes they share (from `low`
+    to before `high`). `a` is the one that covers, writes last, or reads; `read`: the read of its
+    read-modify-write, or -1. Worst first, each kind by time."""
 
     kind: NDArray[np.uint8]
     a: Numbers
@@ -52,8 +52,8 @@ class Races:
 
 @dataclass
 class Blame:
-    """`order`: what kept the accesses apart. `whole`: False where there are more races than were
-    looked at. `modified`: of each access, the read of the read-modify-write that it ends, or -1."""
+    """`order`: what ordered the accesses. `whole`: False if there are more races than were
+    examined. `modified`: for each access, the read of the read-modify-write that it ends, or -1."""
 
     traced: Traced
     order: Order
@@ -65,7 +65,7 @@ class Blame:
         return self.races.take(self.traced.accesses["layer"][self.races.a] == layer)
 
     def at(self, file: int, low: int, high: int) -> Races:
-        """Those that share a byte of such a range of a file."""
+        """Those that share a byte of a range of a file."""
         races, rows = self.races, self.traced.accesses
         here = (rows["file"][races.a] == file) & (races.low < high) & (races.high > low)
         return races.take(here)
@@ -78,8 +78,8 @@ class Blame:
         return found[np.lexsort((rows["end"][found], rows["start"][found]))]
 
     def file(self, path: str) -> int:
-        """Its number; by its whole path or its name alone. `AnalysisError` where the trace has
-        none of that name."""
+        """A file's number, by its path or its name. `AnalysisError` if the trace has no such
+        file."""
         files = self.traced.files
         if path in files:
             return files.index(path)
@@ -109,9 +109,9 @@ def judge(traced: Traced, kept: Order, most: int = sweep.MOST_KEPT) -> Blame:
 
 
 def read_modify_writes(traced: Traced, kept: Order) -> Numbers:
-    """Of each POSIX write, the read before it whose bytes it writes back: the last thing that its
-    process did to the file, from the same place on or around it (at the end of a file less comes
-    back than was asked for), with no lock held over both; else -1."""
+    """For each POSIX write, the read before it whose bytes it writes back: the process's previous
+    access to the file, covering the same place (a read at the end of a file may come back short),
+    with no lock held over both; else -1."""
     rows = traced.accesses
     found = np.full(len(rows), NOT_KNOWN)
     mine = np.flatnonzero(rows["layer"] == POSIX)
@@ -140,8 +140,8 @@ def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
     low = np.maximum(rows["offset"][a], rows["offset"][b])
     high = np.minimum(end[a], end[b])
     both = (rows["write"][a] == WRITE) & (rows["write"][b] == WRITE)
-    # The one that reads, or ends last, is `a`; but first the one that read and wrote back around
-    # the other.
+    # `a` is the one that reads or ends last; but first of all the read-modify-write around the
+    # other.
     swap = np.where(both, rows["end"][b] > rows["end"][a], rows["write"][a] == WRITE)
     a_around, b_around = _around(traced, modified, a, b), _around(traced, modified, b, a)
     swap = np.where(both & (a_around != b_around), b_around > a_around, swap)
@@ -154,7 +154,7 @@ def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
         READ_BESIDE,
     ).astype(np.uint8)
     read = np.where(around > 0, modified[a], NOT_KNOWN)
-    # The read of a read-modify-write is told with its write.
+    # The read of a read-modify-write is reported with its write.
     ends = np.zeros(len(rows), bool)
     ends[modified[modified >= 0]] = True
     keep = (kind != READ_BESIDE) | ~ends[a]
@@ -163,15 +163,15 @@ def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
 
 
 def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> NDArray[np.int64]:
-    """2: a's read-modify-write read before b wrote, and wrote after it; 1: their times meet; 0:
-    neither, or a is none. On two nodes, within what their clocks allow."""
+    """2: a's read-modify-write read before b wrote and wrote after it; 1: they overlap in time; 0:
+    neither, or a is none. Between nodes, within the uncertainty of their clocks."""
     rows, read = traced.accesses, modified[a]
     hosts = np.array([traced.hosts.index(host) for host in traced.hosts])
     apart = hosts[rows["process"][a]] != hosts[rows["process"][b]]
     unsure = np.where(apart, np.inf if traced.unsure is None else traced.unsure, 0.0)
     began, ended = rows["start"][read], rows["end"][a]
     meets = (began < rows["end"][b] + unsure) & (rows["start"][b] < ended + unsure)
-    # What the read did not give, it found no byte of: the other had not written yet.
+    # Bytes that the read did not return were not there yet: the other had not written.
     short = rows["offset"][read] + rows["length"][read] <= np.maximum(
         rows["offset"][a], rows["offset"][b]
     )
@@ -181,8 +181,8 @@ def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> NDArra
 
 
 def of_library(blame: Blame) -> bool | None:
-    """Is every race below MPI-IO, while the program's own calls are in order? None: the trace does
-    not say which bytes the program's own calls moved."""
+    """Is every race below MPI-IO, with the program's own calls ordered? None: the trace does not
+    say which bytes those calls moved."""
     rows = blame.traced.accesses
     above = blame.races.take(rows["layer"][blame.races.a] == MPIIO)
     if len(above):
@@ -197,7 +197,7 @@ def of_library(blame: Blame) -> bool | None:
 
 
 def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:
-    """Kind, file and layer, and its races; the worst kind first."""
+    """Races by kind, file and layer; the worst kind first."""
     rows = blame.traced.accesses
     key = np.stack([races.kind, rows["file"][races.a], rows["layer"][races.a]])
     if not len(races):

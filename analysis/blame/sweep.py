@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All pairs of accesses of different processes that share bytes, of which one writes: a sweep over
-the extents of each file."""
+"""All pairs of overlapping accesses by different processes of which one writes: a sweep over the
+extents of each file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_KEPT = 1_000_000
 
 @dataclass(frozen=True)
 class Pairs:
-    """Indices of accesses, the lower first. `whole`: False where there are more."""
+    """Indices of accesses, the lower first. `whole`: False if there are more."""
 
     a: Numbers
     b: Numbers
@@ -28,7 +28,7 @@ class Pairs:
 
 
 def pairs(traced: Traced, order: Order, most: int = MOST_KEPT) -> Pairs:
-    """In the order of files and places."""
+    """Ordered by file and offset."""
     rows = traced.accesses
     which = np.flatnonzero((rows["length"] > 0) & (rows["offset"] >= 0))
     if not len(which):
@@ -70,8 +70,8 @@ def _joined(found: list[tuple[Numbers, Numbers]], most: int, *, whole: bool) -> 
 def _one_line(
     rows: NDArray[np.void], order: Order, which: Numbers
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """All accesses on one line, by start: those of another layer or file, and those that meetings
-    keep apart, do not touch there. Places are counted, not measured, so no number is too large."""
+    """All accesses on one line, by start; layers, files and stretches between meetings do not
+    overlap there. Places are ranks, not bytes, so no number is too large."""
     file = rows["file"][which].astype(np.int64) * 2 + rows["layer"][which]
     part = _parts(file, order.epoch_first[which], order.epoch_last[which])
     low = rows["offset"][which]
@@ -87,10 +87,10 @@ def _one_line(
 
 
 def _parts(file: Numbers, first: Numbers, last: Numbers) -> Numbers:
-    """A number for each set of stretches that hang together, of each file."""
+    """A number for each connected set of stretches of a file."""
     by = np.lexsort((first, file))
     same_file = np.concatenate(([False], np.diff(file[by]) == 0))
-    # The furthest end so far within a file: files are put far apart from each other.
+    # The furthest end so far within a file; files are placed far apart.
     room = int(last.max()) + 2
     ends = np.maximum.accumulate(last[by] + np.cumsum(~same_file) * room)
     begins = first[by] + np.cumsum(~same_file) * room

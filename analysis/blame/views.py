@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which bytes of a file the calls of MPI-IO move: through the view that was set before them."""
+"""The bytes of a file that MPI-IO calls move, through the view set before them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WHOLE = RawView(0, 1, 1, 1, ((0, 1),))
 def places(
     rows: NDArray[np.void], at: NDArray[np.int64], process: RawProcess, file: int
 ) -> tuple[NDArray[np.void], list[str]]:
-    """`rows`: calls to one file; `at`: their places in elements of the view. A row for each piece
-    of bytes; calls whose place nobody knows are left out, and said."""
+    """`rows`: calls to one file; `at`: their offsets in elements of the view. Returns a row per
+    piece of bytes; calls at unknown offsets are left out and reported."""
     changes = [(0, WHOLE)]
     for identity, a, _, _, _, sequence, kind, _ in EVENT.iter_unpack(process.events):
         if identity == file and kind in (OPEN, VIEW):
@@ -49,7 +49,7 @@ def places(
 
 
 def _pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void] | None:
-    """One call's, in order; None where they are not known, or too many."""
+    """One call's pieces, in order; None if unknown or too many."""
     if at < 0 or not view.pieces or view.size <= 0:
         return None
     first, last = at * view.element, at * view.element + int(row["length"])
@@ -57,7 +57,7 @@ def _pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void]
     if len(tiles) * len(view.pieces) > most:
         return None
     offsets, lengths = np.array(view.pieces, np.int64).T
-    where = np.cumsum(lengths) - lengths  # of each piece in the data of a tile
+    where = np.cumsum(lengths) - lengths  # of each piece, in a tile's data
     start = (tiles[:, None] * view.size + where).ravel()
     offset = (view.displacement + tiles[:, None] * view.extent + offsets).ravel()
     length = np.broadcast_to(lengths, (len(tiles), len(lengths))).ravel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A byte that verification found wrong: who touched it, and who of them raced."""
+"""A byte that failed verification: who touched it, and which of them raced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGEST_ELEMENT = 8  # bytes
 
 @dataclass(frozen=True)
 class WrongByte:
-    """`file`: None where nobody knows where the byte stands."""
+    """`file`: None if the byte's place is unknown."""
 
     says: str
     file: int | None
@@ -23,7 +23,7 @@ class WrongByte:
 
 
 def of_document(blame: Blame, document: dict[str, Any]) -> WrongByte | None:
-    """The first wrong element of a run; None where all were right."""
+    """The first wrong element of a run; None if all were right."""
     first = document.get("verification", {}).get("first")
     if not first:
         return None
@@ -43,7 +43,7 @@ def at(blame: Blame, path: str, byte: int, length: int = 1, says: str = "") -> W
     file = blame.file(path)
     place = f"byte {byte} of {blame.traced.files[file]}"
     touched = blame.touched(file, byte, byte + length)
-    # Repeats write a file again: the wrong one is the last that was verified.
+    # Repeats rewrite a file: the wrong byte is from the last one verified.
     return WrongByte(
         f"{says}: {place}" if says else place, file, touched, blame.at(file, byte, byte + length)
     )

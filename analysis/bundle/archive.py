@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bundle's tar file: plain files in the oldest form of tar (ustar), and nothing else.
+"""The bundle's tar file: plain files in the oldest tar format (ustar), and nothing else.
 
-Any `tar` reads it. Reading it here is reading what others made: a link, a folder, a name that leads
-elsewhere or appears twice, a size beyond all measure, or bytes behind the end are refused, and
-nothing is written outside of the folder given. Python's reader would follow extensions of the form.
+Any `tar` reads it. Here its content is untrusted: links, folders, paths that lead out, duplicates,
+excessive sizes and trailing bytes are refused, and nothing is written outside the given folder.
+Python's reader would follow extensions of the format.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ NAME = re.compile(r"(?:(?:runs/\d{4,6}|sites|locks)/)?[A-Za-z0-9_][A-Za-z0-9_.+-
 
 
 class BadBundleError(AnalysisError):
-    """A file is no bundle, or holds what no bundle may hold."""
+    """Not a bundle, or it holds what no bundle may hold."""
 
 
 def write(folder: Path, names: list[str], target: BinaryIO) -> None:
-    """The files `names` of `folder`, in this order. The same files make the same bytes."""
+    """Pack the files `names` of `folder`, in this order. The same files give the same bytes."""
     with tarfile.open(fileobj=target, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in names:
             entry = tarfile.TarInfo(name)
@@ -41,8 +41,8 @@ def write(folder: Path, names: list[str], target: BinaryIO) -> None:
 
 
 def extract(path: Path, folder: Path) -> list[str]:
-    """Write all files of the bundle `path` below `folder`, an empty one; returns their names.
-    Raises BadBundleError, and then what stands in `folder` is of no use."""
+    """Unpack all files of the bundle `path` into `folder`, an empty one; returns their names.
+    Raises BadBundleError; then the content of `folder` is invalid."""
     names: dict[str, None] = {}
     total = 0
     try:

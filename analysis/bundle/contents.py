@@ -40,7 +40,7 @@ PLACE = "/iogauge-bundle"
 _FOLDER = re.compile(rf"{PLACE}/{RUNS}/\d{{4,6}}")
 _OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.out", "rfm_job.err",
              "ior.json")  # fmt: skip
-# Of a Spack stack; of a test with several programs.
+# For a Spack stack, and for a test with several programs.
 _MORE = ("*.lock", "result-*.json")
 _LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "polars", "darshan")
 
@@ -70,7 +70,7 @@ def gather(
         shutil.copyfile(acceptance, folder / ACCEPTANCE)
         for system in sorted({str(case["system"]) for case in cases}):
             if not FOLDER.fullmatch(system):
-                continue  # no site has such a name
+                continue  # not a valid site name
             _copy_into(folder / SITES, references.site_file(system, sites))
     if paths.is_checkout():
         for lock in sorted((paths.ROOT / "requirements").glob("*.lock")):
@@ -85,7 +85,7 @@ def _copy_into(folder: Path, path: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of what judges: iogauge, Python, and the libraries that compute."""
+    """Versions of iogauge, Python, and the libraries that compute."""
     found = {"iogauge": version(), "python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -101,7 +101,7 @@ def files(folder: Path) -> list[str]:
 
 
 def check_places(folder: Path) -> None:
-    """Raises BadBundleError for a report whose cases would be looked for outside of the bundle."""
+    """Raises BadBundleError for a report whose cases would be looked for outside the bundle."""
     try:
         data = read_report(folder / REPORT)
     except MalformedReportError as problem:

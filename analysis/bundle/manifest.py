@@ -15,7 +15,7 @@ from .archive import CHUNK, BadBundleError
 
 MANIFEST = "MANIFEST"
 SIGNATURE = "MANIFEST.sig"
-NAMESPACE = "iogauge-bundle"  # so that no signature of something else passes
+NAMESPACE = "iogauge-bundle"  # keeps signatures made for other purposes out
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _SECONDS = 60
 
@@ -38,8 +38,8 @@ def write(folder: Path, names: Sequence[str]) -> None:
 
 
 def problems(folder: Path, names: Sequence[str]) -> list[str]:
-    """What of the files `names` is not as MANIFEST says. Raises BadBundleError where there is no
-    MANIFEST that can be read."""
+    """The files of `names` that differ from MANIFEST. Raises BadBundleError if MANIFEST cannot be
+    read."""
     if MANIFEST not in names:
         raise BadBundleError(f"no {MANIFEST} in it")
     listed: dict[str, str] = {}
@@ -68,7 +68,7 @@ def sign(folder: Path, key: Path) -> None:
 
 
 def signer(folder: Path, allowed: Path) -> tuple[str, str]:
-    """Who signed, of those in the file `allowed`; or empty, and why not."""
+    """The signer, if listed in the file `allowed`; else empty, and why not."""
     signature = folder / SIGNATURE
     if not signature.exists():
         return "", "it is not signed"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do the figures of a result document follow from one another? Pure.
+"""Are a result document's figures consistent? Pure.
 
-Each bandwidth is its bytes over its seconds, each direction's seconds are those of its phases, and
-each figure of the summary is the median of what the samples say (docs/result-format.md).
+Each bandwidth is its bytes over its seconds, each direction's seconds sum its phases, and each
+figure of the summary is the samples' median (docs/result-format.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 MIB = 2**20
-# The kernel writes all digits; sums are made in another order there.
+# The kernel writes all digits, but sums in another order.
 EXACT = 1e-6
 # Another program may print four decimals.
 LAST_DECIMAL = 0.5e-4
@@ -25,7 +25,7 @@ Figure = Callable[[Json], "float | None"]
 
 
 def complaints(document: Json) -> Iterator[str]:
-    """What does not follow, each in a line."""
+    """The inconsistencies, one per line."""
     payload = document["payload"]["bytes"]
     for sample in document["samples"]:
         repeat = f"repeat {sample['repeat']}"
@@ -37,7 +37,7 @@ def complaints(document: Json) -> Iterator[str]:
 
 
 def known(side: Json) -> bool:
-    """Did the program measure each phase of each process? (The real ior gives the slowest only.)"""
+    """Did the program measure each phase of each process? (The real ior gives only the slowest.)"""
     return all(phase["min"] is not None for phase in side["phases"].values())
 
 
@@ -119,7 +119,7 @@ def _overlap(sample: Json) -> float | None:
 
 
 def _busy(sample: Json) -> float | None:
-    """Of writing and what lies between, the part that is I/O."""
+    """The share of I/O in the time of writing, pauses included."""
     seconds, between = _at("write", "seconds")(sample), sample.get("compute_seconds")
     return None if seconds is None or between is None else seconds / (seconds + between)
 
@@ -147,7 +147,7 @@ FIGURES: dict[str, Figure] = {
 
 
 def _summary(document: Json) -> Iterator[str]:
-    """Every figure that the summary has; one that the samples do not give is nobody's."""
+    """Every figure in the summary must follow from the samples."""
     payload = document["payload"]["bytes"]
 
     def served(seconds: Figure) -> Figure:

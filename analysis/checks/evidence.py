@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A result document against what the kernel did not say: the clock outside, and the storage.
-(The trace: evidence_of_trace.py.)
+"""A result document checked against outside evidence: the harness's clock, and the storage. (For
+the trace see evidence_of_trace.py.)
 
-Pure. All comparisons of times are one-sided: on a loaded machine more time may go by between two
-looks at a clock, never less; so an honest run passes whatever else the machine does.
+Pure. All comparisons of times are one-sided: load can lengthen the time between two readings of a
+clock, never shorten it, so an honest run passes on any machine.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from iogauge.common.mounts import IN_MEMORY
 from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, clients
 
-# Two clocks of one machine: what they may differ by in a time, and in rate; and in the length of
-# what lies wholly within something else.
+# How much two clocks of one machine may differ, absolutely and in rate; and by how much a contained
+# interval may seem too long.
 SECONDS, RATE, WITHIN = 0.02, 0.01, 0.002
-# Clocks of two machines.
+# For clocks of two machines.
 SKEW = 300.0
-# File systems whose reads from the device the kernel of the operating system counts for a process.
+# File systems for which the operating system counts a process's reads from the device.
 COUNTED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
-# Below, so much may lie within inodes, or in blocks that were read for something else.
+# Smaller files may be inside inodes, or in blocks read for something else.
 LEAST_READ = 2**20
 
 Json = dict[str, Any]
@@ -36,10 +36,9 @@ SIDES: tuple[Side, ...] = (("write", "WRITTEN"), ("read", "READ"))
 
 @dataclass(frozen=True)
 class Outside:
-    """What the harness saw of a job. `begin`, `end`: Unix time before it was started, and after it
-    was found to have ended; `seconds`: between them, by a clock that nobody sets. `local`: on this
-    machine, else its clock may be another. `storage_read`: bytes that its processes had read from
-    storage, where that is known."""
+    """What the harness saw of a job. `begin`, `end`: Unix time before its start and after its end
+    was noticed; `seconds`: between them, on a monotonic clock. `local`: on this machine, else its
+    clock may differ. `storage_read`: bytes that its processes read from storage, if known."""
 
     begin: float
     end: float
@@ -49,7 +48,7 @@ class Outside:
 
     @property
     def clock_was_set(self) -> bool:
-        """Then no time of the day can be compared."""
+        """Then times of day cannot be compared."""
         return abs(self.end - self.begin - self.seconds) > SECONDS + RATE * self.seconds
 
 
@@ -61,7 +60,7 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
 
 
 def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
-    """Times that are longer than the job was, or of another day."""
+    """Times longer than the job, or from another day."""
     total = sum(_all_seconds(document, sample) for sample in document["samples"])
     if not fits(total, outside.seconds):
         yield (
@@ -89,7 +88,7 @@ def spans(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _all_seconds(document: Json, sample: Json) -> float:
-    """What a repeat took one after the other, at least."""
+    """The shortest time that a repeat's sequential parts take."""
     series = sample.get("series") or {}
     return sum(
         (
@@ -102,7 +101,7 @@ def _all_seconds(document: Json, sample: Json) -> float:
 
 
 def _beside_seconds(document: Json, sample: Json) -> float:
-    """Of the ceilings and of direct writing, which stand between the repeats."""
+    """The time of ceilings and direct writing, which run between repeats."""
     direct: float = sample["direct"]["seconds"] if sample.get("direct") else 0.0
     amount = ceiling_bytes(document)
     bandwidths = [b for kind in (sample["ceilings"] or {}).values() for b in kind.values() if b]
@@ -110,18 +109,18 @@ def _beside_seconds(document: Json, sample: Json) -> float:
 
 
 def ceiling_bytes(document: Json) -> int:
-    """Of one direction of one kind: as many for each process as the largest has in a step."""
+    """For one direction of one kind: each process's share as large as the largest of a step."""
     return int(document["memory"]["data"] * clients(document))
 
 
 def spans_and_seconds(document: Json) -> Iterator[str]:
-    """Phases that took longer than from their beginning to their end; what stands between two
-    repeats and does not fit there."""
+    """Phases longer than from their begin to their end, and measurements that do not fit between
+    two repeats."""
     found: dict[tuple[int, str], list[Json]] = defaultdict(list)
     for number, sample in enumerate(document["samples"]):
         for direction, _ in SIDES:
             spans = found[number, direction] = (sample[direction] or {}).get("spans") or []
-            # Processes handle a series alone: one creates while another closes.
+            # Processes handle a series independently: one creates while another closes.
             if not spans or any(entry["phase"] == "series" for entry in spans):
                 continue
             room = sum(entry["end"] - entry["begin"] for entry in spans)
@@ -145,7 +144,7 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
 
 
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
-    """`dropped` is cold: no page in memory, and the data came from the device."""
+    """`dropped` means cold: no page in memory, and the data came from the device."""
     used, kind = document["used"], document["system"]["filesystem"]["type"]
     if used["caches"] is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A result document against the trace of the run: times, fsync, what was read where and by whom,
+"""A result document checked against the run's trace: times, fsync, what was read where and by whom,
 the ceilings, and direct writing. Pure; times are compared as in evidence.py."""
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .evidence import (
     spans,
 )
 
-# MPI-IO calls whose time goes on after they have returned.
+# MPI-IO calls whose time continues after they return.
 LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")
 
 
 def against_the_trace(
     document: Json, log: Log, outside: Outside | None = None, *, ours: bool = True
 ) -> Iterator[str]:
-    """`ours`: the program is the kernel, whose ways are known: it reads another process's data,
+    """`ours`: the program is iokernel, whose behaviour is known: it reads another process's data,
     says when it flushes, and its ceilings are in its own trace."""
     own = own_files(document)
     posix = [file for file in log.files if file.module == "POSIX"]
@@ -51,8 +51,8 @@ def against_the_trace(
 
 
 def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[str]:
-    """A trace of another day; phases outside of it. (The start that Darshan's runtime writes down
-    is later than the zero of its times.)"""
+    """A trace of another day; phases outside it. (The start recorded by Darshan's runtime is later
+    than the zero of its times.)"""
     if outside and not outside.clock_was_set:
         slack = SECONDS if outside.local else SKEW
         if not outside.begin - slack <= log.start <= outside.end + slack:
@@ -68,7 +68,7 @@ def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[
 
 
 def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """No process can have been in calls for longer than the phases took."""
+    """No process can be in calls for longer than the phases took."""
     if document["system"].get("io_processes"):
         return  # they write while the others do something else
     took = {
@@ -79,7 +79,7 @@ def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
         through = [file for file in files if file.module == module]
         if any(file.count(*LASTING) for file in through):
             continue
-        # What is written may have to be read before: sieving, headers.
+        # Writing may need reads first: sieving, headers.
         for verb, room in (("write", took["write"]), ("read", sum(took.values()))):
             most = _longest(through, verb)
             if not fits(most, room, WITHIN):
@@ -90,9 +90,9 @@ def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
 
 
 def _longest(files: list[FileTrace], side: str) -> float:
-    """Seconds that the slowest process spent in the calls of a side, at least."""
+    """A lower bound of the slowest process's seconds in one direction's calls."""
     if side == "write" and any(file.count("FDSYNCS") for file in files):
-        # They stand among the time of writing, and may be what empties caches, between phases.
+        # They count as writing time, and may come from emptying caches, between phases.
         return max((file.values.get("F_MAX_WRITE_TIME", 0.0) for file in files), default=0.0)
     spent: dict[int, float] = defaultdict(float)
     for file in files:
@@ -112,7 +112,8 @@ def _says_flushed(document: Json) -> bool:
 
 
 def _flushed(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
-    """Each file that was written, in each repeat; emptying caches has another call (fdatasync)."""
+    """Each written file must be flushed in each repeat; emptying caches uses another call
+    (fdatasync)."""
     if not _says_flushed(document):
         return
     repeats = _repeats(document, "write")
@@ -131,7 +132,7 @@ def _flushed(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
 
 
 def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
-    """The bytes that were read are all of the data, not some of it again and again."""
+    """The bytes read are all of the data, not some of it repeatedly."""
     if not _repeats(document, "read") or not _repeats(document, "write"):
         return
     payload = stored_bytes(document)
@@ -177,12 +178,12 @@ def _length(parts: list[tuple[int, int]]) -> int:
 
 
 def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[str]:
-    """Each process reads what another wrote: seen where each file has one writer, and with each
-    access where processes share a file that no library writes for them."""
+    """Each process reads what another wrote: visible if each file has one writer, or with single
+    accesses if processes share a file that no library writes for them."""
     if clients(document) < 2 or not _repeats(document, "read"):
         return
     layers: dict[str, FileTrace] = {}
-    for module in ("POSIX", "MPI-IO"):  # the calls of the program itself, where there are any
+    for module in ("POSIX", "MPI-IO"):  # the program's own calls, if there are any
         layers |= {f.path: f for f in log.files if f.module == module and own(f.path) and f.ranks}
     written = {path: file for path, file in layers.items() if file.count("BYTES_WRITTEN")}
     writers = {
@@ -207,7 +208,7 @@ def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[s
 
 
 def _common(writes: list[Any], reads: list[Any]) -> int:
-    """Bytes that were read of those that were written, each time counted."""
+    """Bytes read, counted each time, of those that were written."""
     mine = _union([(at, at + size) for at, size, *_ in writes])
     return sum(
         max(0, min(end, at + size) - max(begin, at))
@@ -217,7 +218,7 @@ def _common(writes: list[Any], reads: list[Any]) -> int:
 
 
 def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """Direct writing, beside a method with servers, is a run like all others."""
+    """Direct writing, beside a method with servers, is checked like any run."""
     samples = [sample for sample in document["samples"] if sample.get("direct")]
     if not samples:
         return
@@ -231,7 +232,7 @@ def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
 
 
 def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """Both kinds, both directions: bytes as said, and no faster than their calls."""
+    """Both kinds, both directions: bytes as stated, and no faster than their calls."""
     measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
     amount = ceiling_bytes(document)
     for kind in ("fpp", "shared"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run judged again, elsewhere and later, from its files alone.
+"""Judges a run again, elsewhere and later, from its files alone.
 
-case.json keeps what the test asked for and what the harness saw of the job; all else is computed
-anew: the document's arithmetic, its evidence, the ledger of its trace.
+case.json keeps what the test asked for and what the harness saw of the job; everything else is
+recomputed: the document's arithmetic, its evidence, the ledger of its trace.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def judged_by(expected: Expected, outside: Outside | None, *, traced: bool) -> d
 
 @dataclass(frozen=True)
 class Judged:
-    """`wrong`: the first thing that is, in words; empty where all is right. `ledger`: its verdict,
-    empty without a trace. `asked`: whether it is known what the test asked for."""
+    """`wrong`: the first problem; empty if there is none. `ledger`: its verdict, empty without a
+    trace. `asked`: whether it is known what the test asked for."""
 
     wrong: str
     ledger: str
@@ -50,7 +50,7 @@ class Judged:
 
 
 def judged(folder: Path) -> Judged:
-    """The run in `folder`, whatever stands there."""
+    """The run in `folder`, whatever it contains."""
     try:
         expected, outside, was_traced = _record(folder)
     except (json_file.Unreadable, LookupError, TypeError, ValueError) as problem:
@@ -77,7 +77,7 @@ def judged(folder: Path) -> Judged:
 
 
 def _alone(folder: Path) -> dict[str, Any]:
-    """The document of a run whose test left no record of what it asked for."""
+    """The document of a run whose test did not record what it asked for."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:
@@ -91,7 +91,7 @@ def _alone(folder: Path) -> dict[str, Any]:
 
 
 def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:
-    """What case.json says of the test. Raises ValueError and its like where that cannot be used."""
+    """What case.json says about the test. Raises ValueError and similar if that is unusable."""
     if not (folder / CASE).exists():
         return None, None, False
     found = json_file.read(folder / CASE, CASE)["case"].get("judged_by")
@@ -116,7 +116,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
-    """`Wrong` where ledger.json says something else than the trace."""
+    """`Wrong` if ledger.json disagrees with the trace."""
     if not (folder / LEDGER).exists():
         return
     try:
@@ -129,7 +129,8 @@ def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
 
 
 def differences(said: Any, found: Any, place: str) -> list[str]:
-    """Where two values of JSON differ, each in a line; numbers but for their last digits."""
+    """The differences between two JSON values, one per line, ignoring the last digits of
+    numbers."""
     if isinstance(said, dict) and isinstance(found, dict):
         return [
             line

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A result document from its file, as a test takes it: whatever stands there, the answer is the
-document or one line. Needs no ReFrame."""
+"""Load a test's result document: any file content gives the document or a one-line error. Does not
+need ReFrame."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from iogauge.common import document
 
 
 class Wrong(Exception):
-    """The run is not right; the text says why in one line."""
+    """The run is wrong; the text says why in one line."""
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The document in `path`; `Wrong` where it is missing, unreadable, of an unknown schema, or
-    not as the schema says."""
+    """The document in `path`; `Wrong` if it is missing, unreadable, or violates its schema."""
     try:
         return document.load(path)
     except document.BadDocument as problem:

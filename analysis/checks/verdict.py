@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a run right? Holds a result document (docs/result-format.md) against what the test asked for,
-and against what the kernel did not say (evidence.py; the trace: evidence_of_trace.py).
+"""Is a run right? Checks a result document (docs/result-format.md) against what the test asked for,
+and against evidence from outside the kernel (evidence.py; for the trace evidence_of_trace.py).
 
-Pure functions on plain values: no ReFrame, so that a test can hand them any document.
+Pure functions on plain values, without ReFrame, so that a test can pass any document.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ __all__ = [
     "load",
 ]
 
-# How much of a job's stderr a message quotes, in lines, where no line speaks of an error. One that
-# does comes first: launchers add a page of their own behind it.
+# Lines of a job's stderr that a message quotes if no line mentions an error. One that does is
+# preferred: launchers append a page of text.
 TAIL = 3
-OURS = "iokernel"  # the program whose ways are known
+OURS = "iokernel"  # the program whose behaviour is known
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the test knows by itself, without having read the document.
+    """What the test knows without reading the document.
 
     `payload_bytes`: one direction of one repeat, all processes, all steps. `fs_type`: the file
-    system's type where the site file insists on one; a folder whose mount is gone has another.
-    `ours`: the program is the kernel. What is None was not asked for in any way.
+    system's type if the site file insists on one; a folder whose mount is gone has another. `ours`:
+    the program is iokernel. None: not asked for.
     """
 
     pattern: str
@@ -72,7 +72,7 @@ class Expected:
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:
-    """`Wrong`, with the first thing that is not as expected; a mismatch of bytes comes first."""
+    """`Wrong`, with the first thing that is not as expected; mismatched bytes come first."""
     try:
         for complaint in _complaints(document, expected):
             raise Wrong(complaint)
@@ -102,14 +102,14 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
 
 
 def _stored(document: dict[str, Any]) -> Iterator[str]:
-    """Less than the payload can be in the files only where the mode compresses; it is in them, and
-    they hold little else."""
+    """The files may hold less than the payload only in modes that compress; else they hold the
+    payload and little more."""
     stored, files = document["payload"].get("stored"), document.get("file_bytes")
     mode = document["asked"]["mode"]
     if (stored is not None) != (mode in modes_with("IO_COMPRESSES")):
         yield f"payload.stored is {stored!r}, and the mode is {mode}"
     elif stored is not None and files is not None:
-        # Besides the data they hold headers, and where each chunk stands.
+        # Headers, and the index of chunks.
         others = stored + document["payload"]["bytes"] // 8 + HEADER * document["file_count"]
         if not 0 < stored <= files <= stored + others:
             yield f"payload.stored is {stored}, but the files have {files} bytes"
@@ -152,7 +152,7 @@ def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]
 
 
 def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[str]:
-    """All that was read in all repeats, no less and no more."""
+    """Everything read in all repeats, no less and no more."""
     found = document["verification"]["bytes"]
     reads = sum(1 for sample in document["samples"] if sample["read"])
     wanted = expected.payload_bytes * reads
@@ -175,10 +175,10 @@ def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[st
 def check_run(
     stage: Path, expected: Expected, stderr: str, outside: Outside | None = None
 ) -> dict[str, Any]:
-    """The document of the run in `stage`, if all is right with it and with the job's end.
-    `outside`: what the harness saw of the job, where it did.
+    """The document of the run in `stage`, if it and the job's end are right. `outside`: what the
+    harness saw of the job, if it did.
 
-    The document speaks first, since it knows why; then the exit status that the script left in
+    The document speaks first, since it knows why; then the exit status that the script wrote to
     `exit_status`, which works with schedulers that do not report one.
     """
     if not (stage / DOCUMENT).exists():
@@ -193,7 +193,7 @@ def check_run(
 
 
 def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
-    """`Wrong` where the document does not fit the clock outside, or the storage."""
+    """`Wrong` if the document contradicts the clock outside, or the storage."""
     for complaint in evidence.spans_and_seconds(document):
         raise Wrong(complaint)
     for complaint in evidence.against_the_caches(document, outside):
@@ -209,8 +209,8 @@ def check_trace(
     log: Log | None,
     outside: Outside | None = None,
 ) -> None:
-    """`Wrong` for bytes without a cause, for a trace that was asked for and cannot tell, and for
-    what the document says and the trace does not show."""
+    """`Wrong` for unexplained bytes, for a trace that was asked for but is inconclusive, and for
+    claims of the document that the trace does not show."""
     judgement = judgement or Judgement("inconclusive", ("no trace was read",))
     if judgement.verdict == "unbalanced":
         raise Wrong(f"the byte ledger does not add up: {judgement}")
@@ -222,7 +222,7 @@ def check_trace(
 
 
 def exit_status(stage: Path) -> str | None:
-    """What the script wrote as it ended; None: it was killed before it could."""
+    """What the script wrote as it ended; None: it was killed before that."""
     try:
         return (stage / EXIT_STATUS).read_text().strip()
     except OSError:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The byte ledger of one run: what was to be moved, what each layer moved, and what the files hold.
+"""The byte ledger of one run: the bytes to be moved, the bytes that each layer moved, and the bytes
+in the files.
 
 Pure: from a result document (docs/result-format.md) and a Darshan log. Bytes everywhere; sums over
-all repeats and processes of the run. The ceilings' files are no part of it.
+all repeats and processes of the run. The ceilings' files do not count.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from .phases import BYTES, Phase, divide
 
 Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
-# How the names of files begin that the kernels write to measure the ceilings.
+# Prefix of the files that the kernels write to measure the ceilings.
 CEILINGS = "iogauge-ceiling"
-# The folder that kernels/driver/direct.c writes in, with the run's own names.
+# The folder of kernels/driver/direct.c, whose files have the run's own names.
 DIRECT = "iogauge-direct"
 
 # For each module of Darshan and each direction, the counters of calls. The module nearest to the
@@ -40,18 +41,18 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
 VARIABLES = ("H5D", "PNETCDF_VAR")
-# The name of the library, for modules that Darshan calls otherwise.
+# Library names for modules that Darshan names differently.
 TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 
-# A process that moved less than this part of an even share is taken to have moved headers only.
+# A process that moved less than this fraction of an even share moved only headers.
 A_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What one module (such as POSIX) moved in one direction. `sizes`: the commonest access sizes
-    with their counts; Darshan counts reads and writes together. `processes`: how many processes
-    moved data; None where the log does not say."""
+    """What one module (such as POSIX) moved in one direction. `sizes`: the most common access sizes
+    with their counts, reads and writes together. `processes`: how many processes moved data; None
+    if the log does not say."""
 
     name: str
     bytes: int
@@ -68,10 +69,10 @@ class Layer:
 
 @dataclass(frozen=True)
 class Side:
-    """One direction of the run, in bytes. `payload`: what the pattern hands over. `stored`: what
-    that takes in the files, fewer bytes where they are compressed. `files`: the size of the files,
-    once for each repeat, for each repeat writes and reads them once. `untraced`: the part of it in
-    files that no traced call wrote, for example a text file beside the data."""
+    """One direction of the run, in bytes. `payload`: what the pattern hands over. `stored`: its
+    size in the files, smaller if compressed. `files`: the size of the files, once per repeat.
+    `untraced`: the part of `files` that no traced call wrote, such as a text file beside the
+    data."""
 
     direction: Direction
     repeats: int
@@ -91,7 +92,7 @@ class Side:
 
     @property
     def mpiio(self) -> int | None:
-        """None where the run made no MPI-IO calls in this direction."""
+        """None if the run made no MPI-IO calls in this direction."""
         found = self.layer("MPI-IO")
         return found.bytes if found and found.calls else None
 
@@ -102,17 +103,16 @@ class Side:
 
     @property
     def format_overhead(self) -> int | None:
-        """What the files hold besides the data."""
+        """Bytes in the files besides the data."""
         return None if self.files is None else self.files - self.stored
 
 
 @dataclass(frozen=True)
 class Ledger:
     """The byte ledger of one run. `hints`: for each hint, the value asked for and the value in
-    force, each None where not given. `all_read`: bytes that POSIX calls read, also those read to
-    prepare a write. `other_files`: bytes moved in each file that is not the run's own.
-    `phases_from`: which part of the trace gave the phases, or why there are none. `mode`: of the
-    method, or nothing."""
+    force, or None. `all_read`: bytes read by POSIX calls, including reads that prepare a write.
+    `other_files`: bytes moved in each file that is not the run's own. `phases_from`: which part of
+    the trace gave the phases, or why there are none. `mode`: the method's, or empty."""
 
     recorder: str
     processes: int
@@ -130,8 +130,8 @@ class Ledger:
         return next((side for side in self.sides if side.direction == direction), None)
 
     def as_json(self) -> dict[str, Any]:
-        """As ledger.json and `trace --json` have it; there `other_files` is called `beside`, and
-        `untraced` `otherwise`."""
+        """In the form of ledger.json and `trace --json`; there `other_files` is called `beside`,
+        and `untraced` `otherwise`."""
         data = {_JSON.get(name, name): value for name, value in asdict(self).items()}
         for entry, side in zip(data["sides"], self.sides, strict=True):
             entry["otherwise"] = entry.pop("untraced")
@@ -145,7 +145,7 @@ _JSON = {"other_files": "beside"}
 
 
 def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
-    """The ledger of a run. `document`: a result document that says how the run ended well."""
+    """The ledger of a run. `document`: a result document of a run that ended well."""
     own = own_files(document)
     payload_files = [file for file in log.files if own(_file_of(file))]
     others = [file for file in log.files if not own(_file_of(file))]
@@ -171,7 +171,7 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
 
 
 def stored_bytes(document: dict[str, Any]) -> int:
-    """What the payload of a repeat takes in the files: fewer bytes where the mode compresses
+    """The size of a repeat's payload in the files: smaller if the mode compresses
     (kernels/base/modes.def)."""
     payload = document["payload"]
     stored = payload.get("stored")
@@ -179,7 +179,7 @@ def stored_bytes(document: dict[str, Any]) -> int:
 
 
 def _plain(path: str) -> str:
-    """A path as the trace has it: without the prefix of a file system, such as `ufs:`."""
+    """A path of the trace without a file system's prefix, such as `ufs:`."""
     head, colon, tail = path.partition(":")
     return os.path.normpath(tail if colon and "/" not in head and len(head) > 1 else path)
 
@@ -190,10 +190,9 @@ def _file_of(file: FileTrace) -> str:
 
 
 def own_files(document: dict[str, Any]) -> Callable[[str], bool]:
-    """A function that says whether a path is one of the run's own files, and not a file of the
-    ceilings, of what is measured beside, or of a library. The document lists a limited number of
-    files; where it leaves some out, all files but those of the ceilings and of direct writing
-    count as the run's own."""
+    """A predicate for paths of the run's own files, as opposed to files of the ceilings, of
+    measurements beside it, or of a library. The document lists a limited number of files; if it
+    leaves some out, all files except for ceilings and direct writing count as the run's own."""
     listed = {_plain(entry["path"]) for entry in document.get("files") or []}
     if listed and document.get("file_count") == len(listed):
         return listed.__contains__
@@ -205,7 +204,7 @@ def is_ceiling(path: str) -> bool:
 
 
 def is_direct(path: str) -> bool:
-    """Of the inner method alone, beside a method with servers."""
+    """For the inner method alone, beside a method with servers."""
     return f"/{DIRECT}/" in path
 
 
@@ -237,7 +236,7 @@ def _untraced(document: dict[str, Any], files: list[FileTrace]) -> int:
     written = {f.path for f in files if f.module == "POSIX" and f.count("BYTES_WRITTEN")}
     listed = document.get("files") or []
     if document.get("file_count") != len(listed):
-        # The list is cut: of the files in it, take those that the trace knows.
+        # The list is truncated: use its files that the trace knows.
         listed = [entry for entry in listed if _plain(entry["path"]) in {f.path for f in files}]
     return sum(entry["bytes"] for entry in listed if _plain(entry["path"]) not in written)
 
@@ -264,7 +263,7 @@ def _layer(name: str, files: list[FileTrace], direction: Direction) -> Layer:
 
 
 def _processes(files: list[FileTrace], direction: Direction) -> int | None:
-    """How many processes moved data, and not headers only; None where the log does not say."""
+    """How many processes moved data, not just headers; None if the log does not say."""
     by_rank: Counter[int] = Counter()
     for file in files:
         if not file.ranks and file.count(BYTES[direction]):
@@ -277,7 +276,7 @@ def _processes(files: list[FileTrace], direction: Direction) -> int | None:
 
 
 def _hints(document: dict[str, Any]) -> dict[str, tuple[str | None, str | None]]:
-    """Each hint that was asked for, and each hint of collective buffering that is in force."""
+    """Each hint asked for, and each hint of collective buffering in force."""
     asked, used = document["asked"].get("hints") or {}, document["used"].get("hints") or {}
     wanted = [*asked, *(k for k in used if k.startswith(("cb_", "romio_cb_", "romio_ds_")))]
     return {key: (asked.get(key), used.get(key)) for key in dict.fromkeys(wanted)}

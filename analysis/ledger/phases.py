@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which phase of a run moved what at each layer: a trace's accesses held against the result
-document's spans. Pure.
+"""Assigns a trace's accesses to the run's phases, by the time spans in the result document. Pure.
 
-With each access (DXT) this is exact; a heat map tells only phases that are longer than its bins.
-Clocks: spans and traces are in Unix time. An access belongs to the last phase that had begun.
+With single accesses (DXT) this is exact; a heat map shows only phases longer than its bins. Spans
+and traces are in Unix time. An access belongs to the last phase that had begun.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ LAYERS = ("MPI-IO", "POSIX")
 # The names of the layers in heat maps.
 HEAT = {"MPI-IO": "MPIIO", "POSIX": "POSIX"}
 HEAT_ORDER: tuple[Direction, ...] = ("read", "write")
-SLACK = 0.05  # seconds: how well the times of Darshan's runtime are known
+SLACK = 0.05  # seconds: accuracy of the times of Darshan's runtime
 NEEDS = "needs -S dxt=true"
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
@@ -31,7 +30,7 @@ Access = tuple[str, Direction, int, float]  # layer, direction, bytes, Unix time
 
 @dataclass
 class Moved:
-    """Bytes and calls in each direction; `calls` is None where the trace does not count them."""
+    """Bytes and calls in each direction; `calls` is None if the trace does not count them."""
 
     bytes: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, 0))
     calls: dict[Direction, int] | None = None
@@ -46,8 +45,7 @@ class Moved:
 @dataclass
 class Phase:
     """One phase, such as `write: create`, summed over repeats and steps. `direction`: empty for
-    accesses outside of all phases. `seconds`: from when the first process began it to when the
-    last one ended it."""
+    accesses outside all phases. `seconds`: from the first process's begin to the last one's end."""
 
     direction: str
     name: str
@@ -69,8 +67,8 @@ class Span:
 def divide(
     document: dict[str, Any], log: Log, own: Callable[[str], bool]
 ) -> tuple[tuple[Phase, ...], str]:
-    """The phases with what each moved, and from which part of the trace that is known. Where there
-    are no phases, the text says why. `own`: whether a path is one of the run's own files."""
+    """The phases with what each moved, and which part of the trace shows it. If there are no
+    phases, the text says why. `own`: whether a path is one of the run's own files."""
     phases, spans = _spans(document)
     if not spans:
         return (), "no phases: the result document has no spans"
@@ -90,8 +88,8 @@ def divide(
 
 
 def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
-    """The phases, and their spans in the order of time. Documents from before 2026-11-21 have none,
-    nor have those of the real ior."""
+    """The phases and their spans, by time. Documents from before 2026-11-21 have none, nor has the
+    real ior."""
     phases: dict[tuple[str, str], Phase] = {}
     spans: list[Span] = []
     for sample in document["samples"]:
@@ -105,10 +103,9 @@ def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
 
 
 def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, float]:
-    """For each process, by how many seconds the start of the job that Darshan's runtime writes
-    down is later than the zero of the process's own times. (The runtime clears its memory between
-    the two.) A process closes its last file within a phase: the lag is the smallest with which it
-    does."""
+    """For each process, the seconds by which the job start recorded by Darshan's runtime is later
+    than the zero of the process's own times. (The runtime clears its memory in between.) A process
+    closes its last file within a phase: the lag is the smallest for which that holds."""
     end = max(span.end for span in spans)
     found: dict[int, float] = {}
     for file in log.files if log.by_runtime else ():
@@ -122,7 +119,7 @@ def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, 
 def _accesses(
     log: Log, spans: list[Span], own: Callable[[str], bool], start: dict[int, float], outside: Phase
 ) -> str:
-    """Add each access to the phase in which it began; returns what the phases are known from."""
+    """Add each access to the phase in which it began; returns the source of the phases."""
     begins = [span.begin for span in spans]
     slack = SLACK if log.by_runtime else 0.0
     kept = dict.fromkeys(DIRECTIONS, 0)
@@ -155,11 +152,10 @@ def _all_accesses(
 
 
 def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
-    """Add each bin of the heat map to a phase; returns what the phases are known from.
+    """Add each bin of the heat map to a phase; returns the source of the phases.
 
-    A bin belongs to a phase where the bins before and after it lie in that phase too: each process
-    counts from its own start, so the bins of two processes differ by up to one bin. A heat map does
-    not tell files apart."""
+    A bin belongs to a phase if its neighbours lie in that phase too: each process counts from its
+    own start, so bins of two processes may be off by one. A heat map does not separate files."""
     width = 0.0
     for layer in LAYERS:
         heat = log.heat.get(HEAT[layer])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the seconds of a log went, by layer and by process: for a log of which nothing else is
-known. A layer's seconds hold those of the layers below it."""
+"""Where the seconds of a log went, by layer and process, when only the log is known. A layer's
+seconds include the layers below it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..darshan.log import FileTrace, Log
 
-# From the top down; PnetCDF's and HDF5's objects, then their files.
+# Top down; PnetCDF's and HDF5's objects, then their files.
 LAYERS = (
     "PNETCDF_VAR", "PNETCDF_FILE", "H5D", "H5F", "MPI-IO", "POSIX", "STDIO",
 )  # fmt: skip
@@ -17,7 +17,7 @@ LAYERS = (
 
 @dataclass(frozen=True)
 class Together:
-    """A file of which the log has one record of all processes. It names two: (process, seconds)."""
+    """A file with one record for all processes. It names two: (process, seconds)."""
 
     path: str
     slowest: tuple[int, float]
@@ -26,10 +26,10 @@ class Together:
 
 @dataclass(frozen=True)
 class Layer:
-    """Bytes, and seconds of all processes together: in reading, in writing, in opening, closing and
-    the like. `ranks`: process -> seconds, where the log has a record or each access (DXT) of each;
-    `shared`: the other seconds, of which it has only the sum over all processes; `together`: the
-    file of such whose slowest process took longest."""
+    """Bytes, and seconds of all processes together: in reading, in writing, and in opening, closing
+    and similar calls. `ranks`: process -> seconds, if the log has a record or single accesses (DXT)
+    of each; `shared`: the remaining seconds, known only as a sum over all processes; `together`:
+    the file among those whose slowest process took longest."""
 
     name: str
     files: int
@@ -44,7 +44,7 @@ class Layer:
 
     @property
     def slowest(self) -> tuple[int, float] | None:
-        """A process and its seconds; None where the log has none of its own."""
+        """A process and its seconds; None if the log has none per process."""
         if not self.ranks:
             return None
         rank = max(self.ranks, key=lambda one: self.ranks[one])
@@ -56,7 +56,7 @@ class Layer:
 
 
 def layers(log: Log) -> list[Layer]:
-    """Those of which the log has something."""
+    """The layers that the log covers."""
     found = [_layer(name, [f for f in log.files if f.module == name], log) for name in LAYERS]
     return [one for one in found if one.files]
 
@@ -96,7 +96,7 @@ def _layer(name: str, files: list[FileTrace], log: Log) -> Layer:
 
 
 def _together(file: FileTrace) -> Together | None:
-    """What the record names; None where the module keeps no such counters, or no time."""
+    """The processes named by the record; None if the module has no such counters, or no time."""
 
     def named(which: str) -> tuple[int, float]:
         return int(file.values[f"{which}_RANK"]), _seconds(file, f"F_{which}_RANK_TIME")

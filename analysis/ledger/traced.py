@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One traced run: its document, its log, and the ledger that was made of both."""
+"""One traced run: its document, its log, and the ledger made from both."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .verdict import Judgement, judge
 
 
 class NoTraceError(AnalysisError):
-    """There is no traced run where one was looked for."""
+    """There is no traced run."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A run in `folder`, with all that is known of it."""
+    """A run in `folder` with everything known about it."""
 
     folder: Path
     document: dict[str, Any]
@@ -41,7 +41,7 @@ def last_traced(output: Path) -> Path:
 
 
 def load(folder: Path) -> Traced:
-    """A run's ledger with all that its log holds. AnalysisError where a part cannot be used."""
+    """A run's ledger and its log. AnalysisError if a part is unusable."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:

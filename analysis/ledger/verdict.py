@@ -2,8 +2,8 @@
 """Does the ledger add up? Pure.
 
 Every byte that one layer moved and another did not must have a cause that the trace shows. The
-bounds are those of the cause itself, not a tolerance: sieving and collective buffering read or
-write at most all of the file for each process, and a header is small.
+bounds come from the cause, they are not a tolerance: sieving and collective buffering read or write
+at most the whole file per process, and a header is small.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .ledger import VARIABLES, Ledger, Side, Verdict
 
 HEADER = 2**20  # bytes: no header of a file is larger
 PROBE = 64  # bytes: a library looks at the first few to learn a file's format
-HEADER_SHARE = 0.1  # of the data, where there are very many small ones
+HEADER_SHARE = 0.1  # of the data, if there are very many small files
 INT_LIMIT = 2**31  # Darshan's runtime has the size of one MPI-IO call in an int
 
 HOLES = "collective buffering holes"
@@ -52,9 +52,8 @@ class Judgement:
 
 
 def judge(ledger: Ledger) -> Judgement:
-    """The verdict: `inconclusive` where the log lost records, for it then proves nothing;
-    `unbalanced` where any difference has no cause; `explained` where each has one; else
-    `balanced`."""
+    """The verdict: `inconclusive` if the log lost records; `unbalanced` if a difference has no
+    cause; `explained` if every one has; else `balanced`."""
     if ledger.partial:
         return Judgement("inconclusive", (f"the log is partial: {', '.join(ledger.partial)}",))
     findings = [finding for side in ledger.sides for finding in _findings(ledger, side)]
@@ -102,7 +101,7 @@ def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """Bytes that the uppermost layer moved beyond the size of the files: headers, moved again."""
+    """Bytes that the top layer moved beyond the size of the files: headers, moved again."""
     top = side.posix if side.mpiio is None else side.mpiio
     extra = top - (side.stored if side.files is None else max(side.files, side.stored))
     if extra <= 0:
@@ -124,8 +123,8 @@ def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 def _given_by_several(ledger: Ledger, side: Side) -> int:
     """The most bytes that collective writes may have merged. Without collective metadata, for
-    example, each process gives HDF5's attributes to MPI-IO, and one copy is written: all bytes
-    that are no payload, of all processes but one."""
+    example, each process passes HDF5's attributes to MPI-IO, and one copy is written: all
+    processes' non-payload bytes except for one."""
     mpiio = side.layer("MPI-IO")
     if side.direction == "read" or not mpiio or not mpiio.collective or side.posix < side.stored:
         return 0
@@ -133,7 +132,7 @@ def _given_by_several(ledger: Ledger, side: Side) -> int:
 
 
 def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """Bytes that POSIX moved more, or fewer, than MPI-IO was asked to."""
+    """Bytes that POSIX moved beyond, or short of, what MPI-IO was asked for."""
     if side.mpiio is None:
         return
     extra = side.posix - side.mpiio
@@ -141,7 +140,7 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
         if side.posix >= side.stored and side.direction == "read":
-            # A library asks for a buffer full of header, and the file ends before.
+            # A library asks for a buffer of headers, and the file ends earlier.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
         elif -extra <= _given_by_several(ledger, side):
             yield Finding(f"{ONCE} ({-extra} bytes)")
@@ -163,22 +162,22 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 
 def _rewritten(ledger: Ledger) -> int:
-    """Bytes that were read and written back, because they lay between bytes to write."""
+    """Bytes read and written back because they lay between bytes to write."""
     side = ledger.side("write")
     return 0 if side is None or side.mpiio is None else max(0, side.posix - side.mpiio)
 
 
 def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
-    """The cause of `extra` written bytes: MPI-IO must have read them before."""
+    """The cause of `extra` written bytes: MPI-IO must have read them first."""
     read = ledger.side("read")
     expected = 0
     if read:
-        # More than POSIX read: a library asks for a whole buffer, and the file ends before.
+        # More than POSIX read: a library asks for a whole buffer, and the file ends earlier.
         wanted = read.stored if read.mpiio is None else read.mpiio
         expected = wanted if wanted <= read.posix else read.stored
     before = ledger.all_read - expected
     if 2 * before < extra and side.stored != side.payload and extra <= (side.format_overhead or 0):
-        # It lay behind the end of the file, where a read before finds nothing.
+        # It lay past the end of the file, where the read found nothing.
         return Finding(f"{GAPS} ({extra} bytes)")
     if 2 * before < extra:
         text = f"{extra} bytes written by POSIX beyond MPI-IO's, without being read before"

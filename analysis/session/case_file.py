@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a case itself said in its file case.json (reframe_tests/framework/case_file.py)."""
+"""What a case recorded about itself in case.json (reframe_tests/framework/case_file.py)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _RESULTS = ("pass", "fail")
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """`session` and `case`, objects, of the file in a run's folder; None where it is not there, not
-    whole, or of another form."""
+    """The objects `session` and `case` of the file in a run's folder; None if it is missing,
+    truncated or malformed."""
     try:
         data = json_file.read(folder / CASE, CASE)
         case = {**data["case"], "ended": _time(data["case"]["ended"])}
@@ -26,16 +26,16 @@ def read(folder: Path) -> dict[str, Any] | None:
 
 
 def _time(ended: Any) -> float:
-    """Of a case's end; `ValueError` for what no file's time can be."""
+    """When a case ended; `ValueError` for an impossible file time."""
     if not 0 <= float(ended) < LAST:
         raise ValueError(f"{ended} is no time")
     return float(ended)
 
 
 def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
-    """A case of ReFrame's report, which calls aborted also one whose files were being copied.
+    """Also marks cases that ReFrame's report calls aborted while their files were being copied.
 
-    Its own file is copied after its result: where it is whole, both are."""
+    case.json is copied after the result: if it is complete, both are."""
     if case["result"] != ABORTED:
         return case
     for folder in folders:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read one result document. The only place that knows docs/result-format.md.
 
-What the reader takes is looked at first, since its messages say more than a schema's; then the
-whole document is held against docs/result.schema.json.
+The keys that the reader uses are checked first, since its messages say more than a schema's; then
+the whole document is validated against docs/result.schema.json.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .server_figures import server_figures
 
 T = TypeVar("T")
 
-LEAST = 1e-9  # MiB/s, files/s: ratios of what can be measured are numbers
+LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
 
 class _Reader:
-    """Typed access to a document's keys; an error names the file, the key and what was there."""
+    """Typed access to a document's keys; an error names the file, the key and the value found."""
 
     def __init__(self, path: Path, data: Any) -> None:
         self.path = path
@@ -64,7 +64,7 @@ class _Reader:
         return self.get(where, kind)
 
     def positive(self, where: str, value: object, unit: str = "MiB/s") -> float:
-        """A bandwidth or a rate. Zero would turn every ratio into nonsense, so it is refused."""
+        """A bandwidth or a rate. Zero is refused: it would make every ratio meaningless."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.fail(where, f"a number of {unit}", value)
         if not LEAST < value < MOST:
@@ -76,9 +76,9 @@ class _Reader:
 def read_document(path: Path) -> Result:
     """Read the result document `path`.
 
-    Raises UnknownSchemaError for a version that this reader does not know, StoppedRunError for
-    the document of a run that stopped early, and MalformedDocumentError for a document that is
-    missing, cut off or breaks the contract.
+    Raises UnknownSchemaError for an unsupported version, StoppedRunError for the document of a run
+    that stopped early, and MalformedDocumentError for a document that is missing, truncated or
+    invalid.
     """
     reader = _Reader(path, _parse(path))
     try:
@@ -87,7 +87,7 @@ def read_document(path: Path) -> Result:
         raise UnknownSchemaError(f"{path}: {problem}") from None
     error = reader.optional("error", str)
     if reader.get("status", str) in STOPPED:
-        # Such a run may have stopped before it knew what the keys below say.
+        # Such a run may have stopped before it knew the values of the keys below.
         raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
     result = _result(reader, error)
     try:
@@ -98,8 +98,8 @@ def read_document(path: Path) -> Result:
 
 
 def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:
-    """Raises MalformedDocumentError unless the document `path` is of what the test ran. `case`:
-    ReFrame's entry of the test."""
+    """Raises MalformedDocumentError unless the document `path` is from this test. `case`: ReFrame's
+    entry of the test."""
     for name in ("pattern", "method"):
         ran, found = case.get(name), getattr(result, name)
         if ran and ran != found:
@@ -156,7 +156,7 @@ def _parse(path: Path) -> Any:
 
 
 def _object(value: object) -> dict[str, Any]:
-    """Where what may be left out is something else, it says nothing."""
+    """An optional key with an unexpected value is ignored."""
     return value if isinstance(value, dict) else {}
 
 
@@ -178,7 +178,7 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
     for ceiling in CEILINGS:
         measured = _object(_object(entry.get("ceilings")).get(ceiling))
         for direction in DIRECTIONS:
-            # Where a direction was not asked for, its ceiling says nothing.
+            # For a direction that was not asked for, its ceiling is meaningless.
             if bandwidths[direction] is not None and measured.get(direction) is not None:
                 name = f"{where}.ceilings.{ceiling}.{direction}"
                 ceilings[ceiling, direction] = reader.positive(name, measured[direction])
@@ -191,7 +191,7 @@ def _sample(reader: _Reader, index: int, entry: object) -> Sample:
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
     """All other numbers of a sample, named after their place. There is no list of them: a method
-    may measure what no other does, such as a server's queue. `given`: what the summary holds."""
+    may measure what no other does, such as a server's queue. `given`: the summary's content."""
     values: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:
@@ -201,7 +201,7 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
                 walk(of, stretch.get("max"))
                 walk(f"{of}_bw", stretch.get("bandwidth"))
         if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
-            part = part["max"]  # the others have waited for the slowest process
+            part = part["max"]  # the others waited for the slowest process
         if isinstance(part, dict):
             for key, inner in part.items():
                 if name or key not in ("repeat", "ceilings"):

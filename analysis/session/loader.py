@@ -2,7 +2,7 @@
 """Read one session: ReFrame's report and each test's result document.
 
 The only place that knows ReFrame's report format (data version 4, ReFrame 4.x) and where ReFrame
-keeps a test's files. Everything else works with the rows of `model`.
+keeps a test's files. Everything else uses the rows of `model`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .model import DIRECTIONS, Result, Run, Session, Status
 
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
-PEAK = "peak"  # the tag of tests that measure the ceilings (benchmarks/peak.py) and nothing else
+PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
 # Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
@@ -62,16 +62,16 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
 }
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
-ROUNDS_KEY = "rounds"  # of a report that iogauge/measure/rounds.py has added to: their folders
-HARNESS = "harness"  # of a report that another program than ReFrame has written: its name
+ROUNDS_KEY = "rounds"  # of a report extended by iogauge/measure/rounds.py: the rounds' folders
+HARNESS = "harness"  # of a report written by another program than ReFrame: its name
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
 def last_report(output: Path) -> Path:
     """The report of the newest session below `output` that ran something.
 
-    Raises MissingReportError where there is none, and MalformedReportError for a newest report that
-    cannot be read: an older session must not be taken for the last one.
+    Raises MissingReportError if there is none, and MalformedReportError if the newest is
+    unreadable: an older session must not pass for the last one.
     """
     for path in _reports(output):
         if measured(read_report(path)):
@@ -80,9 +80,9 @@ def last_report(output: Path) -> Path:
 
 
 def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
-    """The reports below `output`, the oldest first, those of dry runs too.
+    """The reports below `output`, oldest first, dry runs included.
 
-    Raises MissingReportError where there is none, unless `missing_ok`.
+    Raises MissingReportError if there is none, unless `missing_ok`.
     """
     found = _reports(output)
     if not found and not missing_ok:
@@ -91,7 +91,7 @@ def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
 
 
 def _reports(output: Path) -> list[Path]:
-    """The newest first."""
+    """Newest first."""
     found = [path for path in (output / REPORTS).glob("*.json") if not path.is_symlink()]
     return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
 
@@ -114,10 +114,10 @@ def load_session(
 ) -> Session:
     """Read the session of `report`, with one row for each test case.
 
-    Raises an AnalysisError where the report cannot be used, and UnknownSchemaError where one of
-    its result documents has an unknown schema. A document that is missing or broken makes a row
-    with status `failed`; with `strict`, one that ReFrame took for good and that is broken raises.
-    `data`: the report itself where it was read before, or is in `report`, a database.
+    Raises an AnalysisError if the report is unusable, and UnknownSchemaError if one of its result
+    documents has an unknown schema. A missing or broken document makes a row with status `failed`;
+    with `strict`, a broken one that ReFrame accepted raises. `data`: the report's content if it was
+    read before, or comes from `report`, a database.
     """
     data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
@@ -156,7 +156,8 @@ def _time(report: Path, seconds: float) -> datetime:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """ReFrame's report `path`, its form checked. Raises an AnalysisError that says why not."""
+    """ReFrame's report `path`, its form checked. Raises an AnalysisError that says what is
+    wrong."""
     if not path.exists():
         raise MissingReportError(f"{path}: expected ReFrame's report, found no file")
     try:
@@ -202,12 +203,12 @@ def _check(where: str, entry: object, keys: dict[str, tuple[type, ...]]) -> None
 
 
 def _key(case: dict[str, Any]) -> str:
-    """One test case, as the triples of `dependencies_actual` name it."""
+    """One test case, as named by the triples of `dependencies_actual`."""
     return f"{case['unique_name']} {case['system']}:{case['partition']} {case['environ']}"
 
 
 def _last_tries(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each test case once: --max-retries runs failed ones again, and the last try counts."""
+    """Each test case once: --max-retries reruns failed ones, and the last try counts."""
     last: dict[str, dict[str, Any]] = {}
     for run in runs:
         for case in run["testcases"]:
@@ -216,14 +217,14 @@ def _last_tries(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_row(case: dict[str, Any]) -> bool:
-    """A fixture (the build) measures nothing; it is a row only where it is what went wrong."""
+    """A fixture (the build) measures nothing; it gets a row only if it is what failed."""
     return not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
 
 
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # no folder has such a name
+    except (OSError, ValueError):  # no folder can have such a name
         return False
 
 
@@ -235,16 +236,16 @@ class Place:
     info: dict[str, Any]
 
     def find(self, recorded: str) -> Path | None:
-        """The folder that the report calls `recorded`; None where it is gone.
+        """The folder that the report calls `recorded`; None if it is gone.
 
-        Beside the report comes first: in a copy of the results, the recorded path may be another
-        session's by now.
+        The place beside the report comes first: in a copy of the results, the recorded path may by
+        now belong to another session.
         """
         base = self.info.get("workdir") or ""
         relative = PurePath(recorded)
         if base and relative.is_relative_to(base):
             relative = relative.relative_to(base)
-            # The output folder itself may have another name by now.
+            # The output folder itself may have been renamed.
             for inside in (relative, PurePath(*relative.parts[1:])):
                 for above in self.report.resolve().parents if inside.parts else ():
                     if _is_folder(above / inside):
@@ -252,7 +253,7 @@ class Place:
         return Path(recorded) if recorded and _is_folder(Path(recorded)) else None
 
     def session_folder(self) -> Path:
-        """Where the session's own files go: ReFrame's output prefix, else beside the report."""
+        """The folder of the session's own files: ReFrame's output prefix, or beside the report."""
         folder = self.find(self.info.get("prefix_output") or "")
         return folder if folder else self.report.parent
 
@@ -271,7 +272,7 @@ class Place:
 def _run(
     case: dict[str, Any], place: Place, causes: dict[str, str], order: int, strict: bool
 ) -> Run:
-    folder = place.test_folder(case)  # by its name as it is; all that is shown is plain
+    folder = place.test_folder(case)  # the raw name; everything that is shown is plain text
     case = plain_all(case)
     name = str(case.get("display_name") or case["name"])
     parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
@@ -283,7 +284,7 @@ def _run(
         result, problem = _result(place.report, case, folder, strict=strictly)
         if result and result.verdict == "mismatch":
             problem = result.mismatch or result.error or "some byte read back was wrong"
-        if problem and status == "ok":  # the document has the last word
+        if problem and status == "ok":  # the document decides
             status, reason = "failed", problem
         elif status == "failed" and (told := _last_words(case, folder)):
             reason = f"{told} ({reason})"
@@ -293,7 +294,7 @@ def _run(
         return "" if value in _NO_VALUE else value
 
     others = {k: v for k, v in parameters.items() if k not in _COLUMNS and "." not in k}
-    if result and result.inner:  # a part of the parameter `call` that is no mode
+    if result and result.inner:  # a part of the parameter `call` that is not a mode
         others = {"inner": result.inner, **others}
     script = folder / JOB_SCRIPT if folder else None
     document = folder / DOCUMENT if folder else None
@@ -325,17 +326,17 @@ def _run(
 
 
 def _status(case: dict[str, Any]) -> Status:
-    """How the case ended, as ReFrame has it."""
+    """How the case ended, according to ReFrame."""
     if case["result"] in _SUCCESS:
         return "ok"
     return "skipped" if case["result"] == "skip" else "failed"
 
 
 def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
-    """Why a case is not `ok`; `causes` are the reasons of the cases that it may depend on."""
+    """Why a case is not `ok`; `causes` are the reasons of cases that it may depend on."""
     if case["result"] in ("skip", "fail_deps"):
         # ReFrame's report does not say why a test was skipped: the tests log it in a variable,
-        # which one whose build went wrong (`fail_deps`) never came to set.
+        # which a test with a failed build (`fail_deps`) never sets.
         needed = [" ".join(map(str, names)) for names in case.get("dependencies_actual") or []]
         found = [causes[key] for key in needed if causes and key in causes]
         reason = case.get("skip_reason") or next(iter(found), "no reason recorded")
@@ -347,7 +348,7 @@ def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
 def _result(
     report: Path, case: dict[str, Any], folder: Path | None, *, strict: bool
 ) -> tuple[Result | None, str]:
-    """The result document of a case, and what is wrong with it in words."""
+    """A case's result document, and what is wrong with it."""
     if folder is None or not (folder / DOCUMENT).exists():
         return None, f"no result document {DOCUMENT}: the run crashed or was killed"
     try:
@@ -358,14 +359,14 @@ def _result(
     except AnalysisError as error:
         if strict:
             raise
-        return None, str(error).removeprefix(f"{folder}/")  # the row says which run it is
+        return None, str(error).removeprefix(f"{folder}/")  # the row names the run
     stale = _stale(report, case, result)
     return (None, stale) if stale else (result, "")
 
 
 def _last_words(case: dict[str, Any], folder: Path | None) -> str:
-    """What a run says of itself that the harness or the scheduler ended, as by a time limit. Of one
-    that came to its checks these have said it."""
+    """The reason for a run that the harness or the scheduler ended, as by a time limit. A run that
+    reached its checks got its reason there."""
     judged = ("sanity error", "performance error")
     if folder is None or str(case.get("fail_reason") or "").startswith(judged):
         return ""
@@ -379,9 +380,9 @@ def _last_words(case: dict[str, Any], folder: Path | None) -> str:
 
 
 def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
-    """Why the document is not of this session, or nothing. (A later session may have replaced it.)
+    """Why the document is not from this session, or empty. (A later session may have replaced it.)
 
-    The report holds the medians too, so that they tell without trusting clocks.
+    Compares the medians, which the report has too, so that no clock must be trusted.
     """
     logged = {name.split(":")[-1]: entry for name, entry in (case.get("perfvalues") or {}).items()}
     for direction in DIRECTIONS:

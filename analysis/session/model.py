@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The typed rows that everything after the loader works with.
+"""The typed rows that everything after the loader uses.
 
-Nothing here knows where a value was recorded: the loader knows ReFrame's report, and
-`document` knows the result document.
+Nothing here knows where a value was recorded: the loader knows ReFrame's report, and `document` the
+result document.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 
 @dataclass(frozen=True)
 class Sample:
-    """One repeat: bandwidths in MiB/s; None where that direction was not asked for.
+    """One repeat: bandwidths in MiB/s; None if that direction was not asked for.
 
-    `ceilings` holds what the same file system gave in the same job (MiB/s), by ceiling and
-    direction; empty where they were not measured. `values` holds all else that the document
-    measured, by a name made from its place: `write_seconds`, `write_phase_create` (the slowest
-    process, s), `write_library_calls`.
+    `ceilings`: what the same file system gave in the same job (MiB/s), by ceiling and direction;
+    empty if not measured. `values`: everything else that the document measured, named after its
+    place: `write_seconds`, `write_phase_create` (the slowest process, s), `write_library_calls`.
     """
 
     repeat: int
@@ -43,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Result:
-    """What the analysis needs of one result document (see docs/result-format.md)."""
+    """What the analysis needs from one result document (docs/result-format.md)."""
 
     error: str | None
     pattern: str
@@ -52,7 +51,7 @@ class Result:
     fsync: bool
     processes: int
     nodes: int
-    cores: int | None  # of all nodes; None where the program does not say
+    cores: int | None  # of all nodes; None if unknown
     hosts: tuple[str, ...]
     kernel: str
     fs_type: str
@@ -65,21 +64,21 @@ class Result:
     libraries: dict[str, str]
     samples: tuple[Sample, ...]
     hints: dict[str, str] = field(default_factory=dict)  # asked for
-    mpi_io: str = ""  # which implementation of MPI-IO
-    time: str = ""  # when the run itself was, ISO 8601
-    # Files a second by operation, medians over the repeats: of patterns with many small files.
+    mpi_io: str = ""  # the MPI-IO implementation
+    time: str = ""  # when the run took place, ISO 8601
+    # Files per second by operation, medians over the repeats; for patterns with many small files.
     rates: dict[str, float] = field(default_factory=dict)
     inner: str = ""  # the method behind I/O processes
     buffer: str = "whole"  # of the data in memory; or reused
-    file_bytes: int | None = None  # of the files of a repeat; None where the program does not say
+    file_bytes: int | None = None  # of the files of a repeat; None if unknown
 
 
 @dataclass(frozen=True)
 class Run:
     """One test case of a session, whether it ended well, failed or was skipped.
 
-    `case` names the test with its parameters, `variant` the parameters that no other column
-    shows. `result` is None where the run left no usable document, and then `reason` says so.
+    `case` names the test with its parameters, `variant` the parameters without a column. `result`
+    is None if the run left no usable document, and then `reason` says so.
     """
 
     session: str
@@ -102,20 +101,20 @@ class Run:
     document: Path | None
     job_script: Path | None
     published_peak: str = ""
-    order: int = 0  # in which place of the session it was started
+    order: int = 0  # its place in the session's start order
     repeat: int = 0  # ReFrame's counter of --repeat
-    # VERSION/HASH of each package by name, where the stack is a Spack environment.
+    # VERSION/HASH of each package by name, if the stack is a Spack environment.
     packages: dict[str, str] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path | None:
-        """Where the run's files are; None where they are gone."""
+        """The folder of the run's files; None if it is gone."""
         known = self.document or self.job_script
         return known.parent if known else None
 
     @property
     def verdict(self) -> str:
-        """The verification's verdict; empty where nothing ran."""
+        """The verification's verdict; empty if nothing ran."""
         return self.result.verdict if self.result else ""
 
     @property
@@ -125,7 +124,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Session:
-    """One session: when, where, and its runs in the order in which they were started."""
+    """One session: when, where, and its runs in the order of their start."""
 
     uuid: str
     report: Path

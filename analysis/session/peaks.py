@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The practical peaks: what large aligned POSIX transfers reach on a file system.
 
-Two sources. The ceilings measured between the repeats of the same job come first, for they saw
-the same load. The peak tests of the same session (benchmarks/peak.py) stand in where a run
-measured none, as with the real `ior` program.
+Two sources. Ceilings measured between the repeats of the same job come first, for they saw the same
+load. If a run measured none, as with the real `ior` program, the session's peak tests
+(benchmarks/peak.py) stand in.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
 
 Source = Literal["peak test", "same job"]
 
-# The method whose transfers are the ceiling: a file per process, or one shared file.
+# The ceiling's transfers: to a file per process, or to one shared file.
 _CEILING_OF: dict[str, Ceiling] = {"posix": "fpp", "posix-shared": "shared"}
 
 
 class Place(NamedTuple):
-    """Where a peak was measured. Peaks with and without fsync are different quantities."""
+    """Identifies a peak's place. Peaks with and without fsync are different quantities."""
 
     system: str
     partition: str
@@ -44,7 +44,7 @@ class What(NamedTuple):
 
 @dataclass(frozen=True)
 class Peak:
-    """What one file system gives to one stack's processes, MiB/s."""
+    """A file system's peak for one stack's processes, MiB/s."""
 
     what: What
     bandwidth: Spread
@@ -61,7 +61,7 @@ def find_peaks(runs: Iterable[Run]) -> list[Peak]:
 
 
 def headline_peaks(peaks: Iterable[Peak]) -> list[Peak]:
-    """For each place, source, ceiling and direction the process count that reached most."""
+    """For each place, source, ceiling and direction, the process count with the highest peak."""
     best: dict[tuple[object, ...], Peak] = {}
     for peak in peaks:
         what = peak.what
@@ -78,7 +78,7 @@ def headline_peaks(peaks: Iterable[Peak]) -> list[Peak]:
 
 
 def _measured(run: Run) -> Iterator[tuple[What, float]]:
-    """What a run says of its file system's peaks, MiB/s: each sample of each."""
+    """A run's measurements of its file system's peaks, MiB/s: all samples."""
     if run.status != "ok" or run.result is None:
         return
     place = Place(run.system, run.partition, run.fs, run.stack, run.result.fsync)

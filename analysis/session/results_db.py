@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's own results database (SQLite, its schema version 1): the same reports, one a row."""
+"""ReFrame's own results database (SQLite, its schema version 1): the same reports, one per row."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(HEADER)) == HEADER
     except OSError:
-        return False  # who reads it as a report says what is wrong
+        return False  # reading it as a report then says what is wrong
 
 
 def reports(path: Path) -> Iterator[dict[str, Any]]:
-    """The reports of all sessions, the oldest first.
+    """The reports of all sessions, oldest first.
 
-    Raises UnknownReportVersionError for another schema, and MalformedReportError where the file is
-    broken or holds no such tables.
+    Raises UnknownReportVersionError for another schema, and MalformedReportError if the file is
+    broken or lacks the tables.
     """
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rows of the result table: runs of one case together, in the order in which one reads them."""
+"""The rows of the result table: runs of one case together, in reading order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Share:
-    """A fraction of a ceiling (1.0 is all of it), and which measurement that ceiling is from."""
+    """A fraction of a ceiling (1.0 is all of it), and the measurement behind that ceiling."""
 
     value: float
     source: Source
@@ -29,15 +29,15 @@ class Share:
 
 @dataclass(frozen=True)
 class Row:
-    """One case on one stack: a run, or several where ReFrame repeated the test."""
+    """One case on one stack: a run, or several if ReFrame repeated the test."""
 
     runs: tuple[Run, ...]
     peaks: tuple[Peak, ...]
-    label: str  # tells rows apart that are equal in every other column; mostly empty
+    label: str  # distinguishes rows that are equal in all other columns; mostly empty
 
     @property
     def run(self) -> Run:
-        """The run that the row is named after: the first that went wrong, else the first."""
+        """The run that names the row: the first that failed, else the first."""
         return max(self.runs, key=lambda run: _BADNESS[run.status])
 
     @property
@@ -57,19 +57,19 @@ class Row:
         return "failed"
 
     def bandwidth(self, direction: Direction) -> Spread | None:
-        """Median and range over the repeats, MiB/s; None where nothing was measured."""
+        """Median and range over the repeats, MiB/s; None if nothing was measured."""
         return Spread.of(b for s in self.samples if (b := s.bandwidth(direction)) is not None)
 
     @property
     def rates(self) -> dict[str, float]:
-        """Files a second by operation; empty but for patterns of many small files."""
+        """Files per second by operation; empty except for patterns of many small files."""
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """The part of the ceiling that the row reached.
+        """The share of the ceiling that the row reached.
 
-        The median over the repeats of each one's ratio to the ceiling measured beside it; where
-        the job measured none, the ratio of the medians to the session's peak test.
+        The median over the repeats of each one's ratio to the ceiling measured beside it; if the
+        job measured none, the ratio of the medians to the session's peak test.
         """
         if self.run.method == "null":
             return None
@@ -105,7 +105,7 @@ class Row:
         return max(fits, key=nearness, default=None)
 
     def cells(self) -> dict[str, Cell]:
-        """The row with all its columns, as CSV and JSON show it. MiB/s; fractions 0..1."""
+        """The row with all its columns, for CSV and JSON. MiB/s; fractions 0..1."""
         run = self.run
         result = run.result
         cells: dict[str, Cell] = {
@@ -151,7 +151,7 @@ _BADNESS: dict[Status, int] = {"ok": 0, "skipped": 1, "failed": 2}
 
 @dataclass(frozen=True)
 class Table:
-    """A session as rows: measurements first, then the peak tests, and what was skipped."""
+    """A session as rows: measurements first, then the peak tests and skipped cases."""
 
     session: Session
     rows: tuple[Row, ...]
@@ -180,7 +180,7 @@ def make_table(session: Session) -> Table:
     peaks = tuple(find_peaks(session.runs))
     grouped: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in session.runs:
-        # A skipped run is a row of its own: it must not hide among repeats that ran.
+        # A skipped run gets its own row: it must not hide among repeats that ran.
         state = "skipped" if run.status == "skipped" else "ran"
         grouped[run.case, run.system, run.partition, run.stack, state].append(run)
     groups = sorted((tuple(runs) for runs in grouped.values()), key=lambda g: _order(g[0]))
@@ -197,13 +197,13 @@ def make_table(session: Session) -> Table:
 
 
 def to_csv(table: Table) -> str:
-    """Every row, the skipped ones too."""
+    """Every row, including skipped ones."""
     cells = [row.cells() for row in table.all_rows]
     return csv_table(list(cells[0]), cells)
 
 
 def rank(value: str, order: Sequence[str]) -> tuple[int, str]:
-    """For sorting: the place in this order; others follow by their names."""
+    """For sorting: the place in this order; others follow by name."""
     return (order.index(value) if value in order else len(order), value)
 
 
@@ -219,7 +219,7 @@ def _order(run: Run) -> tuple[object, ...]:
 
 
 def _labels(runs: Iterable[Run]) -> list[str]:
-    """For each run the parameters that tell it from others of its kind, or nothing."""
+    """For each run, the parameters that distinguish it from others of its kind, or nothing."""
     keys = [
         (r.is_peak, r.pattern, r.scale, r.method, r.mode, r.system, r.partition, r.fs, r.stack,
          r.status == "skipped")

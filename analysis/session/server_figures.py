@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What reserved I/O processes (servers) gave in one repeat.
+"""Figures of reserved I/O processes (servers) in one repeat.
 
-The kernel works these figures out and writes their medians into the document's `summary`; of a
-single repeat the document has only the times. So the same figures are taken from those times, and
-only the figures that the kernel gave: it gives `durable_bw`, for example, only where files were
-flushed. tests/test_analysis_server_figures.py compares the medians with the kernel's.
+The kernel computes these figures and writes their medians to the document's `summary`; for a single
+repeat the document has only times. They are recomputed here from those times, but only those that
+the kernel gave: `durable_bw`, for example, only exists if files were flushed.
+tests/test_analysis_server_figures.py compares the medians with the kernel's.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Collection, Mapping
 
 
 def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[str, float]:
-    """The figures of one repeat. `values`: its other numbers, named after their place in the
-    sample (`write_seconds`, `queue_busy`). `given`: the figures in the document's summary."""
+    """The figures of one repeat. `values`: its other numbers, named after their place in the sample
+    (`write_seconds`, `queue_busy`). `given`: the figures in the document's summary."""
 
     def get(name: str) -> float:
         return values.get(name, math.nan)
 
     seconds = get("write_seconds")
     mib = get("write_bw") * seconds
-    # until the application can go on after its last dump: it does not wait for the drain
+    # until the application can continue after its last dump; it does not wait for the drain
     visible = seconds - get("write_phase_drain")
     apparent = _over(mib, visible)
     found = {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Baselines: from when on some histories are judged, who said so, and why.
+"""Baselines: the date from which some histories are judged, with its author and reason.
 
     STORE/baselines/WHEN-NAME.json      one each; none is ever changed
 
-A change before a baseline's date is acknowledged. The level of that date is what later ones are
-held against.
+A change before a baseline's date is acknowledged. Later levels are compared with the level of that
+date.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SCHEMA = "iogauge.baseline/1"
 
 @dataclass(frozen=True)
 class Baseline:
-    """`where`: the words of --where, which choose the histories. Times are UTC, as ISO 8601."""
+    """`where`: the words of --where that select the histories. Times are UTC, ISO 8601."""
 
     where: tuple[str, ...]
     since: str
@@ -62,13 +62,13 @@ def add(store: Path, one: Baseline) -> Path:
 
 
 def load(store: Path) -> list[Baseline]:
-    """All baselines, the oldest first. Raises StoreError for one that cannot be used: without it,
-    what somebody acknowledged would be judged."""
+    """All baselines, oldest first. Raises StoreError for an unusable one: without it, acknowledged
+    changes would be reported again."""
     return [_read(path) for path in sorted((store / FOLDER).glob("*.json"))]
 
 
 def remove(store: Path, name: str) -> None:
-    """Take one back. Raises StoreError where there is none of this name."""
+    """Delete a baseline. Raises StoreError if there is none of this name."""
     known = [one.name for one in load(store)]
     if name not in known:
         raise StoreError(f"{name}: no such baseline; there are {', '.join(known) or 'none'}")

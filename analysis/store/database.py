@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 VERSION = "iogauge.store/1"
 MARK = "store.json"
 
-# Each column with its type in DuckDB. Times are UTC.
+# Each column with its DuckDB type. Times are UTC.
 SCHEMA = {
     "session": "VARCHAR", "started": "TIMESTAMP", "interrupted": "BOOLEAN",
     "host": "VARCHAR", "harness": "VARCHAR",
@@ -56,18 +56,18 @@ SCHEMA = {
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
 
-# Columns that were added later, with the value for files that an earlier version stored.
+# Columns added later, with the value for files stored by earlier versions.
 LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false"}
 
-MEMORY = "512MB"  # of DuckDB; the rest of a gibibyte is for Python and the answers
+MEMORY = "512MB"  # for DuckDB; the rest of a gibibyte is for Python and the answers
 
-# Nobody relies on the order in which files hold rows.
+# Nothing depends on the order of rows in files.
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY, "preserve_insertion_order": False,
 }  # fmt: skip
 
-# Runs whose numbers count. A run that missed its reference failed for ReFrame, but its bytes were
-# right: it counts, for without its slow runs a history would expect too much.
+# Runs whose numbers count. A run that missed its reference failed in ReFrame, but its bytes were
+# right: it counts, because without its slow runs a history would expect too much.
 GOOD = (
     "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
     "AND quantity IS NOT NULL"
@@ -79,7 +79,7 @@ BAD = (
 
 
 def create(store: Path) -> None:
-    """Make an empty store where there is none; check the version of one that is there."""
+    """Create an empty store if there is none; check the version of an existing one."""
     mark = store / MARK
     try:
         (store / RECORDS).mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def create(store: Path) -> None:
 
 
 def check(store: Path) -> None:
-    """Raises StoreError unless `store` is a store of the version that this code knows."""
+    """Raises StoreError unless `store` has the version that this code knows."""
     mark = store / MARK
     if not mark.exists():
         how = "make one with: iogauge ingest"
@@ -107,10 +107,10 @@ def check(store: Path) -> None:
 def connect(
     store: Path, say: Callable[[str], object] = lambda _: None, since: datetime | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """A connection with the view `records`, of all files that can be used; `say` hears of others.
-    `since`: of sessions from then on (UTC), which reads the files of their months only.
+    """A connection with the view `records` over all usable files; `say` is told of the others.
+    `since`: only sessions from then on (UTC), which reads only their months' files.
 
-    Raises StoreError where there is no store, and NothingFoundError where it is empty.
+    Raises StoreError if there is no store, and NothingFoundError if it is empty.
     """
     import duckdb
 
@@ -127,7 +127,7 @@ def connect(
         if not good:
             raise NothingFoundError(f"{store}: the store is empty; see iogauge ingest")
         connection = duckdb.connect(config=CONFIG)
-        connection.execute("SET parquet_metadata_cache = true")  # a page asks hundreds of times
+        connection.execute("SET parquet_metadata_cache = true")  # a page makes hundreds of queries
         try:
             source = _source(store, good)
             columns = _columns(connection, source)
@@ -146,7 +146,7 @@ def _source(store: Path, good: Sequence[Path]) -> str:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, source: str) -> str:
-    """The columns of a store as SQL, from files that may lack some."""
+    """The store's columns as SQL, for files that may lack some."""
     there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
     return ", ".join(
         f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
@@ -158,8 +158,7 @@ def _usable(store: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
-    """The rows of a session that a month's file holds. `month`: the folder of the sessions' own
-    files."""
+    """The rows of a session in a month's file. `month`: the folder of the sessions' own files."""
     import duckdb
 
     old = _usable(store, months.place(store, month).glob("*.parquet"))
@@ -172,7 +171,7 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
-    """Those that no file of the store holds."""
+    """Sessions that no file of the store holds."""
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}
@@ -186,7 +185,7 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
 
 
 def compact(store: Path) -> list[Path]:
-    """Make months' files of the sessions that are due; returns those made."""
+    """Merge the sessions that are due into months' files; returns those made."""
     with months.locked(store / months.ALONE) as alone:
         due = months.due(store) if alone else []
         made = [months.compact(store, month, _columns, MEMORY) for month in due]
@@ -204,13 +203,13 @@ def usable(store: Path) -> tuple[list[Path], list[Bad]]:
 
 
 def problem(store: Path, path: Path) -> str:
-    """Why a file cannot be used; empty where it can."""
+    """Why a file is unusable; empty if it is usable."""
     return files.damage(store, path) or _wrong_columns([path]).get(path, "")
 
 
 def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
-    """Files whose columns are not those of SCHEMA, each with what is wrong. Asks for all at once,
-    and where that fails for each."""
+    """Files whose columns differ from SCHEMA, each with what is wrong. One query for all; if that
+    fails, one for each."""
     import duckdb
 
     connection = duckdb.connect(config=CONFIG)
@@ -243,7 +242,7 @@ _PHYSICAL = {"VARCHAR": "BYTE_ARRAY", "TIMESTAMP": "INT64", "BIGINT": "INT64",
 
 
 def _column(name: str, there: bool) -> str:
-    """A column as SQL. `there`: whether any file has it; files that lack it give NULL."""
+    """A column as SQL. `there`: whether any file has it; files without it give NULL."""
     if name not in LATER:
         return f'"{name}"'
     return f'coalesce("{name}", {LATER[name]})' if there else LATER[name]
@@ -255,7 +254,7 @@ def fitting(words: Sequence[str]) -> str:
 
 
 class Where:
-    """A condition on runs as SQL text with its values."""
+    """A condition on runs: SQL text with its values."""
 
     def __init__(self, sql: str = GOOD, values: Sequence[Any] = ()) -> None:
         self.sql = sql
@@ -265,7 +264,7 @@ class Where:
         return Where(f"{self.sql} AND ({sql})", [*self.values, *values])
 
     def key(self, key: str, values: Iterable[str | int]) -> Where:
-        """One KEY=VALUE of --where; a published table has numbers too."""
+        """One KEY=VALUE of --where; values in published tables may be numbers."""
         wanted = list(map(str, values))
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
@@ -276,12 +275,12 @@ class Where:
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
 
     def failed(self) -> Where:
-        """The same condition, on runs that failed in place of good ones."""
+        """The same condition, on failed runs instead of good ones."""
         return Where(self.sql.replace(GOOD, BAD, 1), self.values)
 
     @classmethod
     def parse(cls, words: Iterable[str], start: Where | None = None) -> Where:
-        """The words of --where. Raises UsageError for one that is not KEY=VALUE."""
+        """Parse the words of --where. Raises UsageError for one that is not KEY=VALUE."""
         where = start or cls()
         for word in words:
             key, equals, value = word.partition("=")
@@ -295,7 +294,7 @@ class Where:
 def rows(
     connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
-    """The answer to a query, by column name."""
+    """A query's result, by column name."""
     answer = connection.execute(sql, list(values))
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
@@ -304,7 +303,7 @@ def rows(
 def by_id(
     connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
 ) -> dict[int, dict[str, np.ndarray]]:
-    """The columns of an answer, cut into the parts of each `id`. The answer is ordered by `id`."""
+    """The columns of a result, split by `id`. The result must be ordered by `id`."""
     import numpy as np
 
     found = connection.execute(sql, list(values)).fetchnumpy()
@@ -314,7 +313,7 @@ def by_id(
 
 
 def latest_session(connection: duckdb.DuckDBPyConnection, where: Where | None = None) -> str:
-    """The session that was started last. Raises NothingFoundError where there is none."""
+    """The session started last. Raises NothingFoundError if there is none."""
     condition = where or Where()
     found = connection.execute(
         f"SELECT session FROM records WHERE {condition.sql} ORDER BY started DESC LIMIT 1",

@@ -25,32 +25,32 @@ from ..errors import StoreError
 RECORDS, MONTHS, SUMS, ASIDE = "records", "months", "sums", "set-aside"
 MAGIC = b"PAR1"
 LEAST = 12  # bytes of a Parquet file: the magic word twice and a length
-# How old the remains of a killed ingest must be, in seconds: no other takes that long.
+# Minimum age, in seconds, of the remains of a killed ingest: no ingest takes that long.
 STALE = 3600
 
 
 @dataclass(frozen=True)
 class Bad:
-    """A file that is not, or is no longer, a session of this store."""
+    """A file that is not, or no longer, a session of this store."""
 
     path: Path
     why: str
 
 
 def places(store: Path) -> Iterator[Path]:
-    """Of the sessions' and months' files, and of what else has such a name."""
+    """The sessions' and months' files, and other files with such names."""
     for folder in (RECORDS, MONTHS):
         yield from sorted((store / folder).glob("*/*/*.parquet"))
 
 
 def has(store: Path, uuid: str) -> bool:
-    """Whether a session is stored, in a file of its own that is whole."""
+    """Whether a session has its own complete file in the store."""
     found = (store / RECORDS).glob(f"*/*/{glob.escape(uuid)}.parquet")
     return any(not damage(store, path) for path in found)
 
 
 def damage(store: Path, path: Path) -> str:
-    """Why a file cannot be a session of this store, as far as that is seen without its columns."""
+    """Why a file cannot be a session of this store, judged without its columns."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return "it is no file"
@@ -67,7 +67,7 @@ def damage(store: Path, path: Path) -> str:
 
 
 def save(store: Path, path: Path, data: bytes) -> None:
-    """Write a session's file, whole or not at all. Raises OSError."""
+    """Write a session's file, completely or not at all. Raises OSError."""
     write_whole(_sum(store, path.stem, data), b"")
     write_whole(path, data)
 
@@ -84,7 +84,7 @@ def set_aside(store: Path, bad: Bad) -> Path:
 
 
 def remove_remains(store: Path) -> None:
-    """What killed ingests were writing."""
+    """The partial files of killed ingests."""
     folders = [path for name in (RECORDS, MONTHS) for path in (store / name).glob("*/*")]
     for folder in (store, store / SUMS, *folders):
         for path in folder.glob(".*.part"):
@@ -92,11 +92,11 @@ def remove_remains(store: Path) -> None:
                 if time.time() - path.lstat().st_mtime > STALE:
                     path.unlink()
             except OSError:
-                continue  # another one's, or gone
+                continue  # in use by another, or gone
 
 
 def in_words(store: Path, bad: Sequence[Bad]) -> str:
-    """For people, with the way out."""
+    """For people, with the remedy."""
     lines = [f"{one.path}: left out: {one.why}" for one in bad]
     how = f"iogauge ingest --store {store}"
     return "\n".join([*lines, f"to set them aside, and store again what output/ holds: {how}"])

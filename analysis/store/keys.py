@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The keys of --where and --by: which there are, and what to say of one that there is not."""
+"""The keys of --where and --by, and the error for an unknown one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check(
     keys: Iterable[str],
     more: Sequence[str] = (),
 ) -> None:
-    """Raises UsageError for a key that no run of the store can have; `more`: others that `option`
-    takes."""
+    """Raises UsageError for a key that no run of the store can have; `more`: further keys of
+    `option`."""
     fixed = [*more, *SCHEMA, *versions.names()]
     unknown = [key for key in keys if key not in fixed]
     if not unknown:

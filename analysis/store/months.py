@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Months: many sessions' files as one, so that a question does not open thousands of files.
+"""Months: many sessions' files merged into one, so that a query does not open thousands of files.
 
     STORE/months/system=NAME/month=YYYY-MM/NUMBER-ID.parquet
 
-A month's file has the rows of its sessions, sorted so that a question reads little of it. It is
-never changed. A session that is ingested again gets a file of its own, which stands for the
-session's rows from then on; the next compaction takes it in. The file with the higher NUMBER
-stands for the sessions that two of them hold: so whoever is killed between writing a month's file
-and removing what it replaces leaves nothing that counts twice.
+A month's file has its sessions' rows, sorted so that a query reads little of it. It is never
+changed. A session that is ingested again gets its own file, which overrides its rows in the month's
+file until the next compaction merges it. Of two months' files with the same session the higher
+NUMBER wins: if a compaction is killed between writing a file and removing what it replaces, nothing
+counts twice.
 
-One compaction at a time, by a lock. It removes what it replaced only while nobody reads (another
-lock; else the next one does), and only files that are still what it read.
+A lock allows one compaction at a time. It removes what it replaced only while nobody reads (another
+lock; else the next one does), and only files that have not changed since it read them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from . import files
 from .files import MONTHS, RECORDS
 
 ALONE, READERS = "compaction.lock", "readers.lock"
-OPEN = 32  # sessions of the newest month that stay files of their own; of older ones: 1
+OPEN = 32  # sessions of the newest month that keep their own files; of older months: 1
 ORDER = 'quantity, stack, fs, "case", processes, started, session, run, repeat'
-ROWS = 30_720  # of a group, which is read or left out as a whole
+ROWS = 30_720  # of a row group, the unit of reading
 
 
 def newest_first(paths: Sequence[Path]) -> list[Path]:
@@ -44,8 +44,8 @@ def place(store: Path, of: Path) -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Whether nobody else has the lock, and will until the end. False also on a file system that
-    has no locks: without them no session's file is touched."""
+    """Whether this process holds the lock exclusively until the end. False also on a file system
+    without locks: then no session's file is touched."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:
@@ -63,8 +63,8 @@ def locked(path: Path) -> Iterator[bool]:
 
 
 def hold(store: Path) -> int | None:
-    """What a reader sees stays while the returned file is open. None where that cannot be: in a
-    store without a month's file, or on a file system without locks."""
+    """While the returned file is open, nothing that a reader sees is removed. None if that cannot
+    be: in a store without a month's file, or on a file system without locks."""
     try:
         handle = os.open(store / READERS, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -78,8 +78,8 @@ def hold(store: Path) -> int | None:
 
 
 def due(store: Path) -> list[Path]:
-    """Folders of sessions' files that should become a month's file. Each system has its newest
-    month."""
+    """Folders of sessions' files that should be merged. The newest month is the newest of each
+    system."""
     found = []
     for system in sorted((store / RECORDS).glob("*")):
         months = sorted(system.glob("month=*"))
@@ -93,8 +93,8 @@ def due(store: Path) -> list[Path]:
 def compact(
     store: Path, month: Path, columns: Callable[[Any, str], str], memory: str
 ) -> Path | None:
-    """Make one file of a month's sessions; returns it. `columns`: gives the columns of a source as
-    SQL. Files that cannot be used are left where they are."""
+    """Merge a month's sessions into one file; returns it. `columns`: gives a source's columns as
+    SQL. Unusable files are left alone."""
     import duckdb
 
     own = [path for path in sorted(month.glob("*.parquet")) if not files.damage(store, path)]
@@ -128,12 +128,12 @@ def compact(
 
 
 def _remove(path: Path, was: int) -> None:
-    """Remove a file, unless it has become another one meanwhile: that is put back."""
+    """Remove a file, unless it has been replaced meanwhile: that one is put back."""
     held = path.with_name(f".{path.name}.{os.getpid()}.part")
     with suppress(FileNotFoundError):
         path.rename(held)
         if zlib.crc32(held.read_bytes()) != was:
-            with suppress(FileExistsError):  # or a still newer one is there
+            with suppress(FileExistsError):  # or an even newer one is there
                 os.link(held, path)
         held.unlink()
 
@@ -141,7 +141,7 @@ def _remove(path: Path, was: int) -> None:
 def select(own: Sequence[Path], old: Sequence[Path]) -> str:
     """SQL of all rows of sessions' files and months' files, each session from one of them.
 
-    A month's file has the session of a file of its own no more, nor that of a newer month's."""
+    A session's own file overrides a month's file, and a newer month's file an older one."""
     if not old:
         return reading(own)
     parts = [f"FROM {reading(own)}"] if own else []
@@ -163,7 +163,7 @@ def select(own: Sequence[Path], old: Sequence[Path]) -> str:
 
 
 def _sessions(paths: Sequence[Path]) -> str:
-    """SQL of the sessions that these files hold."""
+    """SQL of the sessions in these files."""
     return f"SELECT DISTINCT session FROM {reading(paths)}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the store takes from a run's trace: the path of the log, and numbers of the byte ledger."""
+"""What the store takes from a run's trace: the path of the log, and the ledger's numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from iogauge.common.text import plain_all
 
 from ..errors import MalformedDocumentError
 
-# Keys of a ledger that the store does not take: counts of access sizes, bytes of files that are not
-# the run's own, and hints.
+# Ledger keys that the store leaves out: counts of access sizes, bytes of files that are not the
+# run's own, and hints.
 _NOT_STORED = {"sizes", "histogram", "beside", "hints"}
 # An entry of a list is named by the values of these keys, for example `write` and `POSIX`.
 _NAMING_KEYS = ("direction", "name")
 
 
 def log(folder: Path | None) -> Path | None:
-    """The path of the trace; None where the run has none."""
+    """The path of the trace; None if the run has none."""
     return folder / TRACE if folder and (folder / TRACE).exists() else None
 
 
@@ -29,14 +29,14 @@ def ledger(folder: Path | None) -> Path | None:
 
 
 def verdict(folder: Path | None) -> str:
-    """`balanced`, or `explained: why`; empty where the run was not traced."""
+    """`balanced`, or `explained: why`; empty if the run was not traced."""
     data = _read(folder)
     reasons = "; ".join(map(str, data.get("reasons", [])))
     return ": ".join(word for word in (data.get("verdict", ""), reasons) if word)
 
 
 def numbers(folder: Path | None) -> dict[str, float]:
-    """The numbers of a ledger, named by the keys that lead to them: `ledger_write_posix_bytes`."""
+    """The ledger's numbers, named by their keys: `ledger_write_posix_bytes`."""
     found: dict[str, float] = {}
 
     def walk(name: str, part: object) -> None:
@@ -64,7 +64,7 @@ def _word(text: str) -> str:
 
 
 def _read(folder: Path | None) -> dict[str, Any]:
-    """Raises MalformedDocumentError for what is no ledger: an object with a verdict and reasons."""
+    """Raises MalformedDocumentError unless it is an object with a verdict and reasons."""
     path = ledger(folder)
     if path is None:
         return {}

@@ -16,7 +16,8 @@ def names() -> tuple[str, ...]:
 
 
 def condition(key: str, wanted: list[str]) -> tuple[str, str]:
-    """Runs of these versions, as SQL with its value. `4.1` is each 4.1.x, `Open MPI` each one's."""
+    """Runs with these versions, as SQL with its value. `4.1` matches each 4.1.x, `Open MPI` every
+    one."""
     one = "|".join(re.escape(word) for word in wanted)
     return (
         "regexp_matches(libraries, ?)",
