@@ -83,8 +83,7 @@ soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anythin
 
 bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	for part in recorder ramses paio twophase harness; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; \
-	exit $$status
+	for part in recorder harness; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; exit $$status
 
 bench-harness: setup ## CPU of the harness for each case; with MANY=2000, the memory of a session of so many
 	@$(PYTHON) -m tools.bench.harness $(if $(MANY),--many $(MANY)) $(ARGS)

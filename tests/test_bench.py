@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make bench`: what it reads from the programs, what it makes of the ratios, what it runs."""
+"""tools/bench: what it reads from the programs, and what it runs."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import pytest
 
-from tools.bench import cases as bench_cases
-from tools.bench import parse as bench_parse
-from tools.bench import quiet as bench_quiet
-from tools.bench import stats as bench_stats
-from tools.bench import twophase
-from tools.bench.cases import Case, Choice
+from iogauge.measure.iokernel import Stack
+from tools.bench import __main__ as bench
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
 IOR_SUMMARY = """{
@@ -49,118 +44,51 @@ def sample(write: float | None, read: float | None) -> dict[str, object]:
     return {d: None if bw is None else {"bandwidth": bw} for d, bw in both.items()}
 
 
-def test_ior_gives_the_median_of_its_repeats() -> None:
-    assert bench_parse.ior(IOR_SUMMARY) == {"write": 2729.03, "read": 10063.0}
+# As benchmark_hdf5.c prints it: average, minimum and maximum of each of 15 times.
+TIMES = [(index + 0.2, index + 0.1, index + 0.3) for index in range(15)]
+TABLE = (
+    "#nelem = 1024 \n#nprocs, total time, write: coord., ...\n2"
+    + "".join(f" {a:.3f} {low:.3f} {high:.3f} " for a, low, high in TIMES)
+    + " 0 0 0 0 \n"
+)
+STRETCHES = ("coordinates", "elements", "fields", "arrays")
 
 
-def test_iokernel_gives_the_median_of_its_repeats() -> None:
-    document = json.dumps({"samples": [sample(3.0, 9.0), sample(1.0, 7.0), sample(2.0, 8.0)]})
-    assert bench_parse.iokernel(document) == {"write": 2.0, "read": 8.0}
+def stretches() -> dict[str, Any]:
+    found = [{"name": name, "min": 0.1, "max": 1.0 + i} for i, name in enumerate(STRETCHES)]
+    phases = {name: {"min": 0, "max": 8.0} for name in ("create", "open", "close")}
+    one = {"phases": phases, "stretches": found}
+    return {"samples": [{"write": one, "read": one}]}
 
 
-def test_a_direction_that_did_not_run_is_left_out() -> None:
-    assert bench_parse.iokernel(json.dumps({"samples": [sample(3.0, None)]})) == {"write": 3.0}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"tests": []}', '{"samples": [{}]}', "{}"])
-def test_a_summary_that_is_cut_off_is_said(text: str) -> None:
-    with pytest.raises(bench_parse.NotParsed):
-        bench_parse.ior(text)
-    with pytest.raises(bench_parse.NotParsed):
-        bench_parse.iokernel(text)
+def test_figures_are_medians_of_the_repeats() -> None:
+    samples = [sample(3.0, 9.0), sample(1.0, 7.0), sample(2.0, 8.0)]
+    assert bench.parsed("iokernel", json.dumps({"samples": samples})) == {"write": 2, "read": 8}
+    only = json.dumps({"samples": [sample(3.0, None)]})
+    assert bench.parsed("iokernel", only) == {"write": 3.0}
+    assert bench.parsed("ior", IOR_SUMMARY) == {"write": 2729.03, "read": 10063.0}
 
 
 def test_s3d_io_is_all_bytes_over_all_time_not_the_write_phase() -> None:
-    assert bench_parse.s3d_io(S3D_SUMMARY) == {"total": 551.87}
+    assert bench.parsed("s3d_io.x", S3D_SUMMARY) == {"total": 551.87}
 
 
-@pytest.mark.parametrize("text", ["", " I/O   bandwidth     :  ********** MiB/s\n"])
-def test_s3d_io_without_a_number_is_said(text: str) -> None:
-    with pytest.raises(bench_parse.NotParsed):
-        bench_parse.s3d_io(text)
+def test_phases_are_rates_of_the_slowest_process() -> None:
+    """Upstream's columns: 1 to 4 write and 5 to 8 read; 9 and 10 opening, 11 and 12 closing."""
+    theirs = bench.parsed("benchmark_hdf5", TABLE)
+    assert theirs["write coordinates"] == pytest.approx(1 / 1.3)
+    assert theirs["read arrays"] == pytest.approx(1 / 8.3)
+    assert theirs["read close"] == pytest.approx(1 / 12.3)
+    ours = bench.parsed("cgns-unstructured", json.dumps(stretches()))
+    assert set(ours) == set(theirs) == set(bench.PHASES)
+    assert (ours["read fields"], ours["write open"]) == (1 / 3, 1 / 8)
 
 
-def test_values_are_those_of_the_slowest_process() -> None:
-    lines = [
-        {"fill": {"ior": 12.0, "s3d": 11.0}, "verify": {"ior": 9.0, "s3d": 8.0}},
-        {"fill": {"ior": 10.0, "s3d": 13.0}, "verify": {"ior": 9.5, "s3d": 7.0}},
-    ]
-    stdout = "a launcher's word\n" + "\n".join(map(json.dumps, lines))
-    assert bench_parse.values(stdout) == {
-        "fill": {"ior": 10.0, "s3d": 11.0},
-        "verify": {"ior": 9.0, "s3d": 7.0},
-    }
-    with pytest.raises(bench_parse.NotParsed):
-        bench_parse.values("nothing\n")
-
-
-def test_the_ratio_is_the_median_of_the_pairs_not_the_ratio_of_medians() -> None:
-    result = bench_stats.ratio([100.0, 10.0, 50.0] * 2, [50.0, 10.0, 100.0] * 2)
-    assert (result.value, result.low, result.high) == (1.0, 0.5, 2.0)
-    assert bench_stats.ends(result) == "0.50 .. 2.00"
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict"),
-    [
-        ([0.9] * 6, "slower"),
-        ([0.9, 0.9, 0.9, 0.9, 0.9, 1.1], "no difference seen"),
-        ([1.1, 1.2, 1.3, 1.2, 1.1, 1.2], "faster"),
-        ([0.5] * 5, "too few samples"),
-        ([0.9] * 8 + [1.5], "slower"),  # one outlier of nine does not hide it
-    ],
-)
-def test_verdicts(ratios: list[float], verdict: str) -> None:
-    found = bench_stats.ratio(ratios, [1.0] * len(ratios))
-    assert found.verdict == verdict
-    assert (bench_stats.ends(found) == "too few pairs") == (verdict == "too few samples")
-
-
-@pytest.mark.parametrize(
-    ("ours", "upstream"), [([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([1.0], [float("nan")])]
-)
-def test_what_is_no_pair_is_refused(ours: list[float], upstream: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"pair up|above zero"):
-        bench_stats.ratio(ours, upstream)
-
-
-def test_who_goes_first_alternates() -> None:
-    order = [bench_stats.first_of_pair(pair) for pair in range(4)]
-    assert order == ["ours", "upstream", "ours", "upstream"]
-
-
-def test_busy_time_leaves_out_idle_and_waiting() -> None:
-    one = "cpu  100 10 50 9000 700 5 5 30 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
-    ticks = 100 + 10 + 50 + 5 + 5 + 30
-    assert bench_quiet.busy_seconds(one) * os.sysconf("SC_CLK_TCK") == ticks
-    assert bench_quiet.busy_seconds("") == 0
-
-
-def test_others_are_what_the_children_did_not_use() -> None:
-    before = bench_quiet.Clock(at=10.0, machine=100.0, children=5.0)
-    after = bench_quiet.Clock(at=14.0, machine=106.0, children=7.0)
-    assert bench_quiet.others_share(before, after, cores=2) == pytest.approx(0.5)
-    assert bench_quiet.others_share(before, before, cores=2) == 0
-
-
-def case(**changes: object) -> Case:
-    fields: dict[str, object] = {
-        "program": "ior", "call": "HDF5 -c", "stack": "openmpi", "processes": 2,
-        "filesystem": "disk", "size": 8 << 20, "transfer": 1 << 20, "fsync": True, "repeats": 3,
-    }  # fmt: skip
-    return Case(**{**fields, **changes})  # type: ignore[arg-type]
-
-
-def test_both_get_the_same_words_but_for_the_report() -> None:
-    folder = Path("/x")
-    ours = bench_cases.ior_command(case(), Path("/iokernel"), folder, upstream=False)
-    theirs = bench_cases.ior_command(case(), Path("/ior"), folder, upstream=True)
-    words = "-a HDF5 -c -b 4194304 -t 1048576 -s 1 -i 3 -w -r -e -o /x/file"
-    same = words.split()
-    mine = ["--buffer", "reused", "--json", "/x/summary.json"]  # IOR has one buffer too
-    assert ours == ["/iokernel", "ior", *same, *mine]
-    assert theirs[: len(same) + 1] == ["/ior", *same]
-    assert "--hdf5.noFill" in theirs
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"tests": []}', '{"samples": [{}]}', "2 0.1 0.1"])
+@pytest.mark.parametrize("by", bench.PARSERS)
+def test_output_that_is_cut_off_is_said(by: str, text: str) -> None:
+    with pytest.raises(bench.NotParsed):
+        bench.parsed(by, text)
 
 
 @pytest.mark.parametrize(
@@ -168,56 +96,35 @@ def test_both_get_the_same_words_but_for_the_report() -> None:
     [(1, (1, 1, 1)), (2, (2, 1, 1)), (4, (2, 2, 1)), (6, (3, 2, 1)), (8, (2, 2, 2))],
 )
 def test_process_grids(processes: int, grid: tuple[int, int, int]) -> None:
-    assert bench_cases.process_grid(processes) == grid
+    assert bench.process_grid(processes) == grid
 
 
-def test_s3d_grids_divide_by_their_processes() -> None:
-    assert bench_cases.s3d_grid(128 * 100**3, (2, 2, 1)) == (100, 100, 100)
-    assert bench_cases.s3d_grid(128, (3, 2, 1)) == (3, 2, 1)
-    command = bench_cases.s3d_command(
-        case(program="s3d_io.x", call="nonblocking", size=128 * 10**6), Path("s"), Path("/d")
-    )
-    assert command == ["s", "100", "100", "100", "2", "1", "1", "1", "F", "/d"]
+def test_both_get_the_same_words_but_for_the_report() -> None:
+    cases = {(case.program, case.label): case for case in bench.cases(2, 8 << 20, fsync=True)}
+    case = cases["ior", "HDF5 -c, 1m"]
+    words = "-a HDF5 -c -b 4194304 -t 1048576 -i 3 -w -r -o {}/file -e"
+    assert case.ours.words == f"ior {words} --buffer reused --json {{}}/summary"
+    assert case.upstream.words.startswith(f"{words} --hdf5.noFill -O")
+    s3d = cases["s3d_io.x", "nonblocking"]
+    assert s3d.ours == s3d.upstream and s3d.ours.words == "40 40 40 2 1 1 1 F {}"
+    assert len(cases) == 2 * len(bench.IOR_CALLS) + 2 + 2
 
 
-def test_the_cases_of_a_session() -> None:
-    choice = Choice(
-        processes={"openmpi": (2, 4), "mpich": (2,)},
-        filesystems=("ram", "disk"),
-        transfers={"ram": (0, 2**20), "disk": (0,)},
-        size=128 << 20,
-        repeats=3,
-    )
-    cases = list(choice.cases())
-    calls = len(bench_cases.IOR_CALLS)
-    assert len(cases) == 3 * 2 * calls + 3 * calls + 6 * len(bench_cases.S3D_METHODS)
-    assert {c.fsync for c in cases if c.filesystem == "ram"} == {False}
-    assert all(c.transfer == c.size // c.processes for c in cases if c.transfer_label == "block")
-    assert all(c.size // c.processes % (c.transfer or 1) == 0 for c in cases)
-
-
-def test_shares_and_ratios_of_ways_to_one_shared_file() -> None:
-    """Upstream prints no ceilings: its share is of what the round's other jobs measured."""
-
-    class Runs:
-        def measure(self, case: twophase.Case) -> list[twophase.Sample]:
-            if case.upstream:
-                return [{"write": {"bandwidth": 10.0}}]
-            ceilings = {"shared": {"write": 100.0, "read": 400.0}}
-            return [
-                {"write": {"bandwidth": w}, "read": {"bandwidth": 2 * w}, "ceilings": ceilings}
-                for w in (40.0, 50.0, 60.0)
-            ]
-
-    wanted = [twophase.Case("S3D-IO", (), upstream=True), twophase.Case("twophase raw", ())]
-    found = twophase.rounds(cast(twophase.Bench, Runs()), wanted, 6)
-    head, _, *rows = twophase.table(found)
-    assert "over S3D-IO and twophase raw" in head
-    assert [row.split(" | ")[:6] for row in rows] == [
-        ["| S3D-IO", "write", "10", "0.10", "0.10 .. 0.10", "1.00"],
-        ["| twophase raw", "write", "50", "0.50", "0.50 .. 0.50", "5.00"],
-        ["| twophase raw", "read", "100", "0.25", "0.25 .. 0.25", "1.00"],
-    ]
-    assert not twophase.reached(found)  # 50 % of the ceiling, 80 wanted
-    lines = list(twophase.curve({("2x2x2", 1): found, ("2x2x2", 8): found}, [1, 8]))
-    assert lines[-1] == "| 2x2x2 | twophase raw | read | 100 (0.25) | 100 (0.25) |"
+def test_a_pair_is_a_ratio_and_the_first_alternates(tmp_path: Path) -> None:
+    """Programs that print S3D-IO's line; upstream's is half as fast."""
+    programs = {}
+    for name, rate in (("upstream", 50), ("s3d_io.x", 100)):
+        programs[name] = tmp_path / name
+        lines = f"#!/bin/sh\necho {name} >> {tmp_path}/ran\necho 'I/O bandwidth : {rate}.0 MiB/s'\n"
+        programs[name].write_text(lines)
+        programs[name].chmod(0o755)
+    launch = tmp_path / "launch"
+    launch.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
+    launch.chmod(0o755)
+    stack = Stack("made", tmp_path / "iokernel", (str(launch),))
+    case = next(c for c in bench.cases(2, 8 << 20, fsync=False) if c.program == "s3d_io.x")
+    found = bench.pairs(case, stack, programs["upstream"], 2, tmp_path, 6)
+    order = (tmp_path / "ran").read_text().split()
+    assert order[:4] == ["s3d_io.x", "upstream", "upstream", "s3d_io.x"]
+    (row,) = bench.rows(["s3d_io.x"], found)
+    assert row == "| s3d_io.x | total | 100 | 50 | 2.00 | 2.00 to 2.00 | faster |"

@@ -23,7 +23,8 @@ from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
 from iogauge.measure.certify import plan, session, settings, stacks
 from iogauge.measure.certify import run as one_run
-from iogauge.measure.certify.stacks import Call, Stack
+from iogauge.measure.certify.stacks import Call, Candidate
+from iogauge.measure.iokernel import Ended
 
 KEPT = ROOT / "references" / "certificate.json"
 INFO = """\
@@ -41,8 +42,8 @@ CALLS = (
     Call("s3d", "posix", "", (), False),
     Call("cgns-structured", "cgns", "serial", (), False, True),
 )
-STACK = Stack(
-    "made", "iokernel", ("mpiexec",), {}, CALLS, settings.of_openmpi(INFO), True, (1, 2, 4), "why"
+STACK = Candidate(
+    "made", Path("iokernel"), ("mpiexec",), {}, 4, "why", CALLS, settings.of_openmpi(INFO), True
 )
 RIGHT: dict[str, Any] = {
     "status": "ok", "verification": {"verdict": "verified", "elements": 9, "mismatches": 0},
@@ -115,7 +116,7 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
 def test_what_upstream_was_told_comes_early() -> None:
     """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
     amr, columns = (Call(one, "mpiio", "collective") for one in ("ramses-amr", "extents"))
-    stack = replace(STACK, calls=[*CALLS, amr, columns], counts=(1, 2, 4, 16))
+    stack = replace(STACK, calls=[*CALLS, amr, columns], most=16)
     first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 190))
     assert [one.why for one in first[:6]] == ["told", "plan"] * 3
     told = [one for one in first if one.why == "told"]
@@ -163,7 +164,7 @@ def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:
     again = [one for one in found if one.why == "again"]
     assert len({one.seed for one in again} - {5}) == by_why["again"] == plan.AGAIN
     smaller = [one for one in found if one.why == "smaller"]
-    assert {one.processes for one in smaller} == {1, 2, 4}
+    assert {one.processes for one in smaller} == {1, 2, 3, 4}
     assert {one.options for one in smaller} == set(plan.SIZES["s3d"])
     names = {one.setting_name for one in found if one.why == "instead"}
     assert names == {
@@ -221,12 +222,12 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
 def test_what_a_run_is_taken_for(
     status: int | None, document: dict[str, Any] | None, said: str, outcome: str
 ) -> None:
-    found, words = one_run.judge(status, document, said)
+    found, words = one_run.judge(Ended((), status, "", said, 90.0, document))
     assert found == outcome
     assert bool(words) == (outcome != "right")
 
 
-def made_stack(folder: Path, script: str) -> Stack:
+def made_stack(folder: Path, script: str) -> Candidate:
     """Its launcher is a script, which gets all words of a run."""
     launcher = folder / "launch"
     launcher.write_text(f"#!/bin/sh\n{script}\n")

@@ -7,13 +7,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from iogauge.analysis.judge import faster_way
-from iogauge.analysis.replay.ways import LOGGED, Bench, Race, Way, methods
+from iogauge.analysis.judge.faster_way import LOGGED, Way
 from iogauge.cli.main import main
+from iogauge.measure.iokernel import Stack
+from iogauge.measure.replay import Race, Runner, methods
 
 LOG = Path(__file__).parent / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 LISTING = {
@@ -150,11 +153,11 @@ def test_methods_that_move_data() -> None:
     }
 
 
-class Timed(Bench):
+class Timed(Runner):
     """Runs that take what they are told."""
 
     def __init__(self, took: dict[str, list[float]]) -> None:
-        super().__init__(Path(), (), Path(), Path())
+        super().__init__(Stack("", Path(), ()), Path(), Path())
         object.__setattr__(self, "took", {name: iter(some) for name, some in took.items()})
 
     def run(self, way: Way, more: object = (), traces: object = None) -> object:
@@ -162,10 +165,11 @@ class Timed(Bench):
         return {"samples": [{"write": {"seconds": seconds}}]}
 
 
-def race(took: dict[str, list[float]]) -> Race:
+def race(took: dict[str, list[float]]) -> tuple[Sequence[Way], Sequence[Way]]:
+    """All, and the decided."""
     found = Race(Timed(took), [Way(name, [], 1) for name in took], lambda _: None)
     found.run(7)
-    return found
+    return found.ways, found.decided
 
 
 def test_the_round_that_chooses_does_not_count() -> None:
@@ -174,8 +178,8 @@ def test_the_round_that_chooses_does_not_count() -> None:
     took = {LOGGED: [1.0, *seven], "lucky": [0.01, *seven[::-1]], "fast": [0.5, *[0.5] * 7],
             "third": [0.9, *[1.0] * 7], "slow": [2.0]}  # fmt: skip
     found = race(took)
-    assert [way.name for way in found.decided] == ["lucky", "fast", "third"]
-    lines = faster_way.answer(found)
+    assert [way.name for way in found[1]] == ["lucky", "fast", "third"]
+    lines = faster_way.answer(*found)
     assert lines[0] == "as logged: 1 s, verified"
     assert lines[1].startswith("fast would have written your dump 2.00 times as fast (1.")
     assert any(line.startswith("lucky: no difference seen") for line in lines)
@@ -184,9 +188,9 @@ def test_the_round_that_chooses_does_not_count() -> None:
 
 def test_that_nothing_is_faster_is_said_first() -> None:
     seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
-    lines = faster_way.answer(race({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]}))
+    lines = faster_way.answer(*race({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]}))
     assert lines[1] == ("none of the other methods (1) is decided to have written your dump faster")
-    lines = faster_way.answer(race({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
+    lines = faster_way.answer(*race({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
     assert not any(line.startswith("none of") for line in lines)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from iogauge.analysis.blame.accesses import MPIIO, WRITE
 from iogauge.analysis.darshan.raw import CLOSE
 from iogauge.common.run_folder import JOB_SCRIPT
+from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
 from iogauge.measure.shrink.case import RIGHT, CannotShrinkError, Case, Runner, of_run, without_own
 from iogauge.measure.shrink.reduce import Tries, fewest, shrink
@@ -90,7 +91,7 @@ def test_a_run_that_a_program_makes(tmp_path: Path) -> None:
     )
     for path in (launcher, kernel):
         path.chmod(0o755)
-    runner = Runner(kernel, [str(launcher)], tmp_path)
+    runner = Runner(Stack("", kernel, (str(launcher),)), tmp_path)
     found = shrink(Case(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
     assert str(found) == "-n 2 ior -b 1 --method m"
     assert not list(tmp_path.glob("shrink-*"))

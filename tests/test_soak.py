@@ -107,7 +107,9 @@ def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.M
         ("s3d", "posix", None),
         ("ior", "posix", None),
     ]
-    stack = soak.Stack("openmpi", "iokernel", ["mpiexec"], listing, combinations)
+    stack = soak.Drawn(
+        "openmpi", Path("iokernel"), ("mpiexec",), listed=listing, combinations=combinations
+    )
     drawn: list[str] = []
 
     def one(options: Any, case: Any, way: Any, processes: int, run: Any) -> None:

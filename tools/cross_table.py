@@ -124,7 +124,7 @@ def main(words: list[str] | None = None) -> int:
         old = options.page.read_text()
         found = completed(listing(options.program or BUILD / "iokernel"), old)
         new = put(old, table(found))
-    except (NoTable, OSError, subprocess.CalledProcessError) as error:
+    except (NoTable, OSError, kernels.CannotBuild) as error:
         print(f"tools.cross_table: {error}", file=sys.stderr)
         return 2
     if options.write and new != old:

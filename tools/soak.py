@@ -13,25 +13,25 @@ Exit status: 0 all were right, 1 some were not, 2 the command line is wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iogauge.common.paths import KERNELS, output
-from iogauge.measure import kernels
+from iogauge.common.processes import of_session
+from iogauge.measure import iokernel, kernels
+from iogauge.measure.iokernel import Stack
 
 sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
 import discover
@@ -53,12 +53,11 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Stack:
-    name: str
-    program: str
-    launch: list[str]
-    listing: dict[str, Any]
-    combinations: list[tuple[str, str, str | None]]
+class Drawn(Stack):
+    """A stack with what is drawn from."""
+
+    listed: dict[str, Any] = field(default_factory=dict)
+    combinations: Sequence[tuple[str, str, str | None]] = ()
 
 
 @dataclass
@@ -74,14 +73,11 @@ class Found:
         return sum(n for (_, kind), n in self.kinds.items() if kind != RIGHT)
 
 
-def prepared(name: str) -> Stack:
+def prepared(name: str) -> Drawn:
     """A stack's kernels, as CTest runs them."""
-    program = str(kernels.build_for_tests(name) / "iokernel")
-    done = subprocess.run(
-        [program, "--list", "--json", "-"], check=True, stdout=subprocess.PIPE, timeout=60
-    )
-    listing = json.loads(done.stdout)
-    return Stack(name, program, kernels.launch_words(name), listing, discover.combinations(listing))
+    stack = Stack.of(kernels.environ(name), kernels.build_for_tests(name) / "iokernel")
+    listed = stack.listing()
+    return Drawn(**vars(stack), listed=listed, combinations=discover.combinations(listed))
 
 
 def kind_of(wrong: str) -> str:
@@ -89,23 +85,23 @@ def kind_of(wrong: str) -> str:
 
 
 def drawn(
-    stack: Stack, draw: random.Random, folder: str
+    stack: Drawn, draw: random.Random, folder: str
 ) -> tuple[Namespace, run_case.Case, run_case.Through, int] | None:
     """One run; None: this many processes cannot do it."""
     pattern, method, mode = draw.choice(stack.combinations)
     counts = discover.process_counts(
-        stack.listing, method, mode, ",".join(map(str, PROCESSES[stack.name]))
+        stack.listed, method, mode, ",".join(map(str, PROCESSES[stack.name]))
     ).split(",")
-    served = method in {m["name"] for m in stack.listing["methods"] if "inner" in m["options"]}
+    served = method in {m["name"] for m in stack.listed["methods"] if "inner" in m["options"]}
     options = Namespace(
-        program=stack.program,
+        program=str(stack.program),
         pattern=pattern,
         method=method,
         mode=mode,
-        inner=",".join(discover.inner_methods(stack.listing, pattern)) if served else None,
-        own_files=discover.named(stack.listing, "file_per_process"),
-        moves_nothing=discover.named(stack.listing, "moves_nothing"),
-        compresses=any(m["name"] == mode and m["compresses"] for m in stack.listing["modes"]),
+        inner=",".join(discover.inner_methods(stack.listed, pattern)) if served else None,
+        own_files=discover.named(stack.listed, "file_per_process"),
+        moves_nothing=discover.named(stack.listed, "moves_nothing"),
+        compresses=any(m["name"] == mode and m["compresses"] for m in stack.listed["modes"]),
         dir=folder,
         launch=[*stack.launch],
     )
@@ -118,18 +114,17 @@ def drawn(
     return options, case, way, processes
 
 
-def places(group: int) -> str:
-    """Where each process of a group is: its threads' system calls, and its calls where gdb is."""
+def places(leader: int) -> str:
+    """Where each process of a run is: its threads' system calls, and its calls where gdb is."""
     text = ""
-    for entry in Path("/proc").glob("[0-9]*"):
+    for number in of_session(leader):
+        entry = Path("/proc") / str(number)
         try:
-            if os.getpgid(int(entry.name)) != group:
-                continue
-            text += f"\n{entry.name}: {(entry / 'cmdline').read_bytes()[:120]!r}\n"
+            text += f"\n{number}: {(entry / 'cmdline').read_bytes()[:120]!r}\n"
             for thread in (entry / "task").iterdir():
                 text += f"  {thread.name} {(thread / 'wchan').read_text()}"
                 text += f" {(thread / 'syscall').read_text()}"
-        except (OSError, ProcessLookupError):
+        except OSError:
             continue
         if shutil.which("gdb"):
             command = ["gdb", "-p", entry.name, "-batch", "-ex", "thread apply all bt"]
@@ -140,29 +135,19 @@ def places(group: int) -> str:
 
 def run(command: list[str], document: Path) -> dict[str, Any]:
     """As run_case.run, but one that does not end says where it stands."""
-    with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(
-            [*command, "--patience", PATIENCE],
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            env=kernels.run_environment(),
-            start_new_session=True,
-        )
-        late = ""
-        try:
-            process.wait(SECONDS)
-        except subprocess.TimeoutExpired:
-            late = f"no end after {SECONDS} s:{places(process.pid)}\n"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        said.seek(0)
-        text = said.read()
-    if late or process.returncode or "iokernel: error" in text:
-        raise run_case.Wrong(f"{late}exit status {process.returncode}; right is 0:\n{text}")
-    if not document.exists():
+    stood: list[str] = []
+    done = iokernel.execute(
+        [*command, "--patience", PATIENCE], kernels.variables(), seconds=SECONDS,
+        document=document, late=lambda leader: stood.append(places(leader)),
+    )  # fmt: skip
+    text = done.stdout + done.stderr
+    if done.status is None:
+        raise run_case.Wrong(f"no end after {SECONDS} s:{''.join(stood)}\nright is 0:\n{text}")
+    if done.status or "iokernel: error" in text:
+        raise run_case.Wrong(f"exit status {done.status}; right is 0:\n{text}")
+    if done.document is None:
         raise run_case.Wrong("no result document was written")
-    found: dict[str, Any] = json.loads(document.read_text())
-    return found
+    return done.document
 
 
 @contextmanager
@@ -177,7 +162,7 @@ def busy(count: int) -> Iterator[None]:
         yield
 
 
-def soak(stacks: list[Stack], runs: int, seed: int, keep: Path) -> Found:
+def soak(stacks: list[Drawn], runs: int, seed: int, keep: Path) -> Found:
     """`runs` runs; `keep` gets a text for each that was not right."""
     found, draw, began = Found(), random.Random(seed), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="iogauge-soak-") as folder:

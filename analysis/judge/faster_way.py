@@ -6,16 +6,35 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from iogauge.common.digits import three
 
-from ..replay.ways import LOGGED, Race, Way
 from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
 
+LOGGED = "as logged"  # the replay itself
 COLUMNS = (
     "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
 )  # fmt: skip
+
+
+@dataclass
+class Way:
+    """`words`: of iokernel. `seconds`: of writing, by round. `why`: it was left out, or is
+    wrong."""
+
+    name: str
+    words: list[str]
+    processes: int
+    hints: tuple[str, ...] = ()
+    seconds: dict[int, float] = field(default_factory=dict)
+    why: str = ""
+    wrong: bool = False
+
+    @property
+    def title(self) -> str:
+        """With the hints that it is run with."""
+        return f"{self.name} with {', '.join(self.hints)}" if self.hints else self.name
 
 
 def ratio(replay: Way, way: Way, ways: int = 1) -> Interval | None:
@@ -51,16 +70,16 @@ def sentence(way: Way, found: Interval) -> str:
     return f"{way.title}: no difference seen, {three(found.value)} times as fast {span}"
 
 
-def answer(race: Race) -> list[str]:
-    """A line per alternative: decided ones first, fastest first; then those that ran once; then the
-    rest."""
-    replay, *others = race.ways
+def answer(all_ways: Sequence[Way], decided: Sequence[Way]) -> list[str]:
+    """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
+    first; then those that ran once; then the rest."""
+    replay, *others = all_ways
     if replay.why:
         return [f"{LOGGED}: {replay.why}"]
     took = [value for number, value in replay.seconds.items() if number]
     lines = [f"{LOGGED}: {statistics.median(took):.4g} s, verified"] if took else []
-    ways = len(race.decided)
-    found = [(one, way) for way in race.decided if (one := ratio(replay, way, ways))]
+    ways = len(decided)
+    found = [(one, way) for way in decided if (one := ratio(replay, way, ways))]
     if found and not any(one.low is not None and one.low > 1 for one, way in found if not way.why):
         tried = sum(not way.why for way in others)
         lines.append(
@@ -69,19 +88,21 @@ def answer(race: Race) -> list[str]:
     for one, way in sorted(found, key=lambda pair: -pair[0].value):
         if not way.why:
             lines.append(f"{sentence(way, one)}, verified")
-    once = [way for way in others if not way.why and way not in race.decided]
+    once = [way for way in others if not way.why and way not in decided]
     for way in sorted(once, key=lambda way: way.seconds[0]):
         speed = replay.seconds[0] / way.seconds[0]
         lines.append(f"{way.title}: {three(speed)} times as fast in one round, verified")
     return [*lines, *_left_out(others)]
 
 
-def rows(race: Race) -> list[dict[str, str | float | int | bool | None]]:
+def rows(
+    ways: Sequence[Way], decided: Sequence[Way]
+) -> list[dict[str, str | float | int | bool | None]]:
     """For programs; the columns are COLUMNS. `ratio`: of speeds, relative to the replay."""
-    replay = race.ways[0]
+    replay = ways[0]
     found = []
-    for way in race.ways:
-        one = ratio(replay, way, len(race.decided)) if way in race.decided else None
+    for way in ways:
+        one = ratio(replay, way, len(decided)) if way in decided else None
         took = [seconds for number, seconds in way.seconds.items() if number or not one]
         values = (
             way.name, " ".join(way.hints), one.verdict if one else None, one.value if one else None,

@@ -24,6 +24,7 @@ import platform
 import signal
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from iogauge.common.files import write_whole
 from iogauge.common.paths import output
 from iogauge.measure.certify import session
 from iogauge.measure.certify.settings import hints_of, name_of, variables_of
-from iogauge.measure.certify.stacks import NotHere, Stack, prepare
+from iogauge.measure.certify.stacks import Candidate, NotHere, prepare
 from site_configs import local
 
 MINUTES = 60.0
@@ -66,7 +67,7 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def stacks_of(names: str, patterns: list[str], built: str) -> list[Stack]:
+def stacks_of(names: str, patterns: list[str], built: str) -> list[Candidate]:
     """Those that are here; what is not is said by name."""
     found = []
     for name in names.split():
@@ -77,7 +78,7 @@ def stacks_of(names: str, patterns: list[str], built: str) -> list[Stack]:
             continue
         calls = [call for call in stack.calls if not patterns or call.pattern in patterns]
         if calls:
-            found.append(Stack(**{**vars(stack), "calls": calls}))
+            found.append(replace(stack, calls=calls))
     return found
 
 
@@ -85,7 +86,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def about(stacks: list[Stack], seed: int, places: dict[str, Path]) -> dict[str, Any]:
+def about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[str, Any]:
     """What all runs have in common, for the certificate."""
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
@@ -97,7 +98,7 @@ def about(stacks: list[Stack], seed: int, places: dict[str, Path]) -> dict[str, 
             stack.name: {
                 "versions": dict(stack.versions),
                 "most_processes": max(stack.counts),
-                "limit": stack.limit,
+                "limit": stack.why,
                 "calls": len(stack.calls),
                 "settings": {
                     name_of(one): {

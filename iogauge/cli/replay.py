@@ -17,11 +17,14 @@ from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge import faster_way
-from iogauge.analysis.replay import check, plan, ways, what_if
+from iogauge.analysis.judge.faster_way import Way
+from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import CannotReplayError
-from iogauge.analysis.replay.ways import Bench, Known, Others, Race, Way
 from iogauge.common.files import write_whole
+from iogauge.measure import replay as ways
+from iogauge.measure.iokernel import Stack
+from iogauge.measure.replay import Known, Others, Race, Runner
 
 from . import formats, options, plan_replay, replay_check
 
@@ -85,13 +88,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.rounds < 0:
         raise UsageError(f"--rounds {args.rounds}: right is 0 or more")
-    bench = _bench(args)
-    known = ways.methods(bench.listing())
+    runner = _runner(args)
+    known = runner.methods()
     ways.chosen(args.method, known)
-    bench.work.mkdir(parents=True, exist_ok=True)
+    runner.work.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
-        found = _all(bench, args, known)
-    out = bench.work / "answer.json"
+        found = _all(runner, args, known)
+    out = runner.work / "answer.json"
     write_whole(out, json.dumps(found, indent=1))
     options.say_written(out)
     if args.json:
@@ -101,15 +104,15 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
 
 
-def _all(bench: Bench, args: argparse.Namespace, known: Known) -> dict[str, Any]:
+def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, Any]:
     """What `answer.json` holds. `good`: all is verified, and the replay is like the log."""
-    made = plan_replay.planned(args, bench.work / SCHEDULE)
+    made = plan_replay.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
         print(f"  {line}")
-    replay = ways.logged(made.trace, bench.work / SCHEDULE)
+    replay = ways.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
-    document, compared = _as_it_was(bench, replay, args)
+    document, compared = _as_it_was(runner, replay, args)
     found: dict[str, Any] = {
         "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
         "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
@@ -120,17 +123,20 @@ def _all(bench: Bench, args: argparse.Namespace, known: Known) -> dict[str, Any]
         print(*found["answer"])
         return found
     found["good"] = not (compared and compared.wrong)
-    race = _race(bench, made, args, known) if args.rounds else None
+    race = _race(runner, made, args, known) if args.rounds else None
     if race:
         race.flush = ways.flushes(document)
         race.run(args.rounds)
-        found |= {"answer": faster_way.answer(race), "ways": faster_way.rows(race)}
+        found |= {
+            "answer": faster_way.answer(race.ways, race.decided),
+            "ways": faster_way.rows(race.ways, race.decided),
+        }
         found["good"] = found["good"] and not any(way.wrong for way in race.ways)
         print(*found["answer"], sep="\n")
     return found
 
 
-def _bench(args: argparse.Namespace) -> Bench:
+def _runner(args: argparse.Namespace) -> Runner:
     """All that can be wrong before anything runs."""
     program = args.iokernel or shutil.which("iokernel")
     if not program or not Path(program).is_file():
@@ -146,7 +152,8 @@ def _bench(args: argparse.Namespace) -> Bench:
     work = args.out or next(_free(args.trace))
     if work.exists() and (not work.is_dir() or any(work.iterdir())):
         raise UsageError(f"--out {work}: it is there already; right is a new folder")
-    return Bench(Path(program).absolute(), launch, args.dir.absolute(), work.absolute())
+    stack = Stack("", Path(program).absolute(), launch)
+    return Runner(stack, args.dir.absolute(), work.absolute())
 
 
 def _free(trace: Path) -> Iterator[Path]:
@@ -156,11 +163,11 @@ def _free(trace: Path) -> Iterator[Path]:
 
 
 def _as_it_was(
-    bench: Bench, replay: Way, args: argparse.Namespace
+    runner: Runner, replay: Way, args: argparse.Namespace
 ) -> tuple[dict[str, Any] | None, Comparison | None]:
     """The replay, traced; its document, and its trace beside the log."""
-    traces = bench.work / "trace" if bench.recorder and not args.fold else None
-    document = bench.run(replay, ["--think", args.think], traces)
+    traces = runner.work / "trace" if runner.stack.recorder and not args.fold else None
+    document = runner.run(replay, ["--think", args.think], traces)
     if document is None:
         if not replay.wrong:  # of the command line
             raise UsageError(replay.why)
@@ -175,20 +182,20 @@ def _as_it_was(
         why = "it is folded" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
         print(f"  not held against the log, as {why}")
         return document, None
-    planned = bench.work / SCHEDULE
+    planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
     found = check.compare(log, own, args.gap)
     replay_check.show(found)
-    page = bench.work / "replay.html"
+    page = runner.work / "replay.html"
     replay_check.write_page(page, found, (planned, args.trace, traces), (log, own))
     return document, found
 
 
-def _race(bench: Bench, made: plan.Plan, args: argparse.Namespace, known: Known) -> Race | None:
+def _race(runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known) -> Race | None:
     if args.fold:
         print("no other methods: with --fold there are fewer processes than the log has")
         return None
-    extents = bench.work / "app.extents"
+    extents = runner.work / "app.extents"
     try:
         shapes = what_if.make(made.trace, extents)
     except CannotReplayError as error:
@@ -196,7 +203,7 @@ def _race(bench: Bench, made: plan.Plan, args: argparse.Namespace, known: Known)
         return None
     for line in shapes.lines():
         print(f"  {line}")
-    replay = ways.logged(made.trace, bench.work / SCHEDULE, ["--think", "0"])
+    replay = ways.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
     others = Others(extents, shapes.steps, args.method, tuple(args.hint))
     all_ways = [replay, *others.ways(replay, made.trace, known)]
-    return Race(bench, all_ways, lambda line: print(line, file=sys.stderr), seed=args.seed)
+    return Race(runner, all_ways, lambda line: print(line, file=sys.stderr), seed=args.seed)

@@ -13,9 +13,11 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from iogauge.cli.main import main as analysis
-from iogauge.measure import kernels, programs
+from iogauge.measure import kernels
+from iogauge.measure.iokernel import Stack
 
 
 def words_of(words: Sequence[str]) -> list[str]:
@@ -27,17 +29,17 @@ def words_of(words: Sequence[str]) -> list[str]:
     args, rest = own.parse_known_args(words)
     if {"-h", "--help"} & set(rest) or not rest:
         return ["replay", *rest]
-    stack = programs.Stack.of(kernels.environ(args.stack))
-    program = args.iokernel or str(programs.build(stack) / "iokernel")
-    launch = args.launch or shlex.join(stack.launcher)
-    os.environ.update({**kernels.run_environment(), **stack.environment})
+    program = args.iokernel or str(kernels.build_for_runs(args.stack))
+    stack = Stack.of(kernels.environ(args.stack), Path(program))
+    launch = args.launch or shlex.join(stack.launch)
+    os.environ.update(stack.variables)
     return ["replay", *rest, "--iokernel", program, "--launch", launch]
 
 
 def main(words: Sequence[str]) -> int:
     try:
         command = words_of(words)
-    except (kernels.UnknownStackError, programs.CannotBuild) as error:
+    except (kernels.UnknownStackError, kernels.CannotBuild) as error:
         print(f"replay: {error}", file=sys.stderr)
         return 2
     return analysis(command)

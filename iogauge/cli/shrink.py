@@ -22,16 +22,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from iogauge.analysis.blame.accesses import MPIIO
 from iogauge.analysis.blame.races import find
 from iogauge.analysis.darshan.raw import BrokenTraceError, read_folder
-from iogauge.measure import kernels
+from iogauge.measure import iokernel, kernels
+from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
-from iogauge.measure.shrink.case import CannotShrinkError, Case, Runner, of_run, run, without_own
+from iogauge.measure.shrink.case import CannotShrinkError, Case, Runner, of_run, without_own
 from iogauge.measure.shrink.reduce import Tries, fewest, shrink
-from reframe_tests.framework.recorders import RAW, RECORDER
+from reframe_tests.framework.recorders import RAW
 
 REPEATS = 30  # of the program, in one run
 SUSPECTS = 5  # rounds that are tried alone
@@ -57,10 +59,7 @@ def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> No
     for _ in range(10 * tries):
         for old in folder.glob("*.trace"):
             old.unlink()
-        library = runner.program.parent / RECORDER
-        prefix = ["env", f"LD_PRELOAD={library}", f"IOGAUGE_TRACE_DIR={folder}"]
-        prefix += [f"IOGAUGE_TRACE_INCLUDE={runner.folder}", "IOGAUGE_TRACE_SEGMENTS=0"]
-        if runner.end(case, prefix=prefix) == how:
+        if runner.end(case, folder) == how:
             return
     raise CannotShrinkError(f"{10 * tries} runs with the recorder did not fail: {case}")
 
@@ -68,11 +67,11 @@ def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> No
 class Program:
     """The C program of some rounds: made, compiled, and run."""
 
-    def __init__(self, runner: Runner, case: Case, stack: str, work: Path) -> None:
-        self.runner, self.case, self.stack, self.work = runner, case, stack, work
+    def __init__(self, runner: Runner, case: Case, work: Path) -> None:
+        self.runner, self.case, self.work = runner, case, work
         launch = " ".join(["mpiexec", "-n", str(case.processes)])
         self.command = " ".join([*(f"{k}={v}" for k, v in case.environment), launch])
-        self.library = _library(runner.program)
+        self.library = _library(runner.stack.program)
 
     def text(self, rounds: Sequence[program.Round]) -> str:
         words = (self.case.processes, self.command, REPEATS, self.library)
@@ -82,24 +81,20 @@ class Program:
         """Of how many repeats how many had wrong bytes."""
         source, binary = self.work / "repro.c", self.work / "repro"
         source.write_text(text)
-        compiler = [
-            f"mpicc.{self.stack}",
-            "-Wall",
-            "-Wextra",
-            "-O1",
-            str(source),
-            "-o",
-            str(binary),
-        ]
-        subprocess.run(compiler, check=True)
+        stack, compiler = replace(self.runner.stack, program=binary), ["-Wall", "-Wextra", "-O1"]
+        subprocess.run(
+            [f"mpicc.{stack.name}", *compiler, str(source), "-o", str(binary)], check=True
+        )
         data = self.runner.folder / f"repro-{os.getpid()}.bin"
-        command = [*self.runner.launch, "-n", str(self.case.processes), str(binary), str(data)]
-        values = {**self.runner.base, **dict(self.case.environment)}
-        status, said = run([*command, str(repeats)], values, self.runner.seconds)
+        done = iokernel.run(
+            stack, self.case.processes, [str(data), str(repeats)],
+            env=dict(self.case.environment), seconds=self.runner.seconds,
+        )  # fmt: skip
         data.unlink(missing_ok=True)
-        match = FOUND.search(said)
+        match = FOUND.search(done.stdout)
         if not match:
-            how = "had to be ended" if status is None else f"ended with status {status}"
+            late = done.status is None
+            how = "had to be ended" if late else f"ended with status {done.status}"
             raise CannotShrinkError(f"the program {how}, after {self.runner.seconds:g} s at most")
         return int(match[1]), int(match[2])
 
@@ -169,9 +164,8 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
 
 def main(words: Sequence[str] | None = None) -> int:
     args = parse(words)
-    iokernel = args.program or kernels.build_for_tests(args.stack) / "iokernel"
-    launch = kernels.launch_words(args.stack)
-    runner = Runner(iokernel.absolute(), launch, args.dir, kernels.run_environment())
+    built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
+    runner = Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
     try:
         if len(args.case) == 1 and Path(args.case[0]).is_dir():
             case = of_run(Path(args.case[0]), command_of)
@@ -189,7 +183,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="shrink-") as folder:
             traced(runner, case, tries.how, args.tries, Path(folder))
-            made = Program(runner, case, args.stack, Path(folder))
+            made = Program(runner, case, Path(folder))
             text, wrong, of = make_program(made, Path(folder), 2)
     except CannotShrinkError as error:
         print(f"shrink: {error}", file=sys.stderr)

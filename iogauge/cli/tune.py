@@ -12,12 +12,10 @@ decided; 3 undecided; 1 the default does not run; 2 the command line is wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,8 +28,8 @@ from iogauge.cli.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from iogauge.common.spelling import unknown
-from iogauge.measure import programs
-from iogauge.measure.kernels import run_environment
+from iogauge.measure import kernels
+from iogauge.measure.iokernel import CannotList, Stack
 from iogauge.measure.session import new_name
 from iogauge.measure.tune.advice import Advice
 from iogauge.measure.tune.drive import Drive
@@ -119,32 +117,28 @@ def job_of(asked: dict[str, Any]) -> Job:
     environs = {entry["name"]: entry for entry in local.site_configuration["environments"]}
     if asked["stack"] not in environs:
         raise CannotRun(f"--stack {unknown(asked['stack'], environs)}")
-    stack = programs.Stack.of(environs[asked["stack"]])
+    environ = environs[asked["stack"]]
+    stack = Stack.of(environ, Path(asked["program"]))
     if asked["processes"] > stack.most:
         raise CannotRun(f"--processes {asked['processes']}: {stack.most} at most: {stack.why}")
     if not asked["program"]:
         try:
-            asked["program"] = str(programs.build(stack) / "iokernel")
-        except programs.CannotBuild as error:
+            asked["program"] = str(kernels.build_for_runs(environ))
+        except kernels.CannotBuild as error:
             raise CannotRun(str(error)) from None
-    launch = shlex.split(asked["launch"]) or stack.launch(asked["processes"], [])
-    ours = {k: v for k, v in run_environment().items() if os.environ.get(k) != v}
+    launch = shlex.split(asked["launch"]) or [*stack.launch, "-n", str(asked["processes"])]
     return Job(
         tuple(launch), Path(asked["program"]), tuple(shlex.split(asked["pattern"])),
-        Path(asked["place"]), asked["fsync"], {**ours, **stack.environment},
+        Path(asked["place"]), asked["fsync"], stack.variables,
     )  # fmt: skip
 
 
 def listing(job: Job) -> dict[str, Any]:
     """What this iokernel can do, of one process. Raises CannotRun."""
-    words = [str(job.program), "--list", "--json", "-"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False,
-                          env={**os.environ, **job.environment})  # fmt: skip
     try:
-        found: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        raise CannotRun(f"{shlex.join(words)}: {done.stderr.strip()[:300]}") from None
-    return found
+        return Stack("", job.program, (), job.environment).listing()
+    except CannotList as error:
+        raise CannotRun(str(error)) from None
 
 
 def features(found: dict[str, Any], asked: dict[str, Any]) -> frozenset[str]:

@@ -17,25 +17,30 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.common.paths import KERNELS, ROOT
+from iogauge.common.paths import KERNELS, ROOT, builds
 from site_configs import local
 from site_configs.support import debian
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
+RELEASE = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
 # In the build of this stack the tests leave what they entered (tools/coverage.py).
 COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
 
 class UnknownStackError(Exception):
     """A stack that site_configs/local.py does not have."""
+
+
+class CannotBuild(Exception):
+    """The text says why."""
 
 
 def environ(stack: str) -> dict[str, Any]:
@@ -53,11 +58,6 @@ def environ(stack: str) -> dict[str, Any]:
     )
 
 
-def cmake_arguments(stack: str) -> list[str]:
-    """What makes CMake find the stack's compiler and libraries, and no other's."""
-    return [word for words in environ(stack)["extras"]["cmake"].values() for word in words]
-
-
 def launch_words(stack: str) -> list[str]:
     """What starts its programs, up to `-n N`, without the options that only root needs."""
     launcher = environ(stack)["extras"]["launcher"]
@@ -65,15 +65,19 @@ def launch_words(stack: str) -> list[str]:
     return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
 
 
-def run_environment() -> dict[str, str]:
+def variables() -> dict[str, str]:
     """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and what
     it would choose on one node it is told: choosing costs 0.2 s a start."""
-    values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
+    values = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     values["GCOV_ERROR_FILE"] = os.devnull  # another user's run cannot leave what it entered
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return values
+
+
+def run_environment() -> dict[str, str]:
+    return {**os.environ, **variables()}
 
 
 def generator() -> str:
@@ -82,12 +86,21 @@ def generator() -> str:
 
 
 def build(
-    stack: str, folder: Path, *more: str, target: str = "all", source: Path = KERNELS
-) -> None:
-    """Configures and builds; `subprocess.CalledProcessError` where either fails."""
+    stack: str | Mapping[str, Any],
+    folder: Path,
+    *more: str,
+    target: str = "all",
+    source: Path = KERNELS,
+    without: Container[str] = (),
+) -> Path:
+    """Configures and builds; `iokernel` there. `stack`: its name or its environ; `without`: the
+    libraries that are left out. Raises CannotBuild."""
+    extras = (environ(stack) if isinstance(stack, str) else stack)["extras"]
     words = ["-S", str(source), "-B", str(folder), "-G", generator()]
-    words += [*cmake_arguments(stack), *more]
-    inside = environ(stack)["extras"].get("inside", [])
+    for library, arguments in extras["cmake"].items():
+        words += [] if library in without else arguments
+    words += more
+    inside = extras.get("inside", [])
     stamp = folder / "configured-with"
     asked = "\n".join(words)
     with _alone_in(folder):
@@ -98,6 +111,7 @@ def build(
             stamp.write_text(asked)
         how = ["--target", target, "--parallel", str(os.cpu_count())]
         _run(*inside, "cmake", "--build", str(folder), *how)
+    return folder / "iokernel"
 
 
 @contextmanager
@@ -120,6 +134,12 @@ def build_for_tests(stack: str) -> Path:
     return test_folder(stack)
 
 
+def build_for_runs(stack: str | Mapping[str, Any]) -> Path:
+    """As measurements want it; the program."""
+    name = stack if isinstance(stack, str) else stack["name"]
+    return build(stack, builds() / f"measure-{name}", *RELEASE)
+
+
 def missing(stack: str) -> str | None:
     """Why this machine cannot build a stack, or None."""
     for tool in (environ(stack)["cc"], launch_words(stack)[0], "cmake"):
@@ -130,10 +150,12 @@ def missing(stack: str) -> str | None:
 
 def _run(*words: str) -> None:
     """Quietly; what was said is shown when it fails."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CannotBuild(f"{words[0]}: {error.strerror}") from None
     if done.returncode:
-        sys.stderr.write(done.stdout + done.stderr)
-        raise subprocess.CalledProcessError(done.returncode, words)
+        raise CannotBuild(f"{' '.join(words)}: failed\n{done.stdout}{done.stderr}")
 
 
 def main(words: list[str]) -> int:
@@ -145,7 +167,7 @@ def main(words: list[str]) -> int:
             build_for_tests(words[0])
         else:
             build(words[0], Path(words[1]).absolute(), *words[2:])
-    except (UnknownStackError, subprocess.CalledProcessError) as error:
+    except (UnknownStackError, CannotBuild) as error:
         print(f"iogauge.measure.kernels: {error}", file=sys.stderr)
         return 1
     return 0

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ import jsonschema
 
 from iogauge.common.paths import KERNELS
 from iogauge.measure import kernels
+from iogauge.measure.iokernel import execute
 from site_configs import local
 
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs it: it is no package
@@ -115,22 +115,15 @@ class Stack:
         command = [*before, *self.launch, "-n", str(processes), str(program or self.iokernel)]
         command += [*words, *(["--json", str(document)] if document else [])]
         for _ in range(2):
-            began = time.monotonic()
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                env={**self.environment(), **(environment or {})},
-            )
-            seconds = time.monotonic() - began
+            variables = {**kernels.variables(), **(environment or {})}
+            done = execute(command, variables, seconds=SECONDS, document=document)
+            assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
             if not crashed_at_the_end(done.stderr):  # which is not the kernel's
                 break
-        found = None
-        if document and document.exists():
-            found = json.loads(document.read_text())
-            _schema().validate(found)
-        return Run(command, done.returncode, done.stdout, done.stderr, seconds, found)
+        if done.document is not None:
+            _schema().validate(done.document)
+        status = -1 if done.status is None else done.status
+        return Run(command, status, done.stdout, done.stderr, done.seconds, done.document)
 
 
 def check_usage(stack: Stack, words: list[str], holds: list[str], folder: Path) -> None:

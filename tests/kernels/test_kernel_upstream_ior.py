@@ -18,10 +18,8 @@ import pytest
 from iokernel_stacks import Stack
 from numpy.typing import NDArray
 
-from iogauge.measure import programs
-from iogauge.measure.kernels import environ, run_environment
-from tools.bench import peers
-from tools.bench.cases import IOR
+from iogauge.measure.kernels import run_environment
+from tools.bench import __main__ as bench
 
 APIS = {
     "POSIX": ["-a", "POSIX"],
@@ -78,10 +76,9 @@ def test_pnetcdf_has_a_record_for_each_block(openmpi: Stack, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("api", APIS)
 def test_each_reads_the_other(stack: Stack, api: str, tmp_path: Path) -> None:
-    known = programs.Stack.of(environ(stack.name))
-    program = peers.peers(IOR, known, stack.build)
+    program = bench.upstream("IOR", stack.mpi)
     if program is None:
-        pytest.skip(peers.how_to_give(IOR, known))
+        pytest.skip(f"no upstream ior linked to {stack.mpi}: give IOR=PATH")
 
     def upstream(path: Path, signature: int, *more: str) -> str:
         words = [*stack.launch, "-n", str(PROCESSES), str(program), *APIS[api], *SIZES]

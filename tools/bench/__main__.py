@@ -1,166 +1,266 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Compares iokernel with upstream's IOR, S3D-IO and CGNS benchmark, run by run, and measures its
-own cost.
+"""iokernel beside the programs that it can replace: IOR, S3D-IO, and the CGNS library's
+benchmark_hdf5.
 
-    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] \
-        python -m tools.bench [--quick] [--pairs N] [--json FILE]
+    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] python -m tools.bench [--pairs N]
 
-Both programs of a pair run back to back with the same words, on fresh files, and who goes first
-alternates. A ratio is ours over upstream's bandwidth: 1.2 is a fifth faster. docs/benchmarks.md
-says what the numbers mean.
+Both of a pair run one after the other, with the same words and on fresh files; who goes first
+alternates. A ratio is our rate over upstream's: 1.2 is a fifth faster. A program is compared on the
+stacks whose MPI library it is linked to; what is not given is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
-import signal
+import os
+import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
+from typing import Any
 
-from iogauge.measure import programs
-from iogauge.measure.programs import Stack
+from iogauge.analysis.statistics.interval import of_pairs
+from iogauge.measure import iokernel, kernels
+from iogauge.measure.iokernel import Stack
 from site_configs import local
-from site_configs.support import common
-from tools.bench import cgns as bench_cgns
-from tools.bench import machine as bench_machine
-from tools.bench.cases import CGNS, Choice, size_text
-from tools.bench.run import COLUMNS, HEAD, Bench, print_row
+
+Figures = dict[str, float]
+IOR_CALLS = (
+    "-a POSIX", "-a POSIX -F", "-a MPIIO", "-a MPIIO -c", "-a HDF5", "-a HDF5 -c", "-a NCMPI -c",
+)  # fmt: skip
+S3D_METHODS = {"blocking": "0", "nonblocking": "1"}
+CGNS_MODES = {"collective": ("COLL", []), "independent": ("IND", ["-ind"])}
+POINT, ELEMENT = 128, 432  # bytes: of S3D at a grid point, of the mesh for each element
+# The phases that iokernel and benchmark_hdf5 both time, by the number of upstream's column.
+PHASES = {
+    f"{way} {name}": first + i
+    for way, first in (("write", 1), ("read", 5))
+    for i, name in enumerate(("coordinates", "elements", "fields", "arrays"))
+} | {"write open": 9, "read open": 10, "write close": 11, "read close": 12}
+OPENS = {"write": "create", "read": "open"}  # in our document
+LEAST = 0.010  # seconds of a phase: upstream prints three decimals
+PRINTED = 15  # times in upstream's line, each with its average, minimum and maximum
+S3D_LINE = re.compile(r"^\s*I/O\s+bandwidth\s*:\s*([\d.]+) MiB/s\s*$", re.MULTILINE)
 
 
-def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tools.bench",
-        description="iokernel beside upstream's ior, s3d_io.x and benchmark_hdf5"
-        " (IOR=PATH, S3D_IO=PATH, CGNS_BENCH=PATH)",
-    )
-    parser.add_argument("--pairs", type=positive, help="pairs of runs per case (7; quick: 6)")
-    parser.add_argument("--repeats", type=positive, default=3, help="-i of each run (3)")
-    parser.add_argument(
-        "--patience", type=float, default=10, help="seconds to wait for a quiet machine (10)"
-    )
-    parser.add_argument("--retries", type=int, default=3, help="of a disturbed pair (3)")
-    parser.add_argument("--quick", action="store_true", help="one place: 2 processes, in memory")
-    parser.add_argument("--size", type=size, default=128 * 2**20, help="bytes in all (128m)")
-    parser.add_argument(
-        "--transfer",
-        type=size,
-        action="append",
-        help="-t; may be repeated (block; in memory 1m)",
-    )
-    parser.add_argument(
-        "--processes", type=positive, action="append", help="may be repeated (2, 4)"
-    )
-    parser.add_argument("--fs", choices=("ram", "disk"), help="one file system only")
-    parser.add_argument("--stack", help="one stack only")
-    parser.add_argument("--only", default="", help="cases whose row holds this text")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="all measurements")
-    return parser
+class NotParsed(Exception):
+    """A program's output is not what it should be; the text says what is missing."""
 
 
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: right is a number of at least 1")
-    return value
+def of_samples(text: str) -> Figures:
+    """MiB/s in iokernel's result document: the median of the repeats."""
+    samples = json.loads(text)["samples"]
+    ways = [way for way in ("write", "read") if samples[0][way]]
+    return {way: median(float(s[way]["bandwidth"]) for s in samples) for way in ways}
 
 
-def size(text: str) -> int:
-    """4096, 256k, 1m, 2g; `block` is a process's whole block."""
-    if text == "block":
-        return 0
-    units = {"k": 2**10, "m": 2**20, "g": 2**30}
-    unit = units.get(text[-1:].lower(), 0)
-    digits = text[:-1] if unit else text
-    if not digits.isdecimal() or int(digits) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: right is a size such as 4096, 256k, 1m or block")
-    return int(digits) * (unit or 1)
+def of_ior(text: str) -> Figures:
+    """The same in IOR 4's JSON summary."""
+    found = json.loads(text)["tests"][0]["Results"]
+    both = {w: [float(r["bwMiB"]) for r in found if r["access"] == w] for w in ("write", "read")}
+    return {way: median(values) for way, values in both.items() if values}
 
 
-def usable_stacks(only: str | None) -> dict[str, Stack]:
-    """The site's stacks that this machine has."""
-    found = {}
-    for environ in local.site_configuration["environments"]:
-        stack = Stack.of(environ)
-        if only not in (None, stack.name):
-            continue
-        lacking = stack.lacking()
-        if lacking:
-            print(f"stack {stack.name}: {lacking} is missing, so it is not benched")
-        else:
-            found[stack.name] = stack
+def of_s3d(text: str) -> Figures:
+    """All bytes over the total I/O time, as both print it."""
+    found = S3D_LINE.search(text)
+    if not found:
+        raise ValueError('no line "I/O bandwidth : ... MiB/s"')
+    return {"total": float(found[1])}
+
+
+def of_stretches(text: str) -> Figures:
+    """Meshes per second in each phase of iokernel's only repeat, by its slowest process."""
+    (sample,) = json.loads(text)["samples"]
+    times = Figures()
+    for way, opening in OPENS.items():
+        found = sample[way]
+        times |= {f"{way} {stretch['name']}": stretch["max"] for stretch in found["stretches"]}
+        times[f"{way} open"] = found["phases"][opening]["max"]
+        times[f"{way} close"] = found["phases"]["close"]["max"]
+    return {name: 1 / float(times[name]) for name in PHASES if times[name] >= LEAST}
+
+
+def of_cgns(text: str) -> Figures:
+    """The same of benchmark_hdf5's file: the number of processes, then three figures for each."""
+    (words,) = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
+    if len(words) < 1 + 3 * PRINTED:
+        raise ValueError("no line of 15 times")
+    times = {name: float(words[1 + 3 * column + 2]) for name, column in PHASES.items()}
+    return {name: 1 / seconds for name, seconds in times.items() if seconds >= LEAST}
+
+
+# What is in a file or on stdout, as numbers.
+PARSERS: dict[str, Callable[[str], Figures]] = {
+    "iokernel": of_samples,
+    "ior": of_ior,
+    "s3d_io.x": of_s3d,
+    "cgns-unstructured": of_stretches,
+    "benchmark_hdf5": of_cgns,
+}
+
+
+def parsed(by: str, text: str) -> Figures:
+    try:
+        return PARSERS[by](text)
+    except (ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
+        raise NotParsed(f"{by}: {error!r}") from error
+
+
+@dataclass(frozen=True)
+class Side:
+    """One program of a pair. `{}` in its words is the folder; `file`: there, with the figures, else
+    they are on stdout. `prefix`: what starts the program."""
+
+    by: str
+    words: str
+    file: str = ""
+    prefix: str = ""
+
+    def measure(self, stack: Stack, processes: int, place: Path) -> Figures:
+        with tempfile.TemporaryDirectory(prefix="iogauge-bench-", dir=place) as folder:
+            words, prefix = (text.format(folder).split() for text in (self.words, self.prefix))
+            done = iokernel.run(stack, processes, words, prefix=prefix, seconds=600)
+            if done.status != 0:
+                raise NotParsed(f"{self.by}: {done.why}: {' '.join(done.command)}")
+            path = Path(folder) / self.file
+            text = path.read_text() if self.file and path.is_file() else done.stdout
+        return parsed(self.by, text)
+
+
+@dataclass(frozen=True)
+class Case:
+    program: str
+    variable: str
+    label: str
+    ours: Side
+    upstream: Side
+
+
+def cases(processes: int, size: int, fsync: bool) -> Iterator[Case]:
+    """`size`: bytes of a file, or of all with -F."""
+    block = size // processes // 2**20 * 2**20
+    for call, transfer in itertools.product(IOR_CALLS, (block, 2**20)):
+        words = f"{call} -b {block} -t {transfer} -i 3 -w -r -o {{}}/file{' -e' * fsync}"
+        more = " --hdf5.noFill" * ("HDF5" in call)  # iokernel's data sets have no fill values
+        more += " -O summaryFormat=JSON -O summaryFile={}/summary"
+        ours = Side("iokernel", f"ior {words} --buffer reused --json {{}}/summary", "summary")
+        label = f"{call[3:]}, {'block' if transfer == block else '1m'}"
+        yield Case("ior", "IOR", label, ours, Side("ior", words + more, "summary"))
+    procs = process_grid(processes)
+    side = int((size / POINT) ** (1 / 3))
+    grid = [max(1, side // p) * p for p in procs]
+    for label, number in S3D_METHODS.items():
+        words = " ".join(map(str, (*grid, *procs, number, "F", "{}")))
+        yield Case("s3d_io.x", "S3D_IO", label, Side("s3d_io.x", words), Side("s3d_io.x", words))
+    elements = size // ELEMENT // processes * processes
+    for mode, (word, more_words) in CGNS_MODES.items():
+        words = f"cgns-unstructured --method cgns --mode {mode} --elements {elements} --dir {{}}"
+        ours = Side("cgns-unstructured", f"{words} --json {{}}/result", "result")
+        upstream = Side(
+            "benchmark_hdf5", " ".join(["-nelem", str(elements), *more_words]),
+            f"timing_{processes:06}_{word}.dat", "env -C {}",
+        )  # fmt: skip
+        yield Case("benchmark_hdf5", "CGNS_BENCH", mode, ours, upstream)
+
+
+def process_grid(processes: int) -> tuple[int, int, int]:
+    """The three factors that differ least, the largest one along x."""
+    sides = itertools.product(range(1, processes + 1), repeat=2)
+    triples = [(a, b, processes // a // b) for a, b in sides if processes % (a * b) == 0]
+    return min(triples, key=lambda t: (max(t) - min(t), -t[0], -t[1]))
+
+
+def linked_to(program: Path, library: str) -> bool:
+    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    return any(line.split()[:1] == [library] for line in done.stdout.splitlines())
+
+
+def upstream(variable: str, library: str) -> Path | None:
+    """The program that a variable names for this MPI library, of several with colons between."""
+    given = [Path(one).expanduser().absolute() for one in os.environ.get(variable, "").split(":")]
+    return next((one for one in given if one.is_file() and linked_to(one, library)), None)
+
+
+def pairs(
+    case: Case, stack: Stack, peer: Path, processes: int, place: Path, number: int
+) -> list[tuple[Figures, Figures]]:
+    """Upstream's figures and ours, of each pair."""
+    own = stack.program.with_name("s3d_io.x") if case.program == "s3d_io.x" else stack.program
+    stacks = {"upstream": replace(stack, program=peer), "ours": replace(stack, program=own)}
+    found = []
+    for pair in range(number):
+        both: dict[str, Figures] = {}
+        for name in list(stacks)[:: 1 if pair % 2 else -1]:
+            side = case.ours if name == "ours" else case.upstream
+            both[name] = side.measure(stacks[name], processes, place)
+        found.append((both["upstream"], both["ours"]))
     return found
 
 
-def choose(options: argparse.Namespace, stacks: dict[str, Stack]) -> Choice:
-    wanted = options.processes or ([2] if options.quick else [2, 4])
-    filesystems = ("ram",) if options.quick else ("ram", "disk")
-    given = tuple(options.transfer or ())
-    small = () if options.quick else (2**20,)
-    counts = {}
-    for name, stack in stacks.items():
-        counts[name] = tuple(n for n in wanted if n <= stack.most)
-        if len(counts[name]) < len(wanted):
-            print(f"stack {name}: at most {stack.most} processes: {stack.why}")
-    return Choice(
-        processes=counts,
-        filesystems=(options.fs,) if options.fs else filesystems,
-        # On a disk with fsync the size of a transfer is lost in the time of the flush.
-        transfers={"ram": given or (0, *small), "disk": given or (0,)},
-        size=options.size,
-        repeats=options.repeats,
-        only=options.only,
-    )
+def rows(head: list[str], found: list[tuple[Figures, Figures]]) -> Iterator[str]:
+    """A line of a Markdown table for each figure that both always have."""
+    for name in found[0][1]:
+        values = [(a[name], b[name]) for a, b in found if name in a and name in b]
+        if len(values) < len(found):
+            yield f"| {' | '.join([*head, name])} | too short to compare |"
+            continue
+        theirs, ours = (f"{median(side):.4g}" for side in zip(*values, strict=True))
+        ratio = of_pairs(values)
+        ends = "too few pairs"
+        if ratio.low is not None and ratio.high is not None:
+            ends = f"{ratio.low:.2f} to {ratio.high:.2f}"
+        cells = [*head, name, ours, theirs, f"{ratio.value:.2f}", ends, ratio.verdict]
+        yield f"| {' | '.join(cells)} |"
 
 
-def print_top(bench: Bench, choice: Choice, machine: dict[str, str]) -> None:
-    for key, value in machine.items():
-        print(f"{key:20}: {value}")
-    for name, stack in bench.stacks.items():
-        command = [str(bench.folders[name] / "iokernel"), "--version"]
-        said = subprocess.run(command, capture_output=True, text=True).stdout.strip()
-        print(f"{'stack ' + name:20}: {' '.join(stack.launcher)}; {said}")
-    print(f"{'size':20}: {size_text(choice.size)} in all, {choice.repeats} repeats in a run,"
-          f" {bench.pairs} pairs of runs; MiB/s")  # fmt: skip
-    print(f"{'load before':20}: {bench_machine.load()}\n")
+def bench(environ: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
+    """The lines of one stack; what went wrong begins with "failed"."""
+    name, library = environ["name"], environ["extras"]["mpi_library"]
+    stack = Stack.of(environ, kernels.build_for_runs(environ))
+    for place, entry in {"ram": local.ram(), "disk": local.disk()}.items():
+        folder = Path(entry["path"])
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in cases(options.processes, options.size * 2**20, place == "disk"):
+            head = [case.program, case.label, name, place]
+            peer = upstream(case.variable, library)
+            if options.only not in " ".join(head) or peer is None:
+                continue
+            try:
+                found = pairs(case, stack, peer, options.processes, folder, options.pairs)
+                yield from rows(head, found)
+            except (NotParsed, OSError) as error:
+                yield f"failed: {' '.join(head)}: {error}"
 
 
-def main(argv: list[str] | None = None) -> int:
-    options = arguments().parse_args(argv)
-    # Ended from outside, it still removes the files of the run that it ends.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    stacks = usable_stacks(options.stack)
-    if not stacks:
-        print("error: no stack to bench; right is one of site_configs/local.py", file=sys.stderr)
-        return 2
-    choice = choose(options, stacks)
-    places = {"ram": Path(local.ram()["path"]), "disk": Path(local.disk()["path"])}
-    try:
-        folders = {name: programs.build(stack) for name, stack in stacks.items()}
-    except programs.CannotBuild as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    bench = Bench(
-        stacks, folders, places, options.pairs or (6 if options.quick else 7), common.cores(),
-        options.patience, options.retries,
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.bench", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    machine = bench_machine.machine(places, common.cores())
-    print_top(bench, choice, machine)
-    print_row(*HEAD)
-    print_row(*("-" * width for width in COLUMNS), "-------")
-    for case in choice.cases():
-        bench.compare(case)
-    if options.only in f"cgns {CGNS}":
-        bench_cgns.compare(bench, choice)
-    if not options.only:
-        bench.bench_driver(choice)
-        bench.bench_values()
-    if options.json:
-        document = {"schema": "iogauge.bench/1", "machine": machine, "cases": bench.cases,
-                    "driver": bench.driver, "values": bench.values}  # fmt: skip
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
-    return 1 if bench.failed else 0
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--size", type=int, default=128, metavar="MIB", help="in all (128)")
+    parser.add_argument("--only", default="", help="rows that hold this text")
+    options = parser.parse_args(words)
+    print(f"{options.processes} processes, {options.size} MiB; load {os.getloadavg()[0]:.2f}")
+    print("| program | call | stack | fs | figure | ours | upstream | ratio | interval | verdict |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    failed = False
+    for environ in local.site_configuration["environments"]:
+        if reason := kernels.missing(environ["name"]):
+            print(reason)
+            continue
+        for line in bench(environ, options):
+            failed |= line.startswith("failed")
+            print(line, flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":

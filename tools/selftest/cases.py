@@ -4,16 +4,14 @@ and for each the faults of the calls that it makes. Which call, on which process
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from iogauge.measure import kernels
+from iogauge.measure.iokernel import Stack
 from tools.selftest.injector import FAULTS, Plan
 
 # Small and uneven; a pattern that is not here runs with its defaults.
@@ -84,18 +82,9 @@ class Case:
         return f"{self.subject.name} {self.plan.kind}"
 
 
-def listing(program: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [str(program), "--list", "--json", "-"], capture_output=True, text=True, check=True,
-        env=kernels.run_environment(),
-    )  # fmt: skip
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def subjects(stack: str, program: Path) -> list[Subject]:
     """All that move data."""
-    listed = listing(program)
+    listed = Stack.of(kernels.environ(stack), program).listing()
     methods = {entry["name"]: entry for entry in listed["methods"]}
     alone = {mode["name"] for mode in listed["modes"] if mode["one_process"]}
     behind = [m["name"] for m in methods.values() if m["writes_alone"] and not m["moves_nothing"]]

@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iogauge.common.paths import KERNELS
-from iogauge.common.processes import with_variable
-from iogauge.measure import kernels
+from iogauge.measure import iokernel, kernels
 from reframe_tests.framework.recorders import RECORDER
 from tools.selftest.cases import Case, Subject
 from tools.selftest.injector import DATA, Fired, preload, read_fired
@@ -30,7 +23,6 @@ from run_case import crashed_at_the_end
 PATIENCE = 3  # of the kernels, in seconds
 # The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
 LIMIT = 90.0
-MARK = "IOGAUGE_SELFTEST"  # a variable that tells which processes are a run's
 
 
 @dataclass
@@ -69,7 +61,7 @@ class Place:
 
     base: Path
     library: Path
-    environment: dict[str, str] = field(default_factory=kernels.run_environment)
+    environment: dict[str, str] = field(default_factory=kernels.variables)
 
     @property
     def data(self) -> Path:
@@ -131,27 +123,12 @@ class Place:
         return outcome
 
     def _once(self, command: list[str]) -> Outcome:
-        mark = f"{self.base}-{time.monotonic_ns()}"
-        began = time.monotonic()
-        status, said, complained = _finish(command, {**self.environment, MARK: mark})
-        seconds = time.monotonic() - began
-        alive = end_all(mark)
-        left = (
-            sorted(str(p.relative_to(self.data)) for p in self.data.rglob("*"))
-            if self.data.is_dir()
-            else []
-        )
+        done = iokernel.execute(command, self.environment, seconds=LIMIT, document=self.document)
+        left = sorted(str(p.relative_to(self.data)) for p in self.data.rglob("*"))
         return Outcome(
-            shlex.join(command),
-            status,
-            said + complained,
-            complained,
-            _document(self.document),
-            read_fired(self.log),
-            left,
-            seconds,
-            alive,
-        )
+            shlex.join(command), done.status, done.stdout + done.stderr, done.stderr,
+            done.document, read_fired(self.log), left, done.seconds, done.outlived,
+        )  # fmt: skip
 
 
 def traced_by(subject: Subject, place: Place) -> dict[str, str]:
@@ -162,38 +139,3 @@ def traced_by(subject: Subject, place: Place) -> dict[str, str]:
         "IOGAUGE_TRACE_DIR": str(place.traces),
         "IOGAUGE_TRACE_INCLUDE": str(place.data),
     }
-
-
-def _finish(command: list[str], environment: dict[str, str]) -> tuple[int | None, str, str]:
-    """Exit status, stdout and stderr. Apart, because a launcher writes what it has of the one into
-    the middle of a line of the other."""
-    job = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, errors="replace", env=environment, start_new_session=True,
-    )  # fmt: skip
-    try:
-        out, err = job.communicate(timeout=LIMIT)
-        return job.returncode, out, err
-    except subprocess.TimeoutExpired:
-        end_all(environment[MARK])
-        return None, *job.communicate()
-
-
-def _document(path: Path) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-    return found
-
-
-def end_all(mark: str) -> int:
-    """Ends what lives on of a run a second after its launcher ended; how many that were."""
-    for _ in range(20):
-        if not (alive := with_variable(MARK, mark)):
-            return 0
-        time.sleep(0.05)
-    for pid in alive:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return len(alive)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from iogauge.analysis.judge.certificate import NONE
 from iogauge.measure.certify.settings import Setting, name_of
-from iogauge.measure.certify.stacks import Call, Stack
+from iogauge.measure.certify.stacks import Call, Candidate
 
 Item = TypeVar("Item")
 
@@ -138,7 +138,7 @@ def rank(call: Call, options: tuple[str, ...]) -> int:
     return every.index(options) if options in every else len(every)
 
 
-def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
+def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
     """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
     through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
     others = [call for call in stack.calls if not call.through_mpi_io]
@@ -150,7 +150,7 @@ def of_calls(stack: Stack, seed: str) -> Iterator[Call]:
             yield next(rest)
 
 
-def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """What upstream was told of, on a stack that can be so, and what avoids it: twice as often,
     since it has to be right each time."""
     for one in TOLD:
@@ -167,7 +167,7 @@ def told(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
                            seed_of_run, why)  # fmt: skip
 
 
-def cases(stack: Stack, fs: Sequence[str], seed: int) -> Iterator[Case]:
+def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
     """The runs of a stack, without end; every other one is what upstream was told of, until all of
     that has come."""
     early = told(stack, fs, seed)
@@ -204,7 +204,7 @@ def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
     ]
 
 
-def follow_ups(case: Case, stack: Stack) -> list[Case]:
+def follow_ups(case: Case, stack: Candidate) -> list[Case]:
     """After a run that was not right: how often, from which size and number of processes on, and
     which one thing set otherwise avoids it."""
     found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]

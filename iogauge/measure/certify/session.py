@@ -19,7 +19,7 @@ from iogauge.analysis.judge.certificate import BAD, KEY, RIGHT
 from iogauge.measure.certify import plan
 from iogauge.measure.certify.plan import Case
 from iogauge.measure.certify.run import Record, execute
-from iogauge.measure.certify.stacks import Stack
+from iogauge.measure.certify.stacks import Candidate
 
 # Of a stack's runs, what may go into looking after those that were not right.
 SHARE = 0.4
@@ -65,7 +65,7 @@ class Runs:
 class Queue:
     """The cases of one stack: those of the plan, and between them those that a failure asks for."""
 
-    def __init__(self, stack: Stack, fs: Sequence[str], seed: int, known: Runs) -> None:
+    def __init__(self, stack: Candidate, fs: Sequence[str], seed: int, known: Runs) -> None:
         self.stack, self.known = stack, known
         self.planned: Iterator[Case] = plan.cases(stack, fs, seed)
         self.waiting: deque[Case] = deque()
@@ -108,7 +108,7 @@ class Limits:
 
 
 def run(
-    stacks: Sequence[Stack], places: Mapping[str, Path], seed: int, runs: Runs, limits: Limits
+    stacks: Sequence[Candidate], places: Mapping[str, Path], seed: int, runs: Runs, limits: Limits
 ) -> None:
     """All stacks in turn, each one as many runs as another, until the time is over."""
     queues = [Queue(stack, list(places), seed, runs) for stack in stacks]

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iogauge.common.libraries import libraries
-from iogauge.common.paths import KERNELS, builds
+from iogauge.common.paths import builds
 from iogauge.measure import kernels
 from iogauge.measure.certify import settings
 from iogauge.measure.certify.settings import Setting
+from iogauge.measure.iokernel import CannotList, Stack, execute
 from site_configs.support import chosen
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -44,17 +42,17 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Stack:
-    name: str
-    program: str
-    launch: tuple[str, ...]
-    variables: Mapping[str, str]
-    calls: Sequence[Call]
-    settings: Sequence[Setting]
-    is_ompio: bool
-    counts: Sequence[int]
-    limit: str  # why there are no more processes
+class Candidate(Stack):
+    """A stack that is certified."""
+
+    calls: Sequence[Call] = ()
+    settings: Sequence[Setting] = ()
+    is_ompio: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> list[int]:
+        return [n for n in COUNTS if n <= self.most]
 
 
 def calls(listing: dict[str, Any]) -> list[Call]:
@@ -83,19 +81,6 @@ def calls(listing: dict[str, Any]) -> list[Call]:
     return found
 
 
-def _run(words: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=600,
-            env=kernels.run_environment(),
-        )  # fmt: skip
-    except OSError as error:
-        raise NotHere(f"{words[0]}: {error.strerror}") from None
-    if done.returncode:
-        raise NotHere(f"{' '.join(words)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
-    return done.stdout
-
-
 def _there(needs: Sequence[Mapping[str, str]]) -> str:
     """What is missing, with what brings it; empty where all is there."""
     for one in needs:
@@ -105,24 +90,17 @@ def _there(needs: Sequence[Mapping[str, str]]) -> str:
     return ""
 
 
-def _build(name: str, extras: Mapping[str, Any], features: Sequence[str]) -> Path:
+def _build(environ: Mapping[str, Any]) -> Path:
     """The kernels with what of the stack's libraries is there; the program."""
-    inside = list(extras.get("inside", []))
-    words = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF", *extras["cmake"]["mpi"]]
-    for library in libraries():
-        there = library.name in features and not _there(extras["needs"].get(library.name, []))
-        off = [f"-D{library.option}=OFF"]
-        words += extras["cmake"].get(library.name, []) if there else off
-    folder = builds() / f"certify-{name}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _run([*inside, "cmake", "-S", str(KERNELS), "-B", str(folder), "-G", "Ninja", *words])
-        _run([*inside, "cmake", "--build", str(folder), "--parallel", "2"])
-    return folder / "iokernel"
+    needs, features = environ["extras"]["needs"], environ["features"]
+    names = {library.name: library.option for library in libraries()}
+    absent = {n for n in names if n not in features or _there(needs.get(n, []))}
+    off = [f"-D{option}=OFF" for name, option in names.items() if name in absent]
+    folder = builds() / f"certify-{environ['name']}"
+    return kernels.build(environ, folder, *kernels.RELEASE, *off, without=absent)
 
 
-def prepare(name: str, built: str = "") -> Stack:
+def prepare(name: str, built: str = "") -> Candidate:
     """The stack of this name (site_configs/support/chosen.py) with its kernels: built here, or from
     the folder `built`, where {stack} is its name. Raises NotHere."""
     environ = chosen.stack(name)
@@ -131,26 +109,24 @@ def prepare(name: str, built: str = "") -> Stack:
     if lacking := _there([*needs["build"], *needs["mpi"]]):
         raise NotHere(f"stack {name}: {lacking}")
     inside = list(extras.get("inside", []))
-    own_name = environ["name"]
-    if built:
-        program = Path(built.format(stack=own_name)).absolute() / "iokernel"
-    elif "iokernel" in extras:
-        program = Path(extras["iokernel"])
-    else:
-        program = _build(own_name, extras, environ["features"])
-    listing = json.loads(_run([*inside, str(program), "--list", "--json", "-"]))
+    try:
+        if built:
+            program = Path(built.format(stack=environ["name"])) / "iokernel"
+        else:
+            program = Path(extras["iokernel"]) if "iokernel" in extras else _build(environ)
+        stack = Stack.of(environ, program)
+        listing = stack.listing(inside)
+    except (kernels.CannotBuild, CannotList, OSError) as error:
+        raise NotHere(f"stack {name}: {error}") from None
     is_ompio = "romio" not in environ["features"]
-    launcher = extras["launcher"]
     own = settings.romio()
     if is_ompio:
-        beside = Path(launcher["command"]).with_name("ompi_info")
+        beside = Path(stack.launch[0]).with_name("ompi_info")
         words = [*inside, "ompi_info"] if inside or not beside.is_absolute() else [str(beside)]
-        own = settings.of_openmpi(_run(words))
-    most = extras["max_processes"]
-    options = [word for option in launcher["options"] for word in option.split()]
-    return Stack(
-        environ["name"], str(program), (launcher["command"], *options),
-        dict(environ.get("env_vars", [])), calls(listing), own, is_ompio,
-        [n for n in COUNTS if n <= most["count"]], most["why"],
-        {key: str(value) for key, value in listing["libraries"].items() if value},
-    )  # fmt: skip
+        done = execute(words, stack.variables)
+        if done.status:
+            raise NotHere(f"{' '.join(words)}: {done.why}")
+        own = settings.of_openmpi(done.stdout)
+    versions = {key: str(value) for key, value in listing["libraries"].items() if value}
+    return Candidate(**vars(stack), calls=calls(listing), settings=own, is_ompio=is_ompio,
+                     versions=versions)  # fmt: skip

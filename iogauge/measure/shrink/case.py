@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shlex
-import signal
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.measure import iokernel
+from iogauge.measure.iokernel import Stack
 
 SECONDS = 120.0  # a small run takes less than one
 # Where a run is, and what it leaves: the tool's own business.
@@ -95,48 +93,24 @@ def _one_halved(word: str, k: int) -> str:
 class Runner:
     """Runs cases of one program. `folder`: on the file system where it fails."""
 
-    program: Path
-    launch: Sequence[str]
+    stack: Stack
     folder: Path
-    base: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     seconds: float = SECONDS
 
-    def end(self, case: Case, trace: Path | None = None, prefix: Sequence[str] = ()) -> str:
-        """How a run ends: RIGHT, or what went wrong in a word. With `trace` its document stays
-        there."""
+    def end(self, case: Case, traces: Path | None = None) -> str:
+        """How a run ends: RIGHT, or what went wrong in a word. With `traces` each of its accesses
+        is recorded there."""
         with tempfile.TemporaryDirectory(prefix="shrink-", dir=self.folder) as data:
-            kept = trace or Path(data)
-            document = kept / DOCUMENT
-            document.unlink(missing_ok=True)
-            command = [*self.launch, "-n", str(case.processes), *prefix, str(self.program)]
-            command += [*case.words, "--dir", data, "--json", str(document)]
-            status, _ = run(command, {**self.base, **dict(case.environment)}, self.seconds)
-            if status is None:
-                return "hung"
-            try:
-                verdict = json.loads(document.read_text())["verification"]["verdict"]
-            except (OSError, ValueError, KeyError, TypeError):
-                verdict = "none"
-        if status == 0:
+            prefix = self.stack.recorded(traces, self.folder) if traces else []
+            done = iokernel.run(
+                self.stack, case.processes, [*case.words, "--dir", data], prefix=prefix,
+                env=dict(case.environment), seconds=self.seconds, document=Path(data) / DOCUMENT,
+            )  # fmt: skip
+        if done.status == 0:
             return RIGHT
-        return "mismatch" if verdict == "mismatch" else f"status {status}"
-
-
-def run(
-    command: Sequence[str], environment: Mapping[str, str], seconds: float
-) -> tuple[int | None, str]:
-    """Its exit status and what it said; None where it took longer, and was ended with all that it
-    had started."""
-    with subprocess.Popen(
-        command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True, start_new_session=True,
-    ) as process:  # fmt: skip
-        try:
-            said, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, ""
-        return process.returncode, said
+        return {"hung": "hung", "late": "hung", "wrong bytes": "mismatch"}.get(
+            done.kind, f"status {done.status}"
+        )
 
 
 def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:

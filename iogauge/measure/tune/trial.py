@@ -9,27 +9,26 @@ import secrets
 import shlex
 import shutil
 import signal
-import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from iogauge.analysis.statistics.surrogate import Config
-from iogauge.common import json_file, processes
-from iogauge.common.document import first_mismatch
+from iogauge.common import processes
 from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
-from iogauge.common.text import one_line
+from iogauge.measure import iokernel
+from iogauge.measure.iokernel import Ended
 from iogauge.measure.tune.space import CALL, Space
 from reframe_tests.machine.leftovers import MARKER
 
 Kind = Literal["ok", "wrong bytes", "failed", "crashed", "hung", "too slow"]
 Wish = Literal["write", "read", "both"]
-PATIENCE = 5.0  # seconds from the polite signal to the other one
-LONGEST = 300
+KINDS: Mapping[str, Kind] = {
+    "wrong bytes": "wrong bytes", "hung": "hung", "late": "too slow", "crashed": "crashed",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,86 +101,36 @@ class Runner:
 
     def __init__(self, job: Job, space: Space) -> None:
         self.job, self.space = job, space
-        self.guard = Guard(signal.SIGTERM, PATIENCE)
+        self.guard = Guard(signal.SIGTERM, iokernel.POLITE)
 
     def __call__(self, arm: Config, keep: Path, limit: float) -> Outcome:
         """One job, of `limit` seconds at most; its document and its script are left in `keep`."""
         keep.mkdir(parents=True, exist_ok=True)
         words, variables = self.job.command(self.space, arm)
-        began = time.monotonic()
-        with _own_folder(self.job.place) as folder, (keep / "stderr").open("wb") as said:
+        variables = {**self.job.environment, **variables}
+        with _own_folder(self.job.place) as folder:
             words += ["--dir", str(folder), "--json", str(keep / DOCUMENT)]
-            _write_script(keep / JOB_SCRIPT, words, {**self.job.environment, **variables})
-            process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-                env={**os.environ, **self.job.environment, **variables}, start_new_session=True,
-            )  # fmt: skip
-            self.guard.watch(process.pid)
-            try:
-                process.wait(limit)
-                ended = True
-            except subprocess.TimeoutExpired:
-                ended = False
-            finally:
-                _end(process)
-                self.guard.forget(process.pid)
-        seconds = time.monotonic() - began
-        return outcome(keep, process.returncode, seconds, ended)
+            _write_script(keep / JOB_SCRIPT, words, variables)
+            done = iokernel.execute(
+                words, variables, seconds=limit, document=keep / DOCUMENT, guard=self.guard
+            )
+        (keep / "stderr").write_text(done.stderr)
+        return outcome(done)
 
 
-def outcome(keep: Path, status: int, seconds: float, ended: bool = True) -> Outcome:
+def outcome(done: Ended) -> Outcome:
     """What a job's document and its last words say."""
-    if not ended:
-        return Outcome("too slow", f"it had not ended after {seconds:.0f} s", seconds=seconds)
-    try:
-        found = json_file.read(keep / DOCUMENT)
-        document = found if isinstance(found, dict) else {}
-    except json_file.Unreadable:
-        document = {}
-    said = (keep / "stderr").read_text(errors="replace")
-    verification = document.get("verification") or {}
-    if verification.get("verdict") == "mismatch":
-        where = first_mismatch(verification) or "some byte read back was wrong"
-        return Outcome("wrong bytes", where, seconds=seconds)
-    if document.get("status") == "hung":
-        return Outcome("hung", str(document.get("error")), seconds=seconds)
-    if status or document.get("status") != "ok" or verification.get("verdict") != "verified":
-        why = str(document.get("error") or "") or _last_words(said) or f"exit status {status}"
-        kind: Kind = "crashed" if "signal" in why.lower() or status > 128 else "failed"
-        return Outcome(kind, one_line(why, LONGEST), seconds=seconds)
-    return _right(document, seconds)
-
-
-def _right(document: Mapping[str, Any], seconds: float) -> Outcome:
-    summary = document["summary"]
+    if done.kind != "right" or done.document is None:
+        return Outcome(KINDS.get(done.kind, "failed"), done.why, seconds=done.seconds)
+    summary = done.document["summary"]
     return Outcome(
         "ok",
         write=summary.get("write_bw"),
         read=summary.get("read_bw"),
-        seconds=seconds,
-        peak=int(document["memory"]["peak_rss"]),
-        ignored=tuple(document["used"]["hints_ignored"]),
+        seconds=done.seconds,
+        peak=int(done.document["memory"]["peak_rss"]),
+        ignored=tuple(done.document["used"]["hints_ignored"]),
     )
-
-
-def _last_words(said: str) -> str:
-    """The program's own line, before what a launcher says of it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("iokernel")), lines[0] if lines else "")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """All of its session, politely first."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        alive = processes.of_session(process.pid)
-        for one in alive:
-            with contextlib.suppress(OSError):
-                os.kill(one, number)
-        deadline = time.monotonic() + PATIENCE
-        while processes.of_session(process.pid) and time.monotonic() < deadline:
-            process.poll()
-            time.sleep(0.02)
-    process.wait()
 
 
 @contextlib.contextmanager

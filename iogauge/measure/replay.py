@@ -5,115 +5,62 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import json_file
+from iogauge.analysis.errors import UsageError
+from iogauge.analysis.judge.faster_way import LOGGED, Way
+from iogauge.analysis.replay.trace import POSIX, CannotReplayError, Trace
 from iogauge.common.methods import BEHIND
-from iogauge.common.run_folder import RECORDER
 from iogauge.common.spelling import unknown
+from iogauge.measure import iokernel
+from iogauge.measure.iokernel import CannotList, Stack
 
-from ..errors import UsageError
-from .trace import POSIX, CannotReplayError, Trace
-
-LOGGED = "as logged"
-USAGE = 2  # exit status of iokernel: the method cannot hold this, or is not here
 BEST = 3  # ways that are decided: with one more it took more than seven rounds
-SHOWN = 500  # characters of a message
 
 Say = Callable[[str], None]
 Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many processes each keeps
 
 
-@dataclass
-class Way:
-    """`words`: of iokernel. `seconds`: of writing, by round. `why`: it was left out, or is
-    wrong."""
-
-    name: str
-    words: list[str]
-    processes: int
-    hints: tuple[str, ...] = ()
-    seconds: dict[int, float] = field(default_factory=dict)
-    why: str = ""
-    wrong: bool = False
-
-    @property
-    def title(self) -> str:
-        """With the hints that it is run with."""
-        return f"{self.name} with {', '.join(self.hints)}" if self.hints else self.name
-
-
 @dataclass(frozen=True)
-class Bench:
-    """How runs are made. `launch`: what starts processes, up to `-n N`. `data`: the folder that
-    they write in. `work`: where their documents and traces go; every process sees it."""
+class Runner:
+    """`data`: the folder that runs write in. `work`: where their documents and traces go; every
+    process sees it."""
 
-    iokernel: Path
-    launch: tuple[str, ...]
+    stack: Stack
     data: Path
     work: Path
-
-    @property
-    def recorder(self) -> Path | None:
-        """The library that records a run: beside the program, or where it is installed."""
-        here = self.iokernel.parent
-        places = (here, here.parent / "lib", here.parent / "lib64")
-        return next((place / RECORDER for place in places if (place / RECORDER).is_file()), None)
 
     def run(self, way: Way, more: Sequence[str] = (), traces: Path | None = None) -> Any:
         """Its result document; None where it failed, and then `way` says why. With `traces`, each
         of its accesses is recorded there."""
-        document = self.work / "result.json"
-        document.unlink(missing_ok=True)
         hints = [word for hint in way.hints for word in ("--hint", hint)]
-        command = [
-            *self.launch, "-n", str(way.processes), *self._recorded(traces), str(self.iokernel),
-            *way.words, *more, *hints, "--dir", str(self.data), "--json", str(document),
-        ]  # fmt: skip
+        if traces:
+            traces.mkdir()
         os.sync()  # or the pages of one run would be written while the next is timed
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            way.wrong = done.returncode != USAGE
-            way.why = _reason(done)
-            return None
-        found = json_file.parse(document.read_text())
-        if found["verification"]["verdict"] != "verified":
-            way.wrong, way.why = True, f"verification: {found['verification']['verdict']}"
-            return None
-        return found
+        done = iokernel.run(
+            self.stack, way.processes, [*way.words, *more, *hints, "--dir", str(self.data)],
+            prefix=self.stack.recorded(traces, self.data) if traces else [], seconds=None,
+            document=self.work / "result.json",
+        )  # fmt: skip
+        verdict = (done.document or {}).get("verification", {}).get("verdict")
+        if done.status == 0 and verdict == "verified":
+            return done.document
+        way.wrong = done.status != iokernel.REFUSED
+        way.why = done.why if done.status else f"verification: {verdict}"
+        return None
 
-    def _recorded(self, traces: Path | None) -> list[str]:
-        if traces is None:
-            return []
-        traces.mkdir()
-        return [
-            "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
-            f"IOGAUGE_TRACE_INCLUDE={self.data}", "IOGAUGE_TRACE_SEGMENTS=0",
-        ]  # fmt: skip
-
-    def listing(self) -> Mapping[str, Any]:
-        """What this iokernel can do."""
-        command = [*self.launch, "-n", "1", str(self.iokernel), "--list", "--json", "-"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    def methods(self) -> Known:
+        """Each method and mode of this iokernel that moves data."""
         try:
-            found: Mapping[str, Any] = json_file.parse(done.stdout)
-            return found
-        except json_file.Unreadable:
-            raise CannotReplayError(f"{' '.join(command)}: {_reason(done)}") from None
-
-
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    said = [line for line in done.stderr.splitlines() if "iokernel" in line]
-    said = said or [line for line in done.stderr.splitlines() if line.strip(" -")]
-    return said[0].strip()[:SHOWN] if said else f"exit status {done.returncode}"
+            return methods(self.stack.listing([*self.stack.launch, "-n", "1"]))
+        except CannotList as error:
+            raise CannotReplayError(str(error)) from None
 
 
 def methods(listing: Mapping[str, Any]) -> Known:
-    """Each method and mode that moves data."""
     return {name: (words, servers) for name, words, servers in _methods(listing)}
 
 
@@ -188,7 +135,7 @@ class Race:
     """`ways`: the replay, then the others. `flush`: the log has flushes, so the methods flush too.
     After a round of all, the `best` fastest go on: that round chose them, and counts no more."""
 
-    bench: Bench
+    runner: Runner
     ways: Sequence[Way]
     say: Say
     flush: bool = False
@@ -213,6 +160,6 @@ class Race:
         order.shuffle(todo)
         for way in todo:
             more = ["--fsync"] if self.flush and way.name != LOGGED else []
-            found = self.bench.run(way, more)
+            found = self.runner.run(way, more)
             if found:
                 way.seconds[number] = seconds(found)

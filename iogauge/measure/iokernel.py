@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one way to start iokernel, and to say how a run ended.
+
+All processes of a run have a variable of its own, by which they are found wherever they went: none
+outlives its run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from iogauge.common import json_file
+from iogauge.common.document import first_mismatch
+from iogauge.common.guard import Guard
+from iogauge.common.processes import of_session, with_variable
+from iogauge.common.run_folder import RECORDER
+from iogauge.common.text import one_line
+from iogauge.measure import kernels
+
+MARK = "IOGAUGE_RUN"  # the variable
+SECONDS = 180.0  # after which a small run is ended, on a machine however loaded
+POLITE = 5.0  # seconds from SIGTERM to SIGKILL
+LINGER = 1.0  # seconds in which the others may end after the launcher
+LONGEST = 400  # characters of a reason
+REFUSED = 2  # exit status: the command line is wrong, or the method is not here
+
+Kind = Literal["right", "wrong bytes", "hung", "late", "crashed", "refused", "failed"]
+Document = dict[str, Any]
+
+
+class CannotList(Exception):
+    """The program does not say what it can do; the text says why."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A program and what starts it. `launch`: the words up to `-n N`; `variables`: beside those of
+    the caller; `most`: processes, and `why` no more."""
+
+    name: str
+    program: Path
+    launch: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    most: int = 2**31
+    why: str = ""
+
+    @classmethod
+    def of(cls, environ: Mapping[str, Any], program: Path) -> Stack:
+        """Of an entry of a site's `environments`."""
+        launcher = environ["extras"]["launcher"]
+        most = environ["extras"].get("max_processes", {"count": 2**31, "why": ""})
+        return cls(
+            environ["name"], program.absolute(),
+            tuple(" ".join([launcher["command"], *launcher["options"]]).split()),
+            {**kernels.variables(), **dict(environ.get("env_vars", []))},
+            most["count"], most["why"],
+        )  # fmt: skip
+
+    @property
+    def recorder(self) -> Path | None:
+        """The library that records a run: beside the program, or where it is installed."""
+        here = self.program.parent
+        places = (here, here.parent / "lib", here.parent / "lib64")
+        return next((place / RECORDER for place in places if (place / RECORDER).is_file()), None)
+
+    def command(
+        self, processes: int, words: Sequence[str], prefix: Sequence[str] = ()
+    ) -> list[str]:
+        """`prefix`: between the launcher's words and the program."""
+        return [*self.launch, "-n", str(processes), *prefix, str(self.program), *words]
+
+    def recorded(self, traces: Path, data: Path) -> list[str]:
+        """The prefix that has each access below `data` recorded in `traces`."""
+        return [
+            "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
+            f"IOGAUGE_TRACE_INCLUDE={data}", "IOGAUGE_TRACE_SEGMENTS=0",
+        ]  # fmt: skip
+
+    def listing(self, prefix: Sequence[str] = ()) -> dict[str, Any]:
+        """What the program can do. Raises CannotList."""
+        command = [*prefix, str(self.program), "--list", "--json", "-"]
+        done = execute(command, self.variables)
+        try:
+            found: dict[str, Any] = json_file.parse(done.stdout)
+            return found
+        except json_file.Unreadable:
+            raise CannotList(f"{' '.join(command)}: {done.why}") from None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`status`: None where it did not end in time. `outlived`: processes that were still there when
+    the launcher had ended."""
+
+    command: tuple[str, ...]
+    status: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+    document: Document | None = None
+    outlived: int = 0
+
+    @cached_property
+    def _judged(self) -> tuple[Kind, str]:
+        if self.status is None and (self.document or {}).get("status") != "hung":
+            return "late", f"no end after {self.seconds:.0f} s"
+        return judge(self.status, self.document, self.stderr + self.stdout)
+
+    @property
+    def kind(self) -> Kind:
+        return self._judged[0]
+
+    @property
+    def why(self) -> str:
+        """Of all kinds but `right`."""
+        return self._judged[1]
+
+
+def judge(status: int | None, document: Document | None, said: str) -> tuple[Kind, str]:
+    """How a run that verifies has ended, and why that is not right."""
+    found = document or {}
+    verification = found.get("verification") or {}
+    error = str(found.get("error") or "")
+    if found.get("status") == "hung" or "nothing has moved" in said:
+        return "hung", error or _line(said, "nothing has moved")
+    if verification.get("verdict") == "mismatch":
+        return "wrong bytes", first_mismatch(verification) or "some byte read back was wrong"
+    why = one_line(error or _reason(said) or f"exit status {status}", LONGEST)
+    if "crashed" in said or status is None or not 0 <= status <= 128:
+        return "crashed", _line(said, "crashed") or why
+    verified = verification.get("verdict") == "verified" and verification.get("elements")
+    if status == 0 and found.get("status") == "ok" and verified:
+        return "right", ""
+    if "signal" in why.lower():
+        return "crashed", why
+    return "refused" if status == REFUSED else "failed", why
+
+
+def _line(said: str, words: str) -> str:
+    return next(
+        (one_line(line.strip(), LONGEST) for line in said.splitlines() if words in line), ""
+    )
+
+
+def _reason(said: str) -> str:
+    """The program's own line, before what a launcher says of it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
+    own = (line for part in ("iokernel: error", "iokernel") for line in lines if part in line)
+    return next(own, lines[0] if lines else "")
+
+
+def run(
+    stack: Stack, processes: int, words: Sequence[str], *, env: Mapping[str, str] | None = None,
+    seconds: float | None = SECONDS, prefix: Sequence[str] = (), document: Path | None = None,
+    guard: Guard | None = None,
+) -> Ended:  # fmt: skip
+    """One parallel run. `env`: variables beside the stack's; `document`: where its result document
+    will be, and an older one is removed."""
+    command = stack.command(processes, words, prefix)
+    command += ["--json", str(document)] if document else []
+    variables = {**stack.variables, **(env or {})}
+    return execute(command, variables, seconds=seconds, document=document, guard=guard)
+
+
+def execute(
+    command: Sequence[str], env: Mapping[str, str], *, seconds: float | None = SECONDS,
+    document: Path | None = None, guard: Guard | None = None,
+    late: Callable[[int], None] | None = None,
+) -> Ended:  # fmt: skip
+    """Any command that starts processes. `guard`: ends them if this process ends; `late`: is told
+    the leader of the session that takes too long, before it is ended."""
+    if document:
+        document.unlink(missing_ok=True)
+    mark = uuid.uuid4().hex
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+            env={**os.environ, **env, MARK: mark},
+        )  # fmt: skip
+        if guard:
+            guard.watch(process.pid)
+        status, outlived = None, 0
+        try:
+            status = process.wait(seconds)
+            outlived = _linger(process.pid, mark)
+        except subprocess.TimeoutExpired:
+            if late:
+                late(process.pid)
+        finally:
+            took = time.monotonic() - began
+            _end(process, mark, signal.SIGTERM if status is None else signal.SIGKILL)
+            if guard:
+                guard.forget(process.pid)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    return Ended(tuple(command), status, texts[0], texts[1], took, _read(document), outlived)
+
+
+def _read(path: Path | None) -> Document | None:
+    if path:
+        with contextlib.suppress(json_file.Unreadable):
+            found = json_file.read(path)
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def _alive(leader: int, mark: str) -> set[int]:
+    return {*of_session(leader), *with_variable(MARK, mark)}
+
+
+def _linger(leader: int, mark: str) -> int:
+    """How many live on after their launcher."""
+    deadline = time.monotonic() + LINGER
+    while (alive := _alive(leader, mark)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return len(alive)
+
+
+def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> None:
+    """All of a run's processes, politely first where the launcher has to clean up."""
+    for number in (first, signal.SIGKILL):
+        for one in _alive(process.pid, mark):
+            with contextlib.suppress(OSError):
+                os.kill(one, number)
+        deadline = time.monotonic() + POLITE
+        while _alive(process.pid, mark) and time.monotonic() < deadline:
+            process.poll()
+            time.sleep(0.02)
+    process.wait()
