@@ -20,7 +20,7 @@ from reframe_tests.machine import calls, scales
 
 COORDINATES = 3
 
-# What CGNS costs is seen against the libraries below and beside it, and against a file per process.
+# CGNS is compared with the libraries below and beside it, and with a file per process.
 WITHOUT = ["null", "posix-shared", "master", "mpiio:nonblocking", "mpiio:ordered"]
 WITHOUT += ["pnetcdf:independent", "pnetcdf:nonblocking"]
 CALLS = calls.names(without=WITHOUT, mesh=True)
@@ -31,8 +31,8 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 @dataclass(frozen=True)
 class Grid(scales.Scale):
-    """`edge`: vertices of a zone along x, y, z. `processes`: where it is defined for a number.
-    `by_coordinate`: moved one after the other, where a node has no room for all three."""
+    """`edge`: vertices of a zone along x, y, z. `processes`: the count the scale is defined for.
+    `by_coordinate`: coordinates moved one by one, if a node has no room for all three."""
 
     edge: tuple[int, int, int]
     processes: int | None = None
@@ -98,7 +98,7 @@ ARRAYS_OF_CALL = 3
 
 @rfm.simple_test
 class CgnsStructured(IoBenchmark):
-    """A zone of each process; creating the data sets (define) and writing them are timed apart
+    """A zone per process; creating the data sets (define) and writing them are timed separately
     (2005: creating is 20 % of the total and grows with processes)."""
 
     descr = "CGNS, a structured zone for each process"
@@ -148,7 +148,7 @@ class CgnsBlock(CgnsStructured):
 
 @rfm.simple_test
 class CgnsZoneProcesses(OverProcesses, CgnsStructured):
-    """2005: a zone of each process, so that the file grows with their number."""
+    """2005: a zone per process, so that the file grows with their number."""
 
     descr = "CGNS, zones over processes"
     call = parameter(["cgns:independent"], type=str, loggable=True)
@@ -163,7 +163,7 @@ class CgnsZoneProcesses(OverProcesses, CgnsStructured):
 
 @rfm.simple_test
 class CgnsReadProcesses(OverProcesses, CgnsBlock):
-    """2005: a block read by growing numbers of processes; one alone reads by serial CGNS."""
+    """2005: a block read by growing numbers of processes; a single one reads with serial CGNS."""
 
     descr = "CGNS, a block over processes"
     call = parameter(["cgns:serial", "cgns:independent"], type=str, loggable=True)
@@ -218,14 +218,14 @@ HINT = "hdf5_coll_metadata"
 
 @dataclass(frozen=True)
 class Metadata:
-    """`hint`: the value given; `in_use`: what the library must say it uses, where that is known."""
+    """`hint`: the value given; `in_use`: what the library must report, if known."""
 
     mode: str
     hint: str | None = None
     in_use: str | None = None
 
 
-# What is asked of HDF5 for its metadata; `library`: nothing, so what the method's library sets.
+# The hint for HDF5's metadata; `library`: none, so what the method's library sets.
 COLLECTIVE_METADATA = {
     "library": Metadata("collective"),
     "on": Metadata("collective-metadata", in_use="true"),
@@ -261,6 +261,6 @@ class CgnsMetadata(OverProcesses, CgnsStructured):
         return {HINT: COLLECTIVE_METADATA[self.metadata].hint}
 
     def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """A mode asks for it without a hint."""
+        """A mode that asks for it needs no hint."""
         wanted = COLLECTIVE_METADATA[self.metadata].in_use
         return labels.hints_in_use(used["hints"], {HINT: wanted})

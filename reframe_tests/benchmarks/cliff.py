@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cache cliff (PAIO's test of PVFS-1): throughput of small arrays against the data written in
-all, sizes doubling past the memory that buffers it. There 72 MB/s fell to 55 past 67.5 % of it."""
+"""The cache cliff (PAIO's test of PVFS-1): throughput of small arrays against the total data
+written, in sizes that double until they exceed the memory that buffers them. There 72 MB/s fell to
+55 past 67.5 % of it."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ from reframe_tests.machine.memory import memory
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group of
-    so many. `smallest`: the smallest size, which is the piece that all others are written in, as a
-    fraction of it. `steps`: of equal width from half of it to all, where the doublings are too
-    coarse to say at which size the cliff is."""
+    """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group
+    with so many. `smallest`: the smallest size as a fraction of it, in pieces of which all others
+    are written. `steps`: of equal width from half of it to all, if doubling is too coarse to locate
+    the cliff."""
 
     memory: int
     group: bool = False
@@ -47,15 +48,15 @@ SCALES = {
     "smoke": Scale(32 * MIB, doublings=2),
     "laptop": Scale(384 * MIB, group=True),
     "node": Scale(0),
-    # PAIO's PVFS-1: the storage node has 2 GB, not the one that the program runs on. A cliff at
-    # 67.5 % of it is between the steps of 62.5 % and 68.75 %.
+    # PAIO's PVFS-1: the memory is the storage node's 2 GB. A cliff at 67.5 % of it is between the
+    # steps of 62.5 % and 68.75 %.
     "paper": Scale(2 * GIB, smallest=1 / 32, steps=8, bandwidth=50),
 }
 
 
 @rfm.simple_test
 class CacheCliff(IoBenchmark):
-    """One process writes a file for each array, without flushing, and checks them all."""
+    """One process writes a file per array, without flushing, and checks them all."""
 
     descr = "cache cliff"
     pattern = "ior"
@@ -113,7 +114,7 @@ class CacheCliff(IoBenchmark):
         return super().shortage()
 
     def document(self, arrays: int) -> str:
-        """The largest run's is the one that the analysis shows."""
+        """The analysis shows the largest run's."""
         return "result.json" if arrays == self.sizes()[-1] else f"result-{arrays}.json"
 
     def programs(self) -> list[dict[str, Any]]:
@@ -141,7 +142,7 @@ class CacheCliff(IoBenchmark):
 
     @run_before("sanity")
     def record_the_striping(self) -> None:
-        """There are many documents, and none of them has a place for it."""
+        """The job's many documents have no place for it."""
 
     @sanity_function
     def every_byte_is_right(self) -> bool:
@@ -164,8 +165,8 @@ class CacheCliff(IoBenchmark):
 
     @run_before("performance")
     def set_performance_variables(self) -> None:
-        """Each size's throughput; where it drops, and the fraction of memory (0..) that this is.
-        A series without a drop has no such variable."""
+        """Each size's throughput; where it drops, and the fraction of memory (0..) at that size. A
+        series without a drop has no such variable."""
         if self.is_dry_run():
             return
         speeds = self.speeds()
@@ -194,7 +195,7 @@ class CacheCliff(IoBenchmark):
 
 @rfm.simple_test
 class CliffSizes(CacheCliff):
-    """The same sizes, each a job of its own: so a store has them all (claim C16)."""
+    """The same sizes, each in its own job: so a store has them all (claim C16)."""
 
     descr = "cache cliff, one size"
     data = parameter(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The S3D pattern through each component of MPI-IO that a stack can choose, and with PnetCDF's
-aggregation within a node."""
+"""The S3D pattern through each MPI-IO component that a stack offers, and with PnetCDF's aggregation
+within a node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reframe_tests.machine.components import COMPONENTS, Component, missing
 
 @rfm.simple_test
 class Components(S3d):
-    """`component` stands for hints and for OMPI_MCA_io; what was in use is checked."""
+    """`component` selects hints and OMPI_MCA_io; what was in use is checked."""
 
     descr = "S3D, MPI-IO components"
     component = parameter(COMPONENTS, type=str, loggable=True)
@@ -60,7 +60,8 @@ class Components(S3d):
 
 @rfm.simple_test
 class Aggregation(S3d):
-    """`aggregators` of each node write for the others of it (PnetCDF 1.14); 0: each for itself."""
+    """`aggregators` of each node write for the node's processes (PnetCDF 1.14); 0: each writes for
+    itself."""
 
     descr = "S3D, PnetCDF's aggregation within a node"
     aggregators = parameter(["0", "1", "2"], type=str, loggable=True)

@@ -28,9 +28,9 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`block`: bytes that a process has in one piece in a segment; `transfer`: bytes per call;
-    `segments`: how often that repeats in the file; `processes`: where defined for a number;
-    `total`: in place of `block`, the bytes of all processes, however many these are."""
+    """`block`: contiguous bytes of a process in a segment; `transfer`: bytes per call; `segments`:
+    repetitions in the file; `processes`: the count it is defined for; `total`: instead of `block`,
+    the bytes of all processes, whatever their number."""
 
     transfer: int
     block: int = 0
@@ -39,7 +39,7 @@ class Scale(scales.Scale):
     total: int = 0
 
     def block_of(self, processes: int) -> int:
-        """Whole transfers, at least one: of a total that does not divide, the rest is left out."""
+        """Whole transfers, at least one; a remainder of the total is left out."""
         if not self.total:
             return self.block
         return max(self.total // (processes * self.transfer), 1) * self.transfer
@@ -58,7 +58,7 @@ SCALES = {
 }
 
 
-# How the real ior is asked for a call; the others it does not have.
+# The real ior's options for a call; it has no others.
 REAL_IOR = {
     "posix": ("POSIX", "-a POSIX -F"),
     "posix-shared": ("POSIX", "-a POSIX"),
@@ -74,7 +74,7 @@ APIS = re.compile(r"API for I/O \[([^\]]*)\]")
 
 
 def output_of(*command: str) -> str:
-    """What a command prints on stdout; nothing where it cannot be run or takes half a minute."""
+    """What a command prints on stdout; nothing if it cannot be run or takes half a minute."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -84,7 +84,7 @@ def output_of(*command: str) -> str:
 
 @functools.cache
 def apis_of(ior: str, mpi_library: str, *inside: str) -> frozenset[str]:
-    """The APIs of the `ior` in a path; none where it is not linked to the stack's MPI alone.
+    """The APIs of the `ior` at a path; none if it is linked to another MPI than the stack's.
     `inside`: as `stacks.inside`."""
     if mpi_problem(output_of(*inside, "ldd", ior), mpi_library):
         return frozenset()
@@ -142,7 +142,7 @@ class Ior(IoBenchmark):
 
     @run_after("setup")
     def choose_program(self) -> None:
-        """IOR has no dumps, and no hints for one direction: a run with such is `iokernel`'s."""
+        """IOR has no dumps, and no hints for one direction: such runs use `iokernel`."""
         wanted, self.ior_program = self.ior_program, ""
         directed = any(":" in key for key in self.all_hints())
         if self.call in REAL_IOR and wanted != "none" and self.dumps == 1 and not directed:
@@ -152,8 +152,8 @@ class Ior(IoBenchmark):
             self.hints_form = "ior"
 
     def programs(self) -> list[dict[str, Any]]:
-        """With the real ior, `iokernel` runs before it for the ceilings: with `null` it moves
-        nothing else."""
+        """With the real ior, `iokernel` runs first for the ceilings: with `null` it moves nothing
+        else."""
         if not self.ior_program:
             return super().programs()
         ceilings = {
@@ -199,7 +199,7 @@ class Ior(IoBenchmark):
 
     @staticmethod
     def measured_ceilings(path: Path) -> tuple[dict[str, Any], ...]:
-        """The samples of the run for the ceilings; none where it failed (the job did too)."""
+        """The samples of the run for the ceilings; none if it failed (then the job did too)."""
         try:
             return tuple(load(path)["samples"])
         except (Wrong, KeyError):
@@ -208,7 +208,8 @@ class Ior(IoBenchmark):
 
 @rfm.simple_test
 class IorProcesses(OverProcesses, Ior):
-    """The same data in all, over processes (IDRIS 2011: its four ways, independently)."""
+    """The same total over growing numbers of processes (IDRIS 2011: its four methods,
+    independently)."""
 
     descr = "IOR over processes"
     call = parameter(

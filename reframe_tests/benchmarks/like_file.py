@@ -22,7 +22,7 @@ DOCUMENT = "file.like"
 
 @rfm.simple_test
 class LikeFile(Planned):
-    """Listed only where a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
+    """Listed only if a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
     `grid`: processes along the last dimensions of the largest variable (`4x4x2`); `lists`: a
     decomposition map for a dimension (`ncol:FILE`), or several (`lev+ncol:FILE`);
     `compressibility`: from 0 to 1."""

@@ -14,7 +14,7 @@ from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.machine import scales
 
-# Of each file's payload: three int64 that name it.
+# Each file's payload: three int64 that name it.
 BYTES_PER_FILE = 24
 
 # The 2011 curves' numbers of files.
@@ -22,13 +22,14 @@ SERIES = [10**n for n in range(6)]
 QUICK = ("posix", "1000")
 
 
-# What a time limit has for making, looking up, reading and removing a file, one after the other.
+# What a time limit allows for creating, looking up, reading and removing a file, one after the
+# other.
 SECONDS_PER_FILE = 0.02
 
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`most`: the longest series, in files of all processes. `processes`: so many at most."""
+    """`most`: the longest series, in files of all processes. `processes`: the largest count."""
 
     most: int
     processes: int | None = None
@@ -44,27 +45,27 @@ SCALES = {
 
 
 def dividing(files: int, most: int) -> int:
-    """The largest number of processes, not above `most`, over which the files divide."""
+    """The largest number of processes, at most `most`, that divides the files evenly."""
     return next(n for n in range(min(files, most), 0, -1) if files % n == 0)
 
 
 class SmallFiles(IoBenchmark):
-    """What both have in common. `-S Metadata.unique_dir=yes`: a directory for each process."""
+    """The common base. `-S Metadata.unique_dir=yes`: a directory per process."""
 
     pattern = "metadata"
-    # The file system's own cost, and one library's. With posix-shared and master the calls would be
-    # those of posix, and a library's modes are all the same to a file that one process opens.
+    # The file system's own cost, and each library's. posix-shared and master would repeat posix's
+    # calls, and a library's modes do not matter for a file opened by one process.
     call = parameter(["posix", "hdf5:independent"], type=str, loggable=True)
     scales = SCALES
     unique_dir = variable(bool, value=False, loggable=True)
     fsync = False
-    ceilings = False  # of bandwidth, and there is next to none
+    ceilings = False  # of bandwidth, and there is hardly any
 
     def files_per_process(self) -> int:
         raise NotImplementedError
 
     def records_to_trace(self) -> int:
-        """Each file, and as many again for its data set or what a library puts beside."""
+        """Each file, and as many again for its data set or a library's auxiliary file."""
         return max(int(self.trace_records), 2 * self.files_per_process() * self.dumps)
 
     def more_seconds(self) -> float:
@@ -80,7 +81,7 @@ class SmallFiles(IoBenchmark):
 
 @rfm.simple_test
 class Metadata(SmallFiles):
-    """`files`: of all processes together, each of which handles an equal share of them."""
+    """`files`: of all processes together; each handles an equal share."""
 
     descr = "many small files"
     scale = parameter(SCALES, type=str, loggable=True)
@@ -114,8 +115,8 @@ class Metadata(SmallFiles):
 
 @rfm.simple_test
 class FilePerProcess(OverProcesses, SmallFiles):
-    """Each process makes one file (IDRIS 2011: the slowest one's time, against the number of files,
-    which is that of processes)."""
+    """Each process creates one file (IDRIS 2011: the slowest one's time, against the number of
+    files and processes)."""
 
     descr = "one file for each process"
     call = parameter(["posix"], type=str, loggable=True)
@@ -123,7 +124,7 @@ class FilePerProcess(OverProcesses, SmallFiles):
     processes = parameter(processes_of("FilePerProcess"), type=int, loggable=True)
 
     def is_smoke_point(self) -> bool:
-        return True  # a file is a file
+        return True  # creating files needs no features
 
     def files_per_process(self) -> int:
         return 1

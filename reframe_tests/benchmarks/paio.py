@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PAIO (NASA-GSFC): fields of a weather model go through reserved I/O processes, which queue them
-and write them with another method while the application goes on."""
+and write them with another method while the application continues."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BYTES_PER_VALUE = 4
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`grid`: longitudes, latitudes, levels; `arrays`: of that size in a dump; `processes`: those
-    that compute, where it is defined for a number."""
+    """`grid`: longitudes, latitudes, levels; `arrays`: of that size in a dump; `processes`: the
+    computing ones, if the scale is defined for a number."""
 
     grid: tuple[int, int, int]
     arrays: int
@@ -44,12 +44,12 @@ SCALES = {
     "paper-gsfc": Scale((1024, 1024, 41), arrays=23, steps=6, processes=256, bandwidth=12),
 }
 
-# A queue's limit, as a multiple of what a server is sent in a dump.
+# A queue's limit, as a multiple of the data that a server receives in a dump.
 QUEUES = {"below": 0.25, "above": 2.0}
 
 
 class PaioBenchmark(IoBenchmark):
-    """What they have in common. `-S Paio.compute_seconds=T`: as long after each dump."""
+    """The common base. `-S Paio.compute_seconds=T`: computing after each dump."""
 
     pattern = "weather"
     family = ("paio",)
@@ -100,7 +100,7 @@ class PaioBenchmark(IoBenchmark):
         return SCALES[self.scale].bytes * self.dumps
 
     def more_seconds(self) -> float:
-        """Of computing, in the run and in the one that writes directly."""
+        """Computing, in the run and in the one that writes directly."""
         return float(2 * self.compute_seconds * self.dumps)
 
 

@@ -20,7 +20,7 @@ SCALES = {
 
 
 def cores_of(partition: object) -> int:
-    """Of one node; 1 where ReFrame does not know."""
+    """Of one node; 1 if ReFrame does not know."""
     return partition.processor.num_cpus or 1  # type: ignore[attr-defined]
 
 
@@ -52,12 +52,12 @@ class Peak(IoBenchmark):
         self.fsync = self.flush == "fsync"
 
     def environs(self) -> list[str]:
-        """POSIX calls are no library's: the stack that offers `peak` starts the processes."""
+        """POSIX calls need no library: the stack that offers `peak` starts the processes."""
         return ["+mpi +peak"]
 
     @run_after("init")
     def set_tags(self) -> None:
-        # The analysis knows the peak tests by the first of these tags.
+        # The analysis recognizes the peak tests by the first of these tags.
         self.tags |= {"peak", self.method, self.scale, self.fs}
         cores = max(cores_of(p) for p in rt.runtime().system.partitions)
         if self.scale == QUICK_SCALE:

@@ -46,10 +46,10 @@ HINT_SETS = {
 
 OWN_FILES = ["posix", "ioserver:posix"]
 
-# How much slower than the best a table of 2011 has a method of RAMSES: the margin of time limits is
-# another factor of 2 (810 MiB/s for level-major:write_at_all, 106 for process-major:write_at_all).
+# How much slower than the best a RAMSES method was in a table of 2011 (810 MiB/s for
+# level-major:write_at_all, 106 for process-major:write_at_all); time limits add a margin of 2.
 SLOWER = 4.0
-# The same of its tables of hints, against the default's 47.4 and 69.9 s.
+# The same for its tables of hints, relative to the default's 47.4 and 69.9 s.
 SLOWER_HINTS = {
     "cb-disable": {"write": 6784.7 / 47.4, "read": 315.2 / 69.9},
     "cb-automatic": {"write": 6273.5 / 47.4, "read": 324.3 / 69.9},
@@ -65,11 +65,11 @@ PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collecti
 # ---------------------------------------------------------------- how large a dump is
 
 
-Box = tuple[tuple[int, int], ...]  # along x, y and z: from, and behind it
+Box = tuple[tuple[int, int], ...]  # along x, y and z: begin and end
 
 
 def domains(box: Box, processes: int, axis: int = 0) -> Iterator[Box]:
-    """A wall across x parts the processes in two halves, then one across y in each, then z."""
+    """A wall across x halves the processes, then one across y in each half, then z."""
     if processes == 1:
         yield box
         return
@@ -80,8 +80,8 @@ def domains(box: Box, processes: int, axis: int = 0) -> Iterator[Box]:
 
 
 def grids_of(box: Box, level: int, levels: int, processes: int) -> int:
-    """One process's on a level: what its domain touches, and one more layer of it; on the finest
-    level 26 of the second layer, or half of it where the box has less."""
+    """One process's grids on a level: those that its domain touches, and one more layer; on the
+    finest level 26 of the second layer, or half of it if the box has fewer."""
     edge, size = 2**level, 2 ** (levels - 1 - level)
     if any(low >= high for low, high in box):
         return 0
@@ -118,8 +118,8 @@ def shared_bytes(kind: str, size: int, p: int) -> int:
 
 
 def own_bytes(kind: str, size: int, p: int) -> int:
-    """RAMSES's own files without their record marks: each has the header, the grids' indices too,
-    and in a hydro file level and number of grids before each process's block."""
+    """RAMSES's own files without record marks: each has the header and the grids' indices, and a
+    hydro file has level and number of grids before each process's block."""
     n = size.bit_length() - 1
     if kind == "amr":
         nodes: int = 2 ** ((p - 1).bit_length() + 1) - 1  # of the tree of walls
@@ -132,14 +132,14 @@ def own_bytes(kind: str, size: int, p: int) -> int:
 
 
 class RamsesBenchmark(IoBenchmark):
-    """What all have in common; `contents`: which of a dump's files."""
+    """The common base; `contents`: which of a dump's files."""
 
     contents = parameter(["amr", "hydro"], type=str, loggable=True)
     family = ("ramses",)
     packs = True
     scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
-    # `physical`: a tree and a blast wave, that RAMSES's readers read (docs/iokernel.md).
+    # `physical`: a tree and a blast wave that RAMSES's readers can read (docs/iokernel.md).
     values = variable(str, value="hash", loggable=True)
 
     @run_after("init")
@@ -163,7 +163,7 @@ class RamsesBenchmark(IoBenchmark):
         return of(self.contents, self.cells(), self.clients) * self.dumps
 
     def call_bytes(self) -> int:
-        """A component of the finest level: 8 bytes a grid."""
+        """A component of the finest level: 8 bytes per grid."""
         if self.merges_levels():
             return super().call_bytes()
         on_finest = grids(self.cells(), self.clients)[-1]
@@ -183,7 +183,7 @@ class RamsesBenchmark(IoBenchmark):
 
 @rfm.simple_test
 class RamsesOwnFiles(RamsesBenchmark):
-    """RAMSES as it is: a file for each process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
+    """RAMSES as it is: a file per process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
     process of N writes at a time."""
 
     descr = "RAMSES, a file for each process"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A user's own program: what its trace has, call by call, verified and held against the trace.
+"""A user's own program: the calls of its trace, repeated, verified and compared with the trace.
 
 -S Replay.log=FILE     a Darshan log with DXT, or a folder of the embedded recorder's traces
 """
@@ -28,7 +28,7 @@ SCHEDULE = "app.schedule"
 
 @dataclass(frozen=True)
 class AsLogged(Call):
-    """The calls that the log has: `iokernel` is given no method."""
+    """The log's calls: `iokernel` is given no method."""
 
     @property
     def options(self) -> list[str]:
@@ -37,8 +37,8 @@ class AsLogged(Call):
 
 @rfm.simple_test
 class Replay(Planned):
-    """Listed only where a log is given. `only`: a folder whose files count; `think`: of the pauses
-    between phases; `fold`: with num_tasks, fewer processes than the log has."""
+    """Listed only if a log is given. `only`: a folder whose files count; `think`: a factor for the
+    pauses between phases; `fold`: with num_tasks, fewer processes than the log has."""
 
     descr = "a traced program, call by call"
     pattern = "replay"
@@ -49,9 +49,9 @@ class Replay(Planned):
     call = parameter(["as-logged"], type=str, loggable=True)
     scales = {"log": scales.Scale()}
     scale = parameter(["log"], type=str, loggable=True)
-    dxt = True  # else nothing could be held against the log
-    fsync = False  # as the log has it
-    ceilings = False  # a log may have one direction alone
+    dxt = True  # else there is nothing to compare with the log
+    fsync = False  # as in the log
+    ceilings = False  # a log may have only one direction
 
     kept = SCHEDULE
     made: plan.Plan | None = None
@@ -69,7 +69,7 @@ class Replay(Planned):
         return plan.make(trace.load(Path(self.log), choice), to)
 
     def scale_processes(self) -> int | None:
-        """Those of the log."""
+        """The log's processes."""
         self.plan_once()
         return self.made.trace.processes if self.made else 1
 
@@ -84,13 +84,13 @@ class Replay(Planned):
         return check.sums(self.made.trace, way) if self.made else check.Sums(0, 0)
 
     def payload_bytes(self) -> int:
-        """What the log writes; of one that only reads, what it reads."""
+        """What the log writes; if it only reads, what it reads."""
         return self.sums(trace.WRITE).bytes or self.sums(trace.READ).bytes
 
     @sanity_function
     def every_byte_is_right(self) -> bool:
-        """What the planner counted is what was moved; all of it was verified, but for what the
-        program left undefined; and the trace of the replay is that of the log."""
+        """Everything the planner counted was moved; all of it was verified, except for what the
+        program left undefined; and the replay's trace matches the log."""
         try:
             document = load(Path(self.stagedir) / DOCUMENT)
             for complaint in self.complaints(document):
@@ -121,7 +121,8 @@ class Replay(Planned):
         return wrong or self.unlike_the_log()
 
     def unlike_the_log(self) -> list[str]:
-        """Its own trace, where each process of the log has one of its own and one repeat."""
+        """The replay's own trace, if each of the log's processes has one, and there is one
+        repeat."""
         if not self.recorder or self.repeats != 1 or self.fold:
             return []
         planned = Path(self.stagedir) / SCHEDULE

@@ -20,7 +20,7 @@ BYTES_PER_VALUE = 8
 @dataclass(frozen=True)
 class Scale(scales.Scale):
     """`grid`: points of the whole grid in x, y, z, or of each process with `per_process`.
-    `processes`: the process grid in x, y, z, where the scale is defined for one."""
+    `processes`: the process grid in x, y, z, if the scale is defined for one."""
 
     grid: tuple[int, int, int]
     per_process: bool = False
@@ -29,7 +29,7 @@ class Scale(scales.Scale):
 
 
 SCALES = {
-    # Odd sizes: the remainders of an uneven division are the point.
+    # Odd sizes, to test the remainders of an uneven division.
     "smoke": Scale((23, 19, 17), steps=2),
     # 62.5 MiB per dump.
     "laptop": Scale((80, 80, 80)),
@@ -42,9 +42,9 @@ SCALES = {
 }
 
 
-# What S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90), for its two
-# methods, in the versions that the published run is of (1.1 to 1.2.1). Since 2019-07-21 it sets two
-# of PnetCDF's instead, and so does s3d_io.x (kernels/compat).
+# The hints that S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90), for
+# its two methods, in the versions of the published run (1.1 to 1.2.1). Since 2019-07-21 it sets two
+# PnetCDF hints instead, and so does s3d_io.x (kernels/compat).
 UPSTREAM_CALLS = ("pnetcdf:collective", "pnetcdf:nonblocking")
 UPSTREAM_HINTS = {
     "romio_ds_write": "disable",

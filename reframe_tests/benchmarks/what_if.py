@@ -21,7 +21,7 @@ EXTENTS = "app.extents"
 
 @rfm.simple_test
 class WhatIf(Planned):
-    """Listed only where a log is given. `only`: a folder whose files count."""
+    """Listed only if a log is given. `only`: a folder whose files count."""
 
     descr = "what a traced program wrote, through other methods"
     pattern = "extents"
@@ -45,7 +45,7 @@ class WhatIf(Planned):
         return what_if.make(planned.trace, to)
 
     def scale_processes(self) -> int | None:
-        """Those of the log."""
+        """The log's processes."""
         self.plan_once()
         return self.made.processes if self.made else 1
 

@@ -89,13 +89,13 @@ class IoBenchmark(
     pattern = variable(str, loggable=True)
     fs = parameter(filesystems.names(), type=str, loggable=True)
 
-    # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one for each core
-    # of that many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
+    # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one per core of so
+    # many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
     num_tasks = 0
-    # Another job on a node would be measured too. A site without: `extras.exclusive`.
+    # Another job on a node would disturb the measurement. To allow it: `extras.exclusive`.
     exclusive_access = True
     nodes = variable(int, value=0, loggable=True)
-    # Instead of the site's striping; where the file system has any.
+    # Instead of the site's striping, if the file system has any.
     stripe_count = variable(int, value=0, loggable=True)
     stripe_size = variable(str, value="", loggable=True)
     repeats = variable(int, value=3, loggable=True)
@@ -112,7 +112,8 @@ class IoBenchmark(
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
-    # The site file's, with its source; MB/s. The fractions of it are performance variables.
+    # The site file's published peak, with its source; MB/s. The performance variables have
+    # fractions of it.
     published_peak = variable(str, value="", loggable=True)
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 
@@ -153,7 +154,7 @@ class IoBenchmark(
         return self.num_tasks - self.servers()
 
     def runs_the_kernel(self) -> bool:
-        """Or another program, whose results are made the same document?"""
+        """Or another program, whose results are converted to the same document?"""
         return True
 
     def expected(self) -> Expected:
@@ -195,7 +196,7 @@ class IoBenchmark(
         return self.steps or self.scale_steps()
 
     def environs(self) -> list[str]:
-        """The stacks that are able, as ReFrame's `valid_prog_environs` takes them."""
+        """The stacks that can run it, in the form of ReFrame's `valid_prog_environs`."""
         return self.the_call.environs
 
     @run_after("init")
@@ -215,7 +216,7 @@ class IoBenchmark(
 
     @run_after("setup")
     def set_processes(self) -> None:
-        """How many processes on how many nodes; what cannot be placed is skipped last of all."""
+        """How many processes on how many nodes; what cannot be placed is skipped, last of all."""
         shape = placement.shape_of(self.current_partition)
         fixed = self.scale_processes()
         alone = self.the_call.processes
@@ -251,7 +252,7 @@ class IoBenchmark(
             self.nodes = where.nodes
 
     def with_room(self, where: placement.Placement, shape: placement.Shape) -> placement.Placement:
-        """On more nodes, where the memory of these is too small: nobody asked for just these."""
+        """On more nodes, if their memory is too small and the user did not fix their number."""
         fits = self.memory_fits()
         if self.clients < 1 or not 0 < fits < where.per_node:
             return where
@@ -262,7 +263,7 @@ class IoBenchmark(
 
     @run_after("setup", always_last=True)
     def skip_what_cannot_run(self) -> None:
-        """Last of all: the reasons depend on what the hooks before have set."""
+        """Last of all: the reasons depend on what earlier hooks have set."""
         reasons = (
             self.unplaceable,
             self.hints_against_the_name(),
@@ -285,7 +286,7 @@ class IoBenchmark(
 
     @run_before("run")
     def keep_the_stacks_lock(self) -> None:
-        """The stack's versions, and of Spack the lock file that makes the same again."""
+        """The stack's versions; for Spack, the lock file that reproduces them."""
         self.spack_packages = stacks.packages(self.current_environ)
         environment = stacks.spack_environment(self.current_environ)
         if isinstance(environment, spack.Environment):
@@ -307,12 +308,13 @@ class IoBenchmark(
 
     @property
     def file_prefix(self) -> str:
-        """The file system's, for a stack with ROMIO: OMPIO takes it for a part of the name."""
+        """The file system's prefix, for a stack with ROMIO: OMPIO would take it for part of the
+        name."""
         has_romio = "romio" in self.current_environ.features
         return self.file_system.get("prefix", "") if has_romio else ""
 
     def file_system_options(self) -> list[str]:
-        """The hints are the array that the script's `hints` block makes."""
+        """The hints are the array made by the script's `hints` block."""
         options = [f"--prefix {shlex.quote(self.file_prefix)}"] if self.file_prefix else []
         if self.unknown_hints:
             options.append(f"--unknown-hints {shlex.quote(self.unknown_hints)}")
@@ -332,7 +334,7 @@ class IoBenchmark(
         ]
 
     def programs(self) -> list[dict[str, Any]]:
-        """What the job launches, one after the other."""
+        """The commands that the job launches, one after the other."""
         return [{"path": self.executable, "options": self.executable_opts}]
 
     def script_values(self) -> dict[str, Any]:
@@ -362,7 +364,7 @@ class IoBenchmark(
         }
 
     def striping(self) -> dict[str, Any] | None:
-        """The site's for this file system, then the user's; None where it has none."""
+        """The site's for this file system, then the user's; None if it has none."""
         site: dict[str, Any] | None = self.file_system.get("striping")
         mine = {"count": self.stripe_count, "size": self.stripe_size}
         return site and {**site, **{key: value for key, value in mine.items() if value}}

@@ -22,11 +22,11 @@ from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 
-# Whatever an MPI calls its C library: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian,
-# libmpich.so.12; of either for the ABI of MPI 5.0, libmpi_abi.so.1.
+# The C library of any MPI: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian, libmpich.so.12;
+# with the ABI of MPI 5.0, libmpi_abi.so.1.
 MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
-# Ninja where the stack's modules or the machine have it, else make: known only in the script.
+# Ninja if the stack's modules or the machine have it, else make: only the script knows.
 GENERATOR = (
     "generator='Unix Makefiles'",
     "! command -v ninja > /dev/null || generator=Ninja",
@@ -34,10 +34,10 @@ GENERATOR = (
 
 
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
-    """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output;
-    `right`: the library of the stack (`libmpi.so.40`), and `file`, where one name may stand for
-    several (each Spack environment has its own `libmpi.so.12`). A library in the folder
-    MPICH_ABI is no MPI, but asks for one by another name."""
+    """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output; `right`:
+    the stack's library (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack
+    environment has its own `libmpi.so.12`). A library in the folder MPICH_ABI is not an MPI; it
+    loads one by another name."""
     found = MPI_LIBRARY.findall(ldd)
     loaded = {name: place for name, place in found if Path(place).parent != MPICH_ABI}
     if list(loaded) == [right]:
@@ -62,8 +62,8 @@ def missing_methods(listing: dict[str, Any], promised: list[str]) -> list[str]:
 
 
 def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
-    """Promised modes, as METHOD-MODE, that the library which was built with lacks, each with its
-    reason. `listing` as above."""
+    """Promised modes, as METHOD-MODE, that the library lacks, each with its reason. `listing` as
+    above."""
     return [
         f"{entry['name']}:{mode} (built without {reason})"
         for entry in listing["methods"]
@@ -83,7 +83,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     descr = "iokernel with one stack"
     kernel_path = variable(str, value="", loggable=True)
     missing = variable(str, value="", loggable=True)
-    # Version of each package: those of a Spack environment, or of a Debian release.
+    # Version of each package, for a Spack environment or a Debian release.
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
@@ -94,8 +94,8 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("init")
     def build_where_jobs_run_if_local(self) -> None:
-        """On a machine without a batch system the build takes a job's turn, so that it never runs
-        beside a measurement; elsewhere it runs where ReFrame does."""
+        """Without a batch system the build runs as a job, so that it never runs beside a
+        measurement; elsewhere it runs where ReFrame does."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
 
@@ -112,8 +112,8 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("setup")
     def look_what_is_missing(self) -> None:
-        """Where the compiler itself is missing this builds nothing and passes, so that each test
-        can say why it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
+        """If the compiler is missing this builds nothing and passes, so that each test can say why
+        it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
         if collected.folder():
             self.missing = "results were carried here"
             return
@@ -162,11 +162,11 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def is_cross(self) -> bool:
-        """Built for compute nodes only: it is neither run nor looked into here."""
+        """Built for compute nodes: it is neither run nor inspected here."""
         return bool(self.current_environ.extras.get("cross"))
 
     def stack_arguments(self) -> list[str]:
-        """The stack's compiler and libraries; a library that it has not is switched off, so that
+        """The stack's compiler and libraries; libraries that it lacks are switched off, so that
         another stack's cannot slip in."""
         arguments = stacks.extras(self.current_environ).get("cmake", {})
         has = stacks.promised(self.current_environ)
@@ -196,7 +196,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             "flock 9",
             *GENERATOR,
             f"printf '%s\\n' {shlex.quote(configure)} \"$generator\" > configure.txt",
-            # CMake keeps what it found once: other arguments need a fresh folder.
+            # CMake caches what it found: other arguments need a fresh folder.
             f"cmp -s configure.txt {stamp} || {{ rm -rf {folder}; mkdir -p {folder}; }}",
             configure,
             f"cp configure.txt {stamp}",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each case says what it is beside its result, as it begins and as it ends: ReFrame's report comes
-with the end of the session, and never where that was killed. `iogauge recover` reads
-these files."""
+"""Each case writes what it is beside its result, at its begin and end: ReFrame's report is only
+written at the end of a session, and not at all if that was killed. `iogauge recover` reads these
+files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from iogauge.common import processes
 from iogauge.common.files import write_whole
 from iogauge.common.run_folder import CASE
 
-# What ReFrame's report says of a case, and a reader of the report wants to know.
+# The fields of a case in ReFrame's report that readers need.
 OF_THE_TEST = (
     "name", "display_name", "unique_name", "outputdir", "stagedir", "num_tasks", "pattern",
     "method", "mode", "scale", "fs", "call", "caches", "published_peak", "skip_reason",
@@ -35,7 +35,7 @@ UNCOMPARED = "performance error: the session was killed before it met its refere
 
 
 def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A test's sanity function, whose reason for a failure is kept in the file."""
+    """A test's sanity function; its reason for a failure is kept in the file."""
 
     @functools.wraps(check)
     def wrapped(test: Any) -> bool:
@@ -49,9 +49,9 @@ def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 class SelfDescribed(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets."""
+    """Mixed into `IoBenchmark`."""
 
-    # What a run is judged by, so that others can judge it again: of analysis/checks/recheck.py.
+    # What a run is judged by, so that it can be judged again: from analysis/checks/recheck.py.
     judged_by: dict[str, Any] | None = None
 
     @run_before("run", always_last=True)
@@ -67,8 +67,8 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         self.write_case("pass", None)
 
     def __rfm_json_encode__(self) -> Any:
-        """What ReFrame keeps of each case for --restore-session: without its fixtures, which keep
-        themselves, and of which each case's file would hold a copy."""
+        """What ReFrame keeps of each case for --restore-session, without its fixtures: those have
+        files of their own, which each case's file would copy."""
         mine: dict[str, Any] = self.__dict__
         fixtures = {
             name: value for name, value in mine.items() if isinstance(value, rfm.RegressionTest)
@@ -81,7 +81,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             mine.update(fixtures)
 
     def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
-        """`checked`: the test's own checks have judged it."""
+        """`checked`: the test's own checks have run."""
         test: Any = self
         if test.is_dry_run():
             return

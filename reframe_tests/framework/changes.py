@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-LEAST_DROP = 0.1  # of the level before: less is no cliff
+LEAST_DROP = 0.1  # of the level before: less is not a cliff
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def find_drop(sizes: Sequence[int], speeds: Sequence[float]) -> Drop | None:
-    """The cut into two levels that leaves least spread of the logarithms, if the second level is
-    lower by more than `LEAST_DROP`, and by more than the levels themselves spread; else None. A
-    level is two sizes at least: one alone may be an accident.
+    """The cut into two levels that leaves the least spread of the logarithms, if the second level
+    is lower by more than `LEAST_DROP` and by more than the levels' own spread; else None. A level
+    has at least two sizes: one may be an accident.
 
-    `sizes` rise, `speeds` are above 0, and there are as many. Fewer than four are too few: None.
-    `ValueError` where they do not fit together.
+    `sizes` rise, `speeds` are positive, and there are as many. Fewer than four: None. `ValueError`
+    if they are inconsistent.
     """
     if len(sizes) != len(speeds):
         raise ValueError(f"{len(sizes)} sizes and {len(speeds)} speeds")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests as experiments of the documents: their tags, and sweeps at the documents' points alone
+"""Tests as experiments of the seed documents: their tags, and sweeps at only the documents' points
 (references/experiments.yaml)."""
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class OverProcesses:
 
 
 class Documented(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: the names of its experiments as tags."""
+    """Mixed into `IoBenchmark`: the names of its experiments as tags."""
 
-    # Of a sweep: left out where no experiment has the point, at the documents' scales.
+    # A sweep leaves out points that no experiment has, at the documents' scales.
     only_documented = False
 
     def is_smoke_point(self) -> bool:
-        """Of a sweep at scale `smoke`: is it one of the few that show that it runs?"""
+        """For a sweep at scale `smoke`: is it one of the few that show that it runs?"""
         test: Any = self
         return int(test.processes) in SMOKE_PROCESSES
 
     def fits_together(self) -> bool:
-        """Of a sweep: does this point make sense?"""
+        """For a sweep: does this point make sense?"""
         return True
 
     @run_after("init", always_last=True)

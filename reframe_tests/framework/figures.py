@@ -6,8 +6,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-# Keys of the document's `summary`, with their units. The fractions are of the ceilings of the same
-# job (docs/result-format.md).
+# Keys of the document's `summary`, with their units. The fractions are relative to the ceilings of
+# the same job (docs/result-format.md).
 SUMMARY = {
     "write_bw": "MiB/s",
     "read_bw": "MiB/s",
@@ -20,7 +20,7 @@ SUMMARY = {
     "read_fraction_fpp": "1",
     "write_fraction_shared": "1",
     "read_fraction_shared": "1",
-    # of methods with processes of their own
+    # for methods with reserved processes
     "apparent_bw": "MiB/s",
     "direct_bw": "MiB/s",
     "apparent_speedup": "1",
@@ -36,7 +36,7 @@ Figures = dict[str, tuple[float, str]]
 
 
 def figures_of(document: dict[str, Any]) -> Figures:
-    """Name: (value, unit), of what the run measured."""
+    """Name: (value, unit), for everything the run measured."""
     summary = document["summary"]
     known = {name: (summary.get(name), unit) for name, unit in SUMMARY.items()}
     known |= {name: (seconds, "s") for name, seconds in _stretch_times(document).items()}
@@ -44,8 +44,8 @@ def figures_of(document: dict[str, Any]) -> Figures:
 
 
 def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
-    """Where the pattern names its calls: the median over the repeats of the slowest process's time,
-    in seconds, as `write_coordinates_time`."""
+    """If the pattern names its calls: the median over the repeats of the slowest process's time, in
+    seconds, as `write_coordinates_time`."""
     times: dict[str, list[float]] = {}
     for sample in document["samples"]:
         for direction in ("write", "read"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 def near_cubic(processes: int) -> tuple[int, int, int]:
-    """A process grid with as equal edges as the number's divisors allow, the longest first."""
+    """A process grid with edges as equal as the number's divisors allow, the longest first."""
     grids = [
         (x, y, processes // (x * y))
         for x in range(1, processes + 1)

@@ -17,17 +17,17 @@ from reframe_tests.machine.calls import Call
 
 
 class Hinted(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: `-S hints="K=V K=V"`, beside those of site and test; `-S
-    unknown_hints=pass` where a library is newer than kernels/base/known_hints.def."""
+    """Mixed into `IoBenchmark`: `-S hints="K=V K=V"`, in addition to the site's and the test's; `-S
+    unknown_hints=pass` if a library is newer than kernels/base/known_hints.def."""
 
     hints = variable(str, value="", loggable=True)
     unknown_hints = variable(str, value="")
-    # Of a test whose name stands for hints or stripes: were they in use?
+    # For a test named after hints or stripes: were they in use?
     label_check = variable(str, value="", loggable=True)
 
     has_label = False
 
-    if TYPE_CHECKING:  # what IoBenchmark has
+    if TYPE_CHECKING:  # attributes of IoBenchmark
         pattern: str
 
         @property
@@ -39,15 +39,16 @@ class Hinted(rfm.RegressionTestPlugin):
     # ---------------------------------------------------------------- for children to define
 
     def own_hints(self) -> dict[str, str]:
-        """Hints that the code which the test stands for sets itself."""
+        """Hints set by the code that the test models."""
         return {}
 
     def label_hints(self) -> Label:
-        """Hints that the test's name stands for; None: that nobody sets this one."""
+        """Hints in the test's name; None: nobody may set this one."""
         return {}
 
     def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """What is not as the test's name has it, and what nobody tells; `used` of the document."""
+        """What differs from the test's name, and what is not reported; from `used` in the
+        document."""
         return labels.hints_in_use(used["hints"], self.label_hints())
 
     # ---------------------------------------------------------------- for IoBenchmark
@@ -63,11 +64,11 @@ class Hinted(rfm.RegressionTestPlugin):
         return sort_hints(self.all_hints())
 
     def hints_against_the_name(self) -> str | None:
-        """Of the user: a reason to skip."""
+        """A mistake in the user's hints is a reason to skip."""
         return labels.contradiction(self.label_hints(), parse_hints(self.hints))
 
     def check_the_label(self, document: dict[str, Any]) -> None:
-        """A run under the name of hints that were not in use is a wrong number in a table."""
+        """A run labelled with hints that were not in use would be a wrong number in a table."""
         wrong, silent = self.label_in_use(document["used"])
         if wrong:
             raise SanityError("; ".join(wrong))

@@ -2,9 +2,9 @@
 """The real IOR's JSON summary as our result document (docs/result-format.md).
 
 IOR 4 with `-O summaryFormat=JSON -O summaryFile=FILE`. It gives a maximum over processes for each
-phase and no minimum or mean; its times have four decimals; its flush is part of its write phase;
-what it says of wrong bytes is a line on stdout and its exit status (modulo 256), without a place.
-What it does not say is null here, never guessed.
+phase, but no minimum or mean; its times have four decimals; its flush is part of its write phase;
+wrong bytes are reported by a line on stdout and the exit status (modulo 256), without a place. What
+it does not report is null here, never guessed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from iogauge.common.run_folder import DOCUMENT
 INCORRECT = re.compile(r"Incorrect data on (\w+) \((\d+) errors? found\)")
 ERROR_LINE = re.compile(r"^ERROR: .*$", re.MULTILINE)
 
-# IOR's own name of a phase, and ours, for each direction.
+# IOR's name of a phase, and ours, for each direction.
 PHASES = {
     "write": {"openTime": "create", "wrRdTime": "write", "closeTime": "close"},
     "read": {"openTime": "open", "wrRdTime": "read", "closeTime": "close"},
@@ -36,10 +36,10 @@ PHASES = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What the test knows and IOR does not say.
+    """What the test knows and IOR does not report.
 
-    `ceilings`: the samples of an iokernel run of the same job, for its `ceilings` alone;
-    `ceilings_uncached`: they were read with emptied caches.
+    `ceilings`: the samples of an iokernel run of the same job, only for its `ceilings`;
+    `ceilings_uncached`: they were read with dropped caches.
     """
 
     method: str
@@ -54,10 +54,10 @@ class Asked:
 
 
 def convert(summary: str, stdout: str, asked: Asked) -> dict[str, Any]:
-    """The document. `summary`: the text of IOR's file; `stdout`: what it printed.
+    """The document. `summary`: the text of IOR's file; `stdout`: its output.
 
-    A summary that was cut off (IOR aborted) gives a document with status `error` and IOR's own
-    message. `Wrong`: the summary is complete JSON but not what IOR 4 writes.
+    A truncated summary (IOR aborted) gives a document with status `error` and IOR's own message.
+    `Wrong`: the summary is complete JSON but not in IOR 4's form.
     """
     try:
         ior = json_file.parse(summary)
@@ -76,7 +76,7 @@ def _document(ior: dict[str, Any], stdout: str, asked: Asked) -> dict[str, Any]:
     payload = parameters["blockSize"] * parameters["segmentCount"] * tasks
     calls = payload // parameters["transferSize"] // tasks
     samples = _samples(results, parameters["repetitions"], calls)
-    # IOR empties no cache, and -C reads another node's data only where there is one.
+    # IOR drops no caches, and -C reads another node's data only if there is one.
     caches = "memory" if asked.mount["type"] in IN_MEMORY else "cached"
     comparable = caches == "memory" or not asked.ceilings_uncached
     _add_ceilings(samples, asked.ceilings, comparable_reads=comparable)
@@ -136,7 +136,7 @@ def _asked(asked: Asked, argv: list[str], parameters: dict[str, Any]) -> dict[st
 
 
 def _system(asked: Asked, ior: dict[str, Any], tasks: int, nodes: int) -> dict[str, Any]:
-    # IOR prints local time without its zone, and runs where the clock is ours or nearly so.
+    # IOR prints local time without its zone, and runs in our time zone.
     began = datetime.strptime(ior["Began"], "%a %b %d %H:%M:%S %Y").astimezone(timezone.utc)
     return {
         "time": began.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -151,7 +151,7 @@ def _system(asked: Asked, ior: dict[str, Any], tasks: int, nodes: int) -> dict[s
 
 
 def _samples(results: list[dict[str, Any]], repeats: int, calls: int) -> list[dict[str, Any]]:
-    """IOR lists write and read of each repeat one after the other."""
+    """IOR lists each repeat's write and read one after the other."""
     samples: list[dict[str, Any]] = []
     for repeat in range(repeats):
         samples.append({"repeat": repeat, "write": None, "read": None, "ceilings": None})
@@ -174,7 +174,7 @@ def _samples(results: list[dict[str, Any]], repeats: int, calls: int) -> list[di
 def _add_ceilings(
     samples: list[dict[str, Any]], measured: tuple[dict[str, Any], ...], comparable_reads: bool
 ) -> None:
-    """A read from the page cache is no share of one from the disk: no read ceiling then."""
+    """A read from the page cache is no share of a read from disk: then there is no read ceiling."""
     for sample, other in zip(samples, measured, strict=False):
         if other["ceilings"]:
             sample["ceilings"] = {

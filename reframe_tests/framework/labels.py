@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests whose name stands for hints or stripes: were they in use, or is the run under a wrong name?
+"""For tests named after hints or stripes: were they in use, or is the run mislabelled?
 
-A label is hints. None: left out, also where the site file has it; the name is that nobody set it.
-Pure functions on plain values: no ReFrame.
+A label is a set of hints. None: left out, even if the site file has it, because the name says that
+nobody set it. Pure functions on plain values: no ReFrame.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def merged(site: Mapping[str, str], test: Label, user: Mapping[str, str]) -> dic
 
 
 def contradiction(label: Label, user: Mapping[str, str]) -> str | None:
-    """Why the user's hints would make a run that its own name does not describe, or None."""
+    """Why the user's hints would contradict the run's name, or None."""
     for key, value in user.items():
         if key in label and value != label[key]:
             right = f"{key}={label[key]}" if label[key] is not None else f"no {key}"
@@ -38,7 +38,7 @@ def contradiction(label: Label, user: Mapping[str, str]) -> str | None:
 
 
 def hints_in_use(used: Mapping[str, Any], label: Label) -> tuple[list[str], list[str]]:
-    """(what is otherwise in use, what the library does not report), of `used.hints`."""
+    """(what differs, what the library does not report), from `used.hints`."""
     wrong, silent = [], []
     for key, value in label.items():
         if value is None:
@@ -57,7 +57,7 @@ def hints_in_use(used: Mapping[str, Any], label: Label) -> tuple[list[str], list
 def stripes_in_use(
     striping: Mapping[str, Any] | None, count: int, size: str
 ) -> tuple[list[str], list[str]]:
-    """The same of `used.striping`. A `count` of -1 stands for all targets, however many."""
+    """The same for `used.striping`. A `count` of -1 stands for all targets, however many."""
     found = striping or {}
     wrong, silent = [], []
     for what, value, right in (
@@ -72,5 +72,5 @@ def stripes_in_use(
 
 
 def verdict(silent: list[str]) -> str:
-    """For the log, of a run in which nothing is otherwise."""
+    """For the log, of a run in which nothing differs."""
     return f"not reported by the library: {', '.join(silent)}" if silent else AS_LABELLED

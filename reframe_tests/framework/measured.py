@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run measured, as ReFrame's performance variables, and what is expected here."""
+"""A run's measurements as ReFrame's performance variables, and what is expected here."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from reframe_tests.machine import filesystems
 
 
 class Measured(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets."""
+    """Mixed into `IoBenchmark`."""
 
     @run_before("performance")
     def set_performance_variables(self) -> None:
-        """Those that the run measured; none in a dry run, which a failed run ends with too."""
+        """What the run measured; none in a dry run, and none in a failed one."""
         test: Any = self
         if test.is_dry_run():
             return
@@ -41,7 +41,7 @@ class Measured(rfm.RegressionTestPlugin):
 
     @run_before("performance", always_last=True)
     def set_reference(self) -> None:
-        """What this system's own history expects (references/sites/SYSTEM.yaml), where it does."""
+        """What this system's own history expects (references/sites/SYSTEM.yaml), if anything."""
         test: Any = self
         hints = " ".join(sorted(f"{key}={value}" for key, value in test.all_hints().items()))
         partition, name = test.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", test.name)
@@ -52,6 +52,6 @@ class Measured(rfm.RegressionTestPlugin):
             test.reference = found
 
     def is_worth_logging(self, name: str) -> bool:
-        """A call that moves nothing has no share of what the file system gives."""
+        """A call that moves nothing has no share of the file system's peak."""
         test: Any = self
         return bool(test.the_call.moves_data) or "fraction" not in name

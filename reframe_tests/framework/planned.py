@@ -13,8 +13,8 @@ from reframe_tests.framework.base import IoBenchmark
 
 
 class Planned(IoBenchmark):
-    """Listed only where the file is given. A child says which it is (`given`), what the plan is
-    called that `iokernel` reads (`kept`), and makes it (`plan`)."""
+    """Listed only if the file is given. A child defines the file (`given`), the name of the plan
+    for `iokernel` (`kept`), and how it is made (`plan`)."""
 
     kept = ""
     made: Any = None
@@ -25,11 +25,11 @@ class Planned(IoBenchmark):
         raise NotImplementedError
 
     def plan(self, to: Path) -> Any:
-        """Writes the plan; `AnalysisError` where the file cannot be used, which skips the test."""
+        """Writes the plan; `AnalysisError` if the file is unusable, which skips the test."""
         raise NotImplementedError
 
     def in_quick(self) -> bool:
-        """`make run` runs what a user has asked for."""
+        """`iogauge run` includes what the user asked for."""
         return True
 
     @run_after("init")
@@ -44,7 +44,7 @@ class Planned(IoBenchmark):
         self.keep_files = [*self.keep_files, self.kept]
 
     def plan_once(self) -> None:
-        """At the first question that needs it: by then the folder of the test is there."""
+        """When it is first needed: by then the test's folder exists."""
         if not self.made and not self.cannot:
             try:
                 self.made = self.plan(Path(self.stagedir) / self.kept)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run is recorded: which library is preloaded, and what it is told. Pure."""
+"""How a run is recorded: which library is preloaded, and with what settings. Pure."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ RAW = "trace"
 CONFIG = "darshan.conf"
 
 RUNTIME = "libdarshan.so"
-# In place of the runtime's library, where the stack's programs are linked with libdarshan.a.
+# Instead of the runtime's library, if the stack's programs are linked with libdarshan.a.
 LINKED = "linked"
 
-# What Darshan's runtime needs for a record in each of its modules that count, and for its name.
-# A module takes room for all of its records at its first file, and what is left goes to the next
-# one: a sum too small loses whole modules. Each process touches all of that memory as it starts.
+# What Darshan's runtime needs for a record in each of its counting modules, and for its name. A
+# module reserves room for all of its records at its first file, and the rest goes to the next: too
+# small a sum loses whole modules. Each process touches all of that memory at start-up.
 RECORDS = 8192
 RECORD_BYTES, NAME_BYTES = 4096, 512
 OTHER_MIB = 16  # for modules of a fixed size: heat maps, Lustre, APMPI
 DXT_MIB = 256
-# One process writes the log, and all others do not open it. Darshan's default has four, whose
-# writes Open MPI loses before 4.1.7 and 5.0.6 (data sieving without locks).
+# One process writes the log, and the others do not open it. By default four do, and Open MPI before
+# 4.1.7 and 5.0.6 loses their writes (data sieving without locks).
 LOG_HINTS = "LOGHINTS romio_no_indep_rw=true;cb_nodes=1"
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """`library`: a path, or words for the shell where the site's modules set it; empty where the
-    programs hold it. `real`: Darshan's own runtime, which writes the log itself; else the
-    embedded recorder, whose traces are converted."""
+    """`library`: a path, or words for the shell if the site's modules set it; empty if the programs
+    contain it. `real`: Darshan's own runtime, which writes the log itself; else the embedded
+    recorder, whose traces are converted."""
 
     library: str
     real: bool
@@ -55,10 +55,10 @@ def find(
     *,
     built: bool = False,
 ) -> Recorder | None:
-    """Darshan's runtime wins: the stack's (`extras['darshan']`: its prefix, its library, words with
-    `$` that the job expands, or LINKED), then `prefix` (DARSHAN_PREFIX) where that is built for the
-    stack's MPI (`fits`). Else the embedded recorder that was built with `program`; `built`: that
-    is or will be, by this session, also where a dry run has not made it."""
+    """Darshan's runtime comes first: the stack's (`extras['darshan']`: its prefix, its library,
+    words with `$` that the job expands, or LINKED), then `prefix` (DARSHAN_PREFIX) if built for the
+    stack's MPI (`fits`). Else the embedded recorder built with `program`; `built`: that exists or
+    will be built by this session, even in a dry run."""
     site = extras.get("darshan")
     if site == LINKED:
         return Recorder("", real=True)
@@ -87,8 +87,8 @@ def _runtime(given: str | None) -> Path | None:
 def values(
     recorder: Recorder, *, dxt: bool, quote: Callable[[object], str], records: int = RECORDS
 ) -> dict[str, Any]:
-    """For the template's `darshan` block: `prepare`, lines of the script, and `variables`, values
-    for the shell, of the traced processes alone. `records`: files, and data sets, of a process."""
+    """For the template's `darshan` block: `prepare`, lines of the script, and `variables`, shell
+    values for only the traced processes. `records`: files, and data sets, of a process."""
     library = recorder.library if "$" in recorder.library else quote(recorder.library)
     library = f'"{library}"' if "$" in library else library
     variables = {"LD_PRELOAD": library} if recorder.library else {}
@@ -103,8 +103,8 @@ def values(
 
 
 def _config(dxt: bool, records: int) -> list[str]:
-    """Darshan leaves out /dev, /tmp and others unless a name is included; and a name is a regular
-    expression, in which anything unusual in the folder's path becomes a dot."""
+    """Darshan leaves out /dev, /tmp and others unless a name is included; names are regular
+    expressions, in which any unusual character of the folder's path becomes a dot."""
     memory = records * RECORD_BYTES // 2**20 + OTHER_MIB + DXT_MIB * dxt
     return [
         f"rm -f {LOG}",
@@ -124,5 +124,5 @@ def _config(dxt: bool, records: int) -> list[str]:
 
 
 def prefix_of_runtime() -> str | None:
-    """Where the user says that a Darshan runtime is."""
+    """The Darshan runtime that the user names."""
     return os.environ.get("DARSHAN_PREFIX")

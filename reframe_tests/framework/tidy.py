@@ -21,7 +21,7 @@ def _tidy(place: Path) -> None:
 
 
 class Tidy(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets."""
+    """Mixed into `IoBenchmark`."""
 
     @run_before("run")
     def remove_what_killed_jobs_left(self) -> None:

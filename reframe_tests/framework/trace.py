@@ -34,12 +34,13 @@ STORAGE = "storage_read"  # of templates/local.sh.j2
 
 
 class TraceChecks(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: `-S trace=false` turns it off, `-S dxt=true` records each access."""
+    """Mixed into `IoBenchmark`: `-S trace=false` turns it off, `-S dxt=true` records each
+    access."""
 
     trace = variable(typ.Bool, value=True, loggable=True)
     dxt = variable(typ.Bool, value=False, loggable=True)
-    # Files and data sets of a process that Darshan's runtime has room for at least; the embedded
-    # recorder has no such limit.
+    # The files and data sets of a process that Darshan's runtime has room for at least; the
+    # embedded recorder has no such limit.
     trace_records = variable(int, value=recorders.RECORDS)
     # The verdict with its reasons; or why there is none.
     ledger = variable(str, value="", loggable=True)
@@ -49,17 +50,17 @@ class TraceChecks(rfm.RegressionTestPlugin):
     judgement: Judgement | None = None
     recorder: recorders.Recorder | None = None
     the_log: Log | None = None
-    # Unix time, and that of a clock that nobody sets.
+    # Unix time, and a monotonic clock.
     began: tuple[float, float] | None = None
 
     @run_before("run", always_last=True)
     def look_at_the_clock(self) -> None:
-        """Not of a job that ran elsewhere before, and is only collected here."""
+        """Not for a job that ran elsewhere before, and is only collected here."""
         if collected.VARIABLE not in os.environ:
             self.began = time.time(), time.monotonic()
 
     def trace_values(self) -> dict[str, Any] | None:
-        """For the job script; None where nothing is recorded."""
+        """For the job script; None if nothing is recorded."""
         test: Any = self
         self.recorder = None
         if not self.trace:
@@ -87,7 +88,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
         )
 
     def records_to_trace(self) -> int:
-        """Of a test with very many files, more."""
+        """More for a test with very many files."""
         return int(self.trace_records)
 
     def fits(self, library: Path) -> bool:
@@ -99,7 +100,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     @run_before("sanity", always_last=True)
     def read_the_trace(self) -> None:
-        """After the result document is complete. A run that went wrong has no ledger."""
+        """After the result document is complete. A failed run has no ledger."""
         test: Any = self
         if not self.recorder or test.is_dry_run():
             return
@@ -108,7 +109,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
             document = load(stage / DOCUMENT)
             raw = None if self.recorder.real else stage / recorders.RAW
             log = read_log(stage / TRACE, convert=raw, heat=not self.dxt, segments=self.dxt)
-            log.path.chmod(0o644)  # Darshan's runtime leaves it to its owner alone
+            log.path.chmod(0o644)  # Darshan's runtime makes it readable only by its owner
             self.the_log = log
             self.the_ledger = make_ledger(document, log)
             self.judgement = judge(self.the_ledger)
@@ -127,7 +128,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
         path.write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
-        """What was seen of the job; None where it was not seen."""
+        """What was seen of the job; None if it was not seen."""
         test: Any = self
         if not self.began:
             return None
@@ -140,14 +141,14 @@ class TraceChecks(rfm.RegressionTestPlugin):
     def check_the_trace(
         self, document: dict[str, Any], expected: Expected, outside: Outside | None
     ) -> None:
-        """`Wrong` for bytes without a cause, for a log that was asked for and cannot tell, and for
-        what the document says and the log does not show."""
+        """`Wrong` for unexplained bytes, for a log that was asked for but is inconclusive, and for
+        claims of the document that the log does not show."""
         if not self.recorder:
             return
         check_trace(document, expected, self.judgement, self.the_log, outside)
 
     def who_wrote_it(self) -> str:
-        """Behind the message of a run with wrong bytes: what names who raced."""
+        """Appended to the message of a run with wrong bytes: the command that names who raced."""
         test: Any = self
         stage = Path(test.stagedir)
         try:
@@ -180,7 +181,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
 
 def _lines(path: Path) -> list[str]:
-    """Numbers that a script left, one a line; none where it could not."""
+    """Numbers that a script left, one per line; none if it could not."""
     try:
         return [line for line in path.read_text().splitlines() if line.strip().isdecimal()]
     except OSError:

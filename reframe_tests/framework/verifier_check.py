@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does the verification of these kernels notice a wrong byte? Asked once of each program.
+"""Does the verification of these kernels notice a wrong byte? Checked once for each program.
 
-"Verified" is the kernels' own word. So a job writes a file with each pattern, changes one bit of it
-behind their back, and has it read: they must find that byte and no other, and the process that
-found it must be another one than wrote it. Every test depends on it. A program that has passed is
-not asked again.
+"Verified" is the kernels' own claim. So a job writes a file with each pattern, flips one bit of it,
+and has it read: the kernels must find exactly that byte, and on another process than wrote it.
+Every test depends on this. A program that has passed is not checked again.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
 
-# Needs no library, holds every pattern, and its files are payload and nothing else.
+# Needs no library, supports every pattern, and its files are pure payload.
 METHOD = "posix-shared"
-# Options that make a pattern's file small; one that is not here is written as by default.
+# Options that make a pattern's file small; patterns not listed use their defaults.
 SMALL = {
     "s3d": "--grid 8x6x4 --procs-grid 1x1x2",
     "ior": "-b 4k -t 1k -C",
@@ -43,9 +42,9 @@ SMALL = {
     "metadata": "--files 3",
     "file": "--procs-grid 2x1",
 }
-PROCESSES = 2  # which these options are for
-# Whose byte it is can be told from its place: bytes after which it is the first process's turn
-# again, and of each process's turn.
+PROCESSES = 2  # the count these options are for
+# Ownership by place: bytes after which the first process's turn comes again, and bytes of each
+# process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
 FLIPPED = "flipped"
 LARGEST_ELEMENT = 8
@@ -61,21 +60,21 @@ flip() {{
 }}"""
 
 
-# What no method writes: a replay of calls that stand in a file (benchmarks/replay.py). It makes,
-# writes and reads back in one run, so that nothing can be changed between two: that it notices a
-# wrong byte is shown by tests/kernels/test_kernel_replay.py, with bytes that it did not write.
+# Not written by a method: a replay of calls from a file (benchmarks/replay.py). It creates, writes
+# and reads back in one run, so nothing can be changed in between:
+# tests/kernels/test_kernel_replay.py shows that it notices wrong bytes.
 WITHOUT_METHOD = ("replay",)
 
 
 def patterns() -> list[str]:
-    """All of the kernels' that a method writes."""
+    """All of the kernels' patterns that a method writes."""
     rows = tables.rows("patterns/patterns.def", "IO_PATTERN")
     names = [row[0].replace("_", "-") for row in rows]
     return [name for name in names if name not in WITHOUT_METHOD]
 
 
 def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
-    """What is wrong with the answer to one changed bit at `offset`, or None. `written`, `read`:
+    """What is wrong with the response to one changed bit at `offset`, or None. `written`, `read`:
     the result documents."""
     if written["status"] != "ok":
         return f"{pattern}: it could not be written: {written['error']}"
@@ -111,7 +110,7 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
     time_limit = "10m"
     sourcesdir = None
 
-    # There where this very program has noticed its wrong bytes; None where it cannot be seen from
+    # Exists once this very program has noticed its wrong bytes; None if it cannot be seen from
     # here, or is not built.
     stamp = variable(Path, type(None), value=None)
     needless = variable(bool, value=False)
@@ -124,13 +123,13 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
 
     @run_after("init")
     def set_processes(self) -> None:
-        """Here, because ReFrame hands `-S num_tasks=16` to all classes, and it is meant for the
+        """Here, because ReFrame passes `-S num_tasks=16` to all classes, and it is meant for the
         tests."""
         self.num_tasks = self.num_tasks_per_node = PROCESSES
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:
-        """Where the stack is missing nothing is run, as nothing is built: each test says why."""
+        """If the stack is missing nothing is run, as nothing is built: each test says why."""
         with suppress(OSError):
             told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
             self.stamp = builds() / "noticed" / told
@@ -164,7 +163,7 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
             flip = f"flip {folder} {draw.randrange(2**31)} {pattern}"
             programs += [
                 self.one(same, "--write-only", f"{pattern}-written.json", [f"mkdir {folder}"]),
-                # What it finds is an error: the script goes on.
+                # Its finding is an error status: the script goes on.
                 self.one(same, "--read-only", f"{pattern}-read.json", [flip, "set +e"], ["set -e"]),
             ]
         return {

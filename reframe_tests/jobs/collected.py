@@ -9,7 +9,7 @@ from pathlib import Path
 
 VARIABLE = "IOGAUGE_COLLECTED"
 
-# What `render` leaves in its folder for `collect`: the words that it was asked with.
+# What `render` leaves in its folder for `collect`: its arguments.
 ASKED = "rendered.json"
 
 SCRIPT = "job.sh"
@@ -22,5 +22,5 @@ def folder() -> Path | None:
 
 
 def place(stage: Path) -> Path:
-    """A test's place in such a folder is that of its stage: partition, environ, test."""
+    """A test's place in such a folder, as in ReFrame's stage: partition, environ, test."""
     return Path(*stage.parts[-3:])

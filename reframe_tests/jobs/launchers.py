@@ -65,24 +65,24 @@ class PoeLauncher(JobLauncher):
 
 @registry.launcher("mpiexec-mpt")
 class MptLauncher(JobLauncher):
-    """SGI's MPT under PBS: takes the nodes from it."""
+    """SGI's MPT under PBS: it takes the nodes from PBS."""
 
     def command(self, job: Any) -> list[str]:
         return ["mpiexec_mpt", "-np", str(job.num_tasks)]
 
 
 def use_stack(launcher: Any, environ: Any) -> None:
-    """Make a job's launcher that of `environ`: its command, where the launcher leaves that open
-    (`stack`), and its options (with `srun` for instance `--mpi=pmi2`)."""
+    """Set a job's launcher from `environ`: its command, if the launcher leaves that open (`stack`),
+    and its options (with `srun` for instance `--mpi=pmi2`)."""
     stack = stacks.extras(environ).get("launcher", {})
     if hasattr(launcher, "program"):
-        # A stack that is not there has none, and its tests are skipped later.
+        # A missing stack has none, and its tests are skipped later.
         launcher.program = stack.get("command", "mpiexec")
     launcher.options += stack.get("options", [])
 
 
 def pass_on(launcher: Any, variables: Iterable[str]) -> None:
-    """Environment variables of the script to the processes, where the launcher does not by itself
-    (Blue Gene's: `passes_on` is their option)."""
+    """Pass the script's environment variables to the processes, if the launcher does not do so
+    itself (Blue Gene's: `passes_on` is their option)."""
     option = getattr(launcher, "passes_on", "")
     launcher.options += [option.format(name) for name in variables if option]

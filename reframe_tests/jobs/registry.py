@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Registers schedulers and launchers with ReFrame, each once.
 
-ReFrame loads every file below `-c` that imports something of its name by *path*, besides the import
-by name from the site file: a plain `register_scheduler` would meet its own name and fail.
+ReFrame loads every file below `-c` that imports something from it by *path*, in addition to the
+import by name from the site file: a plain `register_scheduler` would meet its own name and fail.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from reframe.core.backends import register_launcher, register_scheduler
 
 from reframe_tests.jobs import collected
 
-# ReFrame's own deprecated alias `variables` makes it walk the Python stack twice for each test that
-# it makes: 5 ms, which is more than half of the time to list our tests. All other warnings stay.
+# ReFrame's own deprecated alias `variables` makes it walk the Python stack twice for each test: 5
+# ms, more than half of the time to list our tests. All other warnings stay.
 OWN_ALIAS = "the use of 'variables' is deprecated"
 
 
@@ -50,7 +50,7 @@ def _once(kind: str, name: str, register: Callable[[type], type]) -> Callable[[t
 
 def scheduler(name: str, *, local: bool = False, collects: bool = False) -> Callable[[type], type]:
     """Class decorator. `local`: jobs are processes of the machine that ReFrame runs on. `collects`:
-    the one that stands for all others in a session that collects, where these are left out."""
+    replaces all others in a session that collects."""
     if collects != bool(collected.folder()):
         return lambda cls: cls
     return _once("scheduler", name, register_scheduler(name, local=local))

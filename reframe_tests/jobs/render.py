@@ -19,7 +19,7 @@ from reframe_tests.machine.striping import in_bytes
 
 
 class TemplateProblem(Exception):
-    """A template that cannot be rendered; the text names template, line and what is wrong."""
+    """A template that cannot be rendered; the text names template, line and problem."""
 
 
 def _quote(value: object) -> str:
@@ -28,23 +28,23 @@ def _quote(value: object) -> str:
 
 
 def _hms(seconds: float) -> str:
-    """`HH:MM:SS`, a started second counted: the filter `hms`."""
+    """`HH:MM:SS`, rounded up to a second: the filter `hms`."""
     whole = math.ceil(seconds)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def _minutes(seconds: float) -> int:
-    """A started minute counted: the filter `minutes`."""
+    """Rounded up to a minute: the filter `minutes`."""
     return math.ceil(seconds / 60)
 
 
 def _pbs_name(name: str) -> str:
-    """What PBS takes: at most 15 letters and digits, a letter first."""
+    """What PBS accepts: at most 15 letters and digits, a letter first."""
     return re.sub(r"^[^A-Za-z]+|[^A-Za-z0-9]", "", name)[:15]
 
 
 def _directive(option: str, prefix: str) -> str:
-    """`prefix` before an option, but for one that is a directive of its own (`#DW ...`)."""
+    """`prefix` before an option, unless it is already a directive (`#DW ...`)."""
     option = shell.checked_line(option)
     return option if option.startswith("#") else f"{prefix} {option}"
 
@@ -53,8 +53,8 @@ def _directive(option: str, prefix: str) -> str:
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
     """Templates below `folder`; an unknown variable is an error, never an empty string.
 
-    Kept, because compiling a template takes 50 times as long as rendering it; Jinja2 looks whether
-    its file has changed."""
+    Cached, because compiling a template takes 50 times as long as rendering it; Jinja2 checks
+    whether its file has changed."""
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
@@ -78,7 +78,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 
 def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
-    """`sites/<site>/<template>` where a site has its own, else `<template>`.
+    """`sites/<site>/<template>` if a site has its own, else `<template>`.
 
     A site's file begins with `{% extends "<template>" %}` and overrides single blocks.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`-S` for a test or a variable that there is not is an error. ReFrame warns, runs without it, and
-ends with 0: the wrong thing would be measured."""
+"""`-S` for an unknown test or variable is an error. ReFrame only warns, runs without it, and exits
+with 0: the wrong thing would be measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iogauge.common.spelling import unknown
 KEPT = "_iogauge_wrapped"
 
 
-# Of ReFrame's own many, those that one sets.
+# The ReFrame variables, of many, that users set.
 COMMON = {"num_tasks", "num_tasks_per_node", "time_limit", "exclusive_access", "env_vars"}
 
 
@@ -29,8 +29,8 @@ def variables(cls: type) -> list[str]:
 def misplaced(
     asked: Iterable[str], unset: Mapping[str, Iterable[str]], known: Mapping[str, Iterable[str]]
 ) -> str | None:
-    """The first of the settings (`TEST.NAME` or `NAME`) that no test took, with what is right.
-    `unset`: test -> names that it did not take; `known`: test -> its variables."""
+    """The first of the settings (`TEST.NAME` or `NAME`) that no test took, with what would be
+    right. `unset`: test -> names that it did not take; `known`: test -> its variables."""
     for setting in asked:
         test, dot, name = setting.partition(".")
         if not dot:

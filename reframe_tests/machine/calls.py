@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The calls: which methods and modes exist, what each asks of a stack, and which suites run it.
+"""The calls: which methods and modes exist, what each needs from a stack, and which suites run it.
 
 Methods, modes and libraries come from the kernels' tables, so a new one is here at once. The few
-that the suites treat in a way of their own are named below, and nowhere else: a test asks this
-module, and never branches on a name.
+that the suites treat specially are listed below, and nowhere else: a test asks this module, and
+never branches on a name.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from iogauge.common.methods import BEHIND
 class Call:
     """One method in one mode.
 
-    `needs`: the environ features without which the call does not exist.
-    `quick`: part of the suite that `make run` runs.
-    `moves_data`: false for `null`, whose verdict is `nothing moved` and whose share of a file
-    system's ceilings means nothing.
-    `only_meshes`: only for patterns that are meshes.
-    `processes`: the only number of processes that it runs with; None: any.
-    `copies`: a library on the way may hold a process's data a second time; `no` where nothing does,
-    `romio` where ROMIO does not.
-    `inner`: for a method that stands in front of another: that one. `servers`: how many of the
-    processes it keeps for itself, unless a test says otherwise.
+    `needs`: the environ features that the call requires. `quick`: part of the suite that `iogauge
+    run` runs. `moves_data`: false for `null`, whose verdict is `nothing moved` and which has no
+    share of a file system's ceilings. `only_meshes`: only for patterns that are meshes.
+    `processes`: the only number of processes that it runs with; None: any. `copies`: whether a
+    library may hold a process's data a second time: `no`, `romio` (where ROMIO does), or yes.
+    `inner`: the method behind one that forwards. `servers`: how many processes it reserves, unless
+    a test says otherwise.
     """
 
     method: str
@@ -46,7 +43,7 @@ class Call:
 
     @property
     def name(self) -> str:
-        """`mpiio:collective`, `ioserver:mpiio`, or `posix` where there is nothing to choose."""
+        """`mpiio:collective`, `ioserver:mpiio`, or `posix` if there is nothing to choose."""
         second = self.mode or self.inner
         return f"{self.method}:{second}" if second else self.method
 
@@ -74,15 +71,15 @@ class Call:
         return "verified" if self.moves_data else "nothing moved"
 
 
-# What the suites know of calls; all else is in the kernels' tables.
+# What the suites know about calls; everything else is in the kernels' tables.
 QUICK = frozenset((
     *("null", "posix", "posix-shared", "master", "mpiio:collective", "mpiio:independent"),
     *("hdf5:collective", "hdf5:independent", "pnetcdf:collective", "pnetcdf:nonblocking"),
 ))  # fmt: skip
 STILL = frozenset(("null",))  # moves nothing
-# Methods and calls for meshes alone: what others have of metadata is too little to tell.
+# Methods and calls for meshes only: other patterns have too little metadata to tell.
 MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
-# Features besides those of the libraries, of a method or a call.
+# Features besides the libraries, of a method or a call.
 FEATURES = {"mpiio": ("mpiio",), "cgns:multi": ("cgns-multi",)}
 FEATURES["hdf5:multi"] = ("hdf5-multi",)
 # Call.copies of those that are not `yes`.
@@ -91,7 +88,7 @@ COPIES["cgns:serial"] = "no"
 
 
 def _features(method: str, library: str, mode: str | None) -> tuple[str, ...]:
-    """What a stack must have: the library and those that it needs, and what FEATURES says."""
+    """What a stack must have: the library and its dependencies, and FEATURES."""
     known = {one.name: one for one in libraries()}
     found: list[str] = []
     while library != "none":
@@ -134,15 +131,15 @@ def _table() -> tuple[Call, ...]:
 
 CALLS = _table()
 
-# The calls that keep processes for themselves.
+# The calls that reserve processes.
 SERVED = tuple(call.name for call in CALLS if call.servers)
 
 BY_NAME = {call.name: call for call in CALLS}
 
 
 def names(without: Iterable[str] = (), *, mesh: bool = False) -> list[str]:
-    """The calls of a pattern, which is a `mesh` or not: all but those that it says make no sense
-    for it. A name that is not in the table is a `KeyError`."""
+    """The calls of a pattern, which is a `mesh` or not, except for those that make no sense for it.
+    A name that is not in the table is a `KeyError`."""
     dropped = {BY_NAME[name].name for name in without}
     fitting = [call for call in CALLS if mesh or not call.only_meshes]
     return [call.name for call in fitting if call.name not in dropped]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The components of Open MPI's MPI-IO that a run may choose: how OMPIO does collective calls (its
-framework fcoll), and ROMIO in place of OMPIO. A stack's own are in its `extras.components`.
+"""The components of Open MPI's MPI-IO that a run may choose: OMPIO's collective algorithm (its
+framework fcoll), or ROMIO instead of OMPIO. A stack lists its own in `extras.components`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ SELECTS = "OMPI_MCA_io"
 
 @dataclass(frozen=True)
 class Component:
-    """`mpi_io`: what the result document must say; `io`: of the variable; `hints`: more."""
+    """`mpi_io`: what the result document must say; `io`: the variable's value; `hints`: further
+    ones."""
 
     mpi_io: str
     io: str
@@ -26,7 +27,7 @@ class Component:
         return {SELECTS: self.io}
 
 
-# Each of OMPIO's that the table of hints has, and ROMIO, of whatever version the stack has it.
+# OMPIO's components in the table of hints, and the stack's ROMIO of whatever version.
 COMPONENTS = {
     **{name: Component("OMPIO", "ompio", {"fcoll": name}) for name in hints.known()["fcoll"].words},
     "romio": Component("ROMIO", "^ompio"),

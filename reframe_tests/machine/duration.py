@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a job may take: from its bytes and the bandwidth that is expected. Needs no ReFrame."""
+"""How long a job may take: from its bytes and the expected bandwidth. Needs no ReFrame."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Start, build-up of the libraries, creating files: all that does not grow with the bytes.
+# Start-up, library initialization, creating files: everything that does not grow with the bytes.
 LEAST = 600.0
-# Shared machines: the 2011 document's five repeats differ, and a killed job measured nothing.
+# For shared machines: the 2011 document's five repeats differ, and a killed job measured nothing.
 MARGIN = 2.0
-MAX_TIME = 24 * 3600  # seconds, where the site file does not say what the partition allows
+MAX_TIME = 24 * 3600  # seconds, if the site file does not give the partition's limit
 
 
 @dataclass(frozen=True)
 class Move:
-    """Bytes that move once in a repeat; `slower`: than what is expected, by a known factor."""
+    """Bytes moved once per repeat; `slower`: by a known factor, relative to what is expected."""
 
     bytes: int
     slower: float = 1.0
 
 
 def expected_bandwidth(entry: dict[str, Any], of_scale: float) -> float:
-    """MB/s: the site's for this file system, else the scale's, but never more than was published of
-    the whole file system."""
+    """MB/s: the site's for this file system, else the scale's, but never more than was published
+    for the whole file system."""
     peak = entry.get("published_peak")
     usual = min(of_scale, peak["value"]) if peak else of_scale
     return float(entry.get("expected_bandwidth") or usual)
@@ -39,7 +39,7 @@ def time_limit(
     max_time: int = 0,
 ) -> int:
     """Seconds, whole minutes. `more`: seconds of each repeat besides moving bytes. `max_time`: the
-    partition's limit in seconds, 0 where that is not known."""
+    partition's limit in seconds, 0 if unknown."""
     once = sum(move.bytes * move.slower for move in moves) / (bandwidth * 1e6) + more
     needed = math.ceil((LEAST + MARGIN * repeats * once) / 60) * 60
     return min(needed, max_time or MAX_TIME)

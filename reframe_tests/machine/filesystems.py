@@ -15,12 +15,13 @@ from iogauge.common.spelling import unknown
 
 
 def _partitions() -> list[Any]:
-    """Of the system that ReFrame runs for. Where no site file fits the host, ReFrame silently takes
-    a system of its own, `generic`, on which nothing could run: that is an error here."""
+    """For the system that ReFrame runs on. If no site file fits the host, ReFrame silently uses its
+    built-in system `generic`, on which nothing could run: that is an error here."""
     system = rt.runtime().system
     if system.name == "generic":
         files = ", ".join(str(file) for file in rt.runtime().site_config.sources[1:])
-        # No exception of ReFrame's: its loader would skip the file with a warning, and exit 0.
+        # Not one of ReFrame's exceptions: its loader would skip the file with a warning, and exit
+        # 0.
         raise SystemExit(
             f"error: this host matches no system's `hostnames` in {files}: give --system"
         )
@@ -33,14 +34,13 @@ def of(partition: Any) -> dict[str, dict[str, Any]]:
     return entries
 
 
-# Names, with commas between: the tests run on these alone. A name that is in no partition is an
-# error, which it is not with `-t`: ReFrame then finds no test, and ends with 0.
+# Comma-separated names: the tests run only on these. An unknown name is an error, unlike with `-t`,
+# where ReFrame finds no test and exits with 0.
 CHOICE = "IOGAUGE_FS"
 
 
 def names() -> list[str]:
-    """Those that were chosen, or all on the system that ReFrame runs for, as the site file has
-    them."""
+    """The chosen ones, or all on the system that ReFrame runs on, in the site file's order."""
     known = list(dict.fromkeys(name for part in _partitions() for name in of(part)))
     chosen = [word for word in os.environ.get(CHOICE, "").split(",") if word]
     for name in chosen:
@@ -59,8 +59,8 @@ def partitions_with(name: str) -> list[str]:
 
 def hints_for(entry: dict[str, Any], pattern: str, needs: Sequence[str]) -> dict[str, str]:
     """The site's hints for runs of a pattern by a call with these needs (`Call.needs`): `hints` for
-    all, then those of each rule of `hints_where` that fits: `patterns`, of which one is the run's;
-    `with`, features that the call needs; `without`, features that it does not."""
+    all, then the hints of each matching rule of `hints_where`: `patterns`, one of which is the
+    run's; `with`, features that the call needs; `without`, features that it does not."""
     found: dict[str, str] = dict(entry.get("hints", {}))
     for rule in entry.get("hints_where", []):
         fits = pattern in rule.get("patterns", [pattern])
@@ -71,14 +71,14 @@ def hints_for(entry: dict[str, Any], pattern: str, needs: Sequence[str]) -> dict
 
 
 def published_peak(entry: dict[str, Any]) -> str:
-    """What was published of it, with its source; empty where there is nothing."""
+    """The published peak, with its source; empty if there is none."""
     peak = entry.get("published_peak")
     return f"{peak['value']} MB/s ({peak['source']})" if peak else ""
 
 
 def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str, float]:
-    """A run's bandwidths (MiB/s, of a document's `summary`) as fractions of the published peak
-    (MB/s), where there is one. It is the whole file system's, not what this job could have."""
+    """A run's bandwidths (MiB/s, from a document's `summary`) as fractions of the published peak
+    (MB/s), if there is one. It is the whole file system's, not what this job could have."""
     peak = entry.get("published_peak")
     ways = [way for way in ("write", "read") if peak and summary[f"{way}_bw"]]
     return {
@@ -89,7 +89,7 @@ def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str
 
 
 def shortage(entry: dict[str, Any], bytes_needed: int) -> str | None:
-    """Why `bytes_needed` do not fit or the path cannot be used, or None.
+    """Why `bytes_needed` do not fit or the path is unusable, or None.
 
     Looks at the machine that ReFrame runs on, so only for partitions that are this machine.
     """

@@ -15,18 +15,18 @@ from reframe_tests.machine.calls import Call
 from reframe_tests.machine.duration import Move
 from reframe_tests.machine.scales import Scale
 
-# A reused buffer has a piece of so many bytes at least, and the ceilings' transfer where they are
-# measured (kernels/driver: PIECE, TRANSFER).
+# A reused buffer holds at least one piece, and the ceilings' transfer if they are measured
+# (kernels/driver: PIECE, TRANSFER).
 PIECE, CEILING = 2**20, 8 * 2**20
 
 
 class Fits(rfm.RegressionTestPlugin):
-    """What `IoBenchmark` gets: reasons to skip what does not fit, and the time limit."""
+    """Mixed into `IoBenchmark`: reasons to skip what does not fit, and the time limit."""
 
     # The pattern's own code packs what it writes: iokernel then reuses a buffer by itself.
     packs = False
 
-    if TYPE_CHECKING:  # what IoBenchmark has
+    if TYPE_CHECKING:  # attributes of IoBenchmark
         fs: str
         buffer: str
         ceilings: bool
@@ -53,7 +53,7 @@ class Fits(rfm.RegressionTestPlugin):
     # ---------------------------------------------------------------- for children to define
 
     def call_bytes(self) -> int:
-        """The most that a process hands over in one call; a dump where a test does not say."""
+        """The most that a process hands over in one call; a dump unless a test says otherwise."""
         return self.share_of_a_dump()
 
     def buffer_must_be_whole(self) -> bool:
@@ -65,30 +65,31 @@ class Fits(rfm.RegressionTestPlugin):
         return self.payload_bytes()
 
     def slower(self, direction: str) -> float:
-        """Than what the file system is expected to give, by a factor that a document shows."""
+        """By a documented factor, relative to what the file system is expected to give."""
         return 1.0
 
     def more_seconds(self) -> float:
-        """Of a repeat, that are none of the bytes'."""
+        """Of a repeat, besides moving bytes."""
         return 0.0
 
     # ---------------------------------------------------------------- file system
 
     def shortage(self) -> str | None:
-        """Of room or rights on the file system; known only where jobs run on this machine."""
+        """Too little room or no permission on the file system; known only if jobs run on this
+        machine."""
         if not self.current_partition.scheduler.is_local:
             return None
         problem = filesystems.shortage(self.file_system, self.bytes_of_files())
         return f"file system {self.fs}: {problem}" if problem else None
 
     def bytes_of_files(self) -> int:
-        """The ceilings' files lie beside the run's own for a while."""
+        """The ceilings' files exist beside the run's own for a while."""
         return self.payload_bytes() * (2 if self.ceilings else 1)
 
     # ---------------------------------------------------------------- memory
 
     def chosen_buffer(self) -> str:
-        """The user's, else the scale's where that can be; empty: as iokernel has it."""
+        """The user's, else the scale's if possible; empty: iokernel's default."""
         return self.buffer or ("" if self.buffer_must_be_whole() else self.the_scale.buffer)
 
     def reuses_buffer(self) -> bool:
@@ -119,13 +120,13 @@ class Fits(rfm.RegressionTestPlugin):
         return 2 if self.the_call.is_copied(self.current_environ.features) else 1
 
     def memory_fits(self) -> int:
-        """How many processes a node has memory for; 0 where that is not known, or none."""
+        """How many processes a node has memory for; 0 if unknown, or none."""
         shape = placement.shape_of(self.current_partition)
         needs = self.held_bytes() * self.copies()
         return placement.most_per_node(needs, shape) if shape.memory else 0
 
     def files_are_memory(self) -> bool:
-        """Of this node; known only where jobs run on this machine."""
+        """Of this node; known only if jobs run on this machine."""
         kind = mount_of(Path(self.file_system["path"]))["type"]
         return bool(self.current_partition.scheduler.is_local) and kind in IN_MEMORY
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What killed jobs left in a file system: found and removed when a session begins there and ends.
 
-A job's script makes a folder `iogauge.XXXXXXXX` and writes into it whose it is (MARKER: host,
-process, when that began, boot of the machine, space of process numbers, batch job or `-`). Only a
-folder of this user, with such a marker whose process is gone, is removed. All is done through open
-folders: no symbolic link is followed, also not one that is put there meanwhile, and no other file
-system is entered. Needs no ReFrame.
+A job's script creates a folder `iogauge.XXXXXXXX` with a marker that identifies its owner (MARKER:
+host, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a folder of
+this user, with such a marker whose process is gone, is removed. Everything is done through open
+directory descriptors: no symbolic link is followed, not even one created meanwhile, and no other
+file system is entered. Needs no ReFrame.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from iogauge.common import processes
 MARKER = ".iogauge-run"
 FOLDER = re.compile(r"iogauge\.[A-Za-z0-9]{8}")
 MIB = 2**20
-DEPTH = 64  # of folders; no pattern makes more than two
+DEPTH = 64  # of folders; no pattern creates more than two
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def remove(place: Path) -> list[str]:
-    """Remove what dead jobs left in a file system's folder; a line for each says so, and one for
-    each whose owner cannot be known from here."""
+    """Remove what dead jobs left in a file system's folder; returns a line for each, and one for
+    each whose owner cannot be determined from here."""
     said = []
     try:
         root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -38,7 +38,7 @@ def remove(place: Path) -> list[str]:
         for name in names:
             said += _look(root, place, name)
     except OSError:
-        pass  # not to be listed
+        pass  # not readable
     finally:
         os.close(root)
     return said
@@ -72,7 +72,7 @@ def _look(root: int, place: Path, name: str) -> list[str]:
 
 
 def _owner(folder: int) -> str:
-    """The words of the marker; empty where no script of ours says so."""
+    """The marker's words; empty if no script of ours wrote one."""
     try:
         marker = os.open(MARKER, OPEN, dir_fd=folder)
     except OSError:
@@ -91,8 +91,9 @@ def _owner(folder: int) -> str:
 
 
 def _empty(folder: int, device: int, depth: int) -> int:
-    """Remove all but the marker, which goes last: a removal that is cut short goes on next time.
-    Returns the bytes. Raises OSError, and ValueError where no job of ours has been."""
+    """Remove everything but the marker, which goes last: an interrupted removal continues next
+    time. Returns the bytes. Raises OSError, and ValueError if the folder is not from a job of
+    ours."""
     if not depth:
         raise ValueError("folders in folders without end")
     size = 0

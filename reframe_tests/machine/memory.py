@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 MEMINFO = Path("/proc/meminfo")
-# A container's limit (cgroup v2); "max" where there is none.
+# A container's limit (cgroup v2); "max" if there is none.
 LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory(meminfo: str | None = None, limit: str | None = None) -> int:
-    """MiB that programs here may use; 0 where that is not known.
+    """MiB that programs may use here; 0 if unknown.
 
-    `meminfo`, `limit`: the texts of MEMINFO and LIMIT, read where they are not given.
+    `meminfo`, `limit`: the texts of MEMINFO and LIMIT, read if not given.
     """
     found = re.search(r"^MemTotal:\s+(\d+) kB", _text(MEMINFO, meminfo), re.MULTILINE)
     allowed = _text(LIMIT, limit).strip()

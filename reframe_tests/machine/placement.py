@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 
 class CannotPlace(Exception):
-    """What was asked for contradicts itself or does not fit; the text says why."""
+    """The request contradicts itself or does not fit; the text says why."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a partition offers; 0 and empty: nothing is known.
+    """What a partition offers; 0 and empty: unknown.
 
-    `cores`: of a node. `nodes`: of the partition. `memory`: MiB of a node for jobs.
-    `per_node`: the numbers of processes that a node can be given (Blue Gene: powers of two).
-    `blocks`: the numbers of nodes that a job can be given (Blue Gene partitions).
-    `max_time`: the longest time limit that a job may ask for, in seconds.
+    `cores`: of a node. `nodes`: of the partition. `memory`: MiB of a node for jobs. `per_node`: the
+    allowed numbers of processes on a node (Blue Gene: powers of two). `blocks`: the allowed numbers
+    of nodes of a job (Blue Gene partitions). `max_time`: the longest time limit of a job, in
+    seconds.
     """
 
     cores: int = 1
@@ -31,7 +31,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Placement:
-    """`nodes` run processes; `block` nodes are allocated (more where only blocks can be had)."""
+    """`nodes` run processes; `block` nodes are allocated (more if only blocks are available)."""
 
     processes: int
     per_node: int
@@ -53,9 +53,9 @@ def shape_of(partition: object) -> Shape:
 
 
 def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
-    """`processes`, `per_node` and `nodes`: as asked for, 0 where that is open.
+    """`processes`, `per_node` and `nodes`: as requested, 0 for open.
 
-    With `nodes` alone, every core of them gets a process.
+    With only `nodes`, every core of them gets a process.
     """
     if not processes:
         processes = max(nodes, 1) * (per_node or shape.cores)
@@ -81,7 +81,7 @@ def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
 
 
 def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
-    """The smallest allowed number that is not below `wanted`."""
+    """The smallest allowed number that is at least `wanted`."""
     if not allowed:
         return wanted
     for number in sorted(allowed):
@@ -93,9 +93,8 @@ def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
 def memory_shortage(
     bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0, copies: int = 2
 ) -> str | None:
-    """Why a node's memory is too small, or None. `copies`: the data that is written or read, and a
-    library's copy of it, are in memory at once. `files`: bytes of a process's share of files that
-    are memory themselves."""
+    """Why a node's memory is too small, or None. `copies`: the data and a library's copy of it, in
+    memory at once. `files`: bytes of a process's share of files that live in memory."""
     if not shape.memory:
         return None
     has = shape.memory * 2**20 // placement.per_node
@@ -104,7 +103,7 @@ def memory_shortage(
         return None
     fit = most_per_node(needs, shape)
     right = f"-S num_tasks_per_node={fit}" if fit else "a smaller scale or more processes"
-    if shape.nodes == 1:  # the rest of the processes would have nowhere to go
+    if shape.nodes == 1:  # the other processes would have nowhere to go
         right = "a smaller scale"
     of_files = f" ({files / 2**20:.0f} of them for files in memory)" if files else ""
     return (
@@ -115,6 +114,6 @@ def memory_shortage(
 
 
 def most_per_node(bytes_per_process: int, shape: Shape) -> int:
-    """How many processes a node has memory for, among the numbers that it can be given."""
+    """How many processes a node has memory for, among the allowed numbers."""
     fit = shape.memory * 2**20 // max(bytes_per_process, 1)
     return max((n for n in shape.per_node if n <= fit), default=0) if shape.per_node else fit

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the sizes of all tests have in common. Needs no ReFrame."""
+"""The common base of all tests' sizes. Needs no ReFrame."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The suite that `make run` runs is the quick calls at this scale.
+# `iogauge run` runs the quick calls at this scale.
 QUICK_SCALE = "laptop"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """`bandwidth`: MB/s (10^6 bytes) that time limits are reckoned with where the site file expects
-    nothing of the file system: what a slow one gives a job of this size. `buffer`: iokernel's
-    `--buffer` at this size, where a process's data is not meant to be in memory as a whole."""
+    """`bandwidth`: MB/s (10^6 bytes) assumed for time limits if the site file gives no expectation:
+    what a slow file system gives a job of this size. `buffer`: iokernel's `--buffer` at this size,
+    if a process's data is too large to hold in memory."""
 
     bandwidth: float = 50.0
     buffer: str = ""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks from Spack: what an environment of `environments/` holds, and the shell that activates it.
+"""Stacks from Spack: the content of an environment of `environments/`, and the shell code that
+activates it.
 
-Spack is asked once per session and environment; jobs only source the file that comes out, so a
-compute node needs neither Spack nor its Python.
+Spack is called once per session and environment; jobs only source the resulting file, so a compute
+node needs neither Spack nor its Python.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from iogauge.common.libraries import libraries
 from iogauge.common.paths import ENVIRONMENTS, ROOT, SPACK_STATE
 
 OLDEST = (0, 22)
-TIME_LIMIT = 300  # seconds for one call: Spack's first one on a cold file system reads much
+TIME_LIMIT = 300  # seconds per call: Spack's first one on a cold file system reads a lot
 
 # A feature that a library has from some version on: the feature, Spack's package, the version.
 SINCE = (
@@ -33,14 +34,14 @@ SINCE = (
     ("pnetcdf-aggregation", "parallel-netcdf", (1, 14)),
 )
 
-# MPIs whose MPI-IO is not ROMIO, or is ROMIO only if a run asks for it.
+# MPIs whose MPI-IO is not ROMIO, or only if a run asks for it.
 OWN_MPI_IO = {"openmpi"}
 
 MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
 
 
 class CannotUse(Exception):
-    """An environment that cannot be used; the text says why, and the command to run next."""
+    """An unusable environment; the text says why, and the command to run next."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Package:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version's, up to the first word in it."""
+        """The version, up to its first word."""
         return tuple(map(int, re.findall(r"(?<![^.])\d+(?=\.|-|$)", self.version)))
 
 
@@ -83,7 +84,7 @@ class Environment:
         return found.prefix if found else None
 
     def lacking(self, features: Sequence[str]) -> list[str]:
-        """What it has not for `features`, as reasons."""
+        """What it lacks for `features`, as reasons."""
         absent = [
             f"has no {package}"
             for feature, package in ((one.name, one.package) for one in libraries())
@@ -112,8 +113,8 @@ class Environment:
         )
 
     def extras(self, options: list[str]) -> dict[str, Any]:
-        """What a site file would say of a stack, in `extras`, from the packages found. `options`:
-        the site's, for the launcher."""
+        """What a site file would put in a stack's `extras`, from the packages found. `options`: the
+        site's, for the launcher."""
         bin_folder = self.packages[self.mpi].prefix / "bin"
         found: dict[str, Any] = {
             "mpi_library": self.mpi_library.name,
@@ -131,7 +132,7 @@ class Environment:
 
 
 def folder_of(variant: str) -> Path:
-    """`default` is the spack.yaml at the top."""
+    """`default` is the top-level spack.yaml."""
     return ROOT if variant == "default" else ENVIRONMENTS / variant
 
 
@@ -141,13 +142,13 @@ def activation_file(variant: str) -> Path:
 
 
 def command(folder: Path) -> str:
-    """As the user types it."""
+    """The command for the user."""
     where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
     return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
 
 
 def program() -> str:
-    """The `spack` on PATH, else that of SPACK_ROOT. `CannotUse` if there is none or an old one."""
+    """The `spack` on PATH, or in SPACK_ROOT. `CannotUse` if there is none or an old one."""
     in_root = Path(os.environ.get("SPACK_ROOT", "/nowhere")) / "bin" / "spack"
     found = shutil.which("spack") or (str(in_root) if in_root.is_file() else None)
     least = ".".join(map(str, OLDEST))
@@ -169,7 +170,7 @@ def program() -> str:
 def run(
     *words: str, environment: dict[str, str] | None = None, time_limit: float = TIME_LIMIT
 ) -> str:
-    """The standard output of a command. `CannotUse` with the end of what it said. `time_limit`:
+    """The standard output of a command. `CannotUse` with the end of its output. `time_limit`:
     seconds."""
     shown = " ".join(words)
     try:
@@ -186,7 +187,7 @@ def run(
 
 @functools.cache
 def find(variant: str) -> Environment | CannotUse:
-    """The environment, or why it cannot be used. Asked by every test: so found out once."""
+    """The environment, or why it is unusable. Every test asks, so it is cached."""
     try:
         return _open(variant)
     except CannotUse as why:
@@ -194,9 +195,9 @@ def find(variant: str) -> Environment | CannotUse:
 
 
 def features(variant: str) -> list[str]:
-    """What an environment has, by its lock file: libraries, `romio`, what came with a version. Of
-    one that is not concretized, or whose lock file is broken: all, so that tests of each feature
-    are there, and are skipped with the reason."""
+    """What an environment has, by its lock file: libraries, `romio`, features of a version. If it
+    is not concretized, or its lock file is broken: all, so that tests of each feature exist and are
+    skipped with the reason."""
     possible = [*(one.name for one in libraries()), *dict.fromkeys(row[0] for row in SINCE)]
     try:
         lock = json_file.read(folder_of(variant) / "spack.lock")
@@ -241,7 +242,7 @@ def _open(variant: str) -> Environment:
 
 
 def _roots(variant: str, folder: Path) -> dict[str, str]:
-    """Hash of each spec that was asked for, from the lock file."""
+    """Hash of each requested spec, from the lock file."""
     path = folder / "spack.lock"
     if not path.exists():
         raise CannotUse(
@@ -266,15 +267,15 @@ def _installed(spack: str, folder: Path) -> dict[str, Package]:
     return found
 
 
-# In an activation none of these would be the job's business.
+# Variables of an activation that do not concern a job.
 NOT_FOR_JOBS = re.compile(r"SPACK_|PS1$|PYTHONPATH$|MANPATH$|ACLOCAL_PATH$")
 EXPORT = re.compile(r"^export (\w+)=(.*);$")
-# Stands for what the variable has where the job runs.
+# Stands for the variable's value where the job runs.
 THE_JOBS = "/iogauge/the-jobs"
 
 
 def _activation(spack: str, folder: Path) -> str:
-    """`spack env activate` as plain exports, which add to what the job has."""
+    """`spack env activate` as plain exports, which extend the job's values."""
     bare = {key: value for key, value in os.environ.items() if key in ("HOME", "USER", "TMPDIR")}
     bare |= {key: value for key, value in os.environ.items() if key.startswith("SPACK_")}
     bare.pop("SPACK_ENV", None)
@@ -296,8 +297,8 @@ def _export(line: str) -> tuple[str, str] | None:
 
 
 def write_activation(variant: str) -> None:
-    """For the build and for jobs. Of an environment that cannot be used: why, as a comment, for the
-    build fixture then builds nothing."""
+    """For the build and for jobs. For an unusable environment: why, as a comment; the build fixture
+    then builds nothing."""
     found = find(variant)
     text = found.activation if isinstance(found, Environment) else f"# nothing: {found}\n"
     path = activation_file(variant)

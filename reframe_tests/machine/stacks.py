@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks: what an environ's `features` and `extras` say, and whether the machine really has it."""
+"""Stacks: an environ's `features` and `extras`, and whether the machine really has it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from reframe_tests.machine import spack
 from reframe_tests.machine.calls import CALLS
 
-# Tests, by their hash, and the only stacks that each is to run on: "1f2e3d4c=openmpi,mpich".
+# Tests, by hash, and the only stacks that each may run on: "1f2e3d4c=openmpi,mpich".
 ONLY = "IOGAUGE_ONLY_STACKS"
 
 
 def chosen(hashcode: str) -> list[str]:
-    """The stacks that the variable ONLY names for a test; none where it says nothing of it."""
+    """The stacks that the variable ONLY names for a test; none if it does not mention it."""
     words = (word.partition("=") for word in os.environ.get(ONLY, "").split())
     return [name for test, _, names in words if test == hashcode for name in names.split(",")]
 
@@ -28,8 +28,8 @@ def only(stacks: Mapping[str, Sequence[str]]) -> str:
 
 
 def extras(environ: Any) -> dict[str, Any]:
-    """The environ's `extras`, and for one with `spack_env` also what its environment has: MPI
-    library, launcher, CMake arguments, `ior`, `darshan`. What the site file says wins."""
+    """The environ's `extras`, and with `spack_env` also its environment's: MPI library, launcher,
+    CMake arguments, `ior`, `darshan`. The site file takes precedence."""
     site: dict[str, Any] = environ.extras
     found = spack_environment(environ)
     if not isinstance(found, spack.Environment):
@@ -38,20 +38,20 @@ def extras(environ: Any) -> dict[str, Any]:
 
 
 def spack_environment(environ: Any) -> spack.Environment | spack.CannotUse | None:
-    """The environment named by `extras['spack_env']`, or why it cannot be used; None without."""
+    """The environment named by `extras['spack_env']`, or why it is unusable; None without."""
     variant = environ.extras.get("spack_env")
     return spack.find(variant) if variant else None
 
 
 def inside(environ: Any) -> list[str]:
-    """The words before a command that make it run where the stack's programs are: none, or those
-    that enter another root (`extras['inside']`). The launcher's command has them already."""
+    """The words that make a command run where the stack's programs are: none, or those that enter
+    another root (`extras['inside']`). The launcher's command includes them."""
     return list(environ.extras.get("inside", []))
 
 
 def packages(environ: Any) -> dict[str, str]:
-    """Version of each package that the stack is made of, by name, where that is known: of its Spack
-    environment, with the hash, or in the file `extras['versions']`, "name version" a line."""
+    """Version of each of the stack's packages, by name, if known: from its Spack environment, with
+    the hash, or from the file `extras['versions']`, "name version" per line."""
     environment = spack_environment(environ)
     if isinstance(environment, spack.Environment):
         return environment.provenance
@@ -66,7 +66,7 @@ def missing(environ: Any, features: Sequence[str]) -> str | None:
     """What `environ` needs for `features` and does not find here, as a reason to skip, or None.
 
     `extras['needs']`: for each feature, a list of {`what`: a command or an absolute path, `from`:
-    what brings it}.
+    what provides it}.
     """
     environment = spack_environment(environ)
     if isinstance(environment, spack.CannotUse):
@@ -90,13 +90,13 @@ def _is_there(what: str) -> bool:
 
 
 def promised(environ: Any) -> list[str]:
-    """The methods that `environ` has a library for, by its features, and that this machine has all
-    needs of."""
+    """The methods that `environ` has a library for, by its features, and whose needs this machine
+    meets."""
     return _there(environ, {call.method for call in CALLS})
 
 
 def promised_modes(environ: Any) -> list[str]:
-    """Likewise the modes that have a feature of their own, as METHOD-MODE (`cgns-multi`)."""
+    """Likewise the modes with their own feature, as METHOD-MODE (`cgns-multi`)."""
     return _there(environ, {f"{call.method}-{call.mode}" for call in CALLS})
 
 
@@ -119,8 +119,8 @@ def too_many(environ: Any, processes: int) -> str | None:
 
 
 def program_given(environ: Any) -> str | None:
-    """An `iokernel` that exists already: `extras['iokernel']`, a path, or a bare name for the one
-    that the stack has installed (in its Spack environment, else on PATH)."""
+    """An existing `iokernel`: `extras['iokernel']`, a path, or a bare name for the one that the
+    stack has installed (in its Spack environment, else on PATH)."""
     given: str | None = environ.extras.get("iokernel")
     if not given or os.sep in given:
         return given

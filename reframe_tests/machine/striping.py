@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Striping: what a job script read back from the file system, and its place in the document.
 
-The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and leaves what the file
-system says of a file of that layout in `striping.txt`. Needs no ReFrame.
+The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and writes the file
+system's report on a file with that layout to `striping.txt`. Needs no ReFrame.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from iogauge.common.run_folder import DOCUMENT
 
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
-# kind -> what stands where in the answer of its command; `count` and `size` are integers
+# kind -> patterns of its command's output; `count` and `size` are integers
 ANSWERS = {
     # lfs getstripe FILE
     "lustre": {
@@ -40,11 +40,11 @@ ANSWERS = {
 
 
 class UnknownKind(Exception):
-    """A `striping.kind` that no template and no parser knows."""
+    """A `striping.kind` without a template and a parser."""
 
 
 def in_bytes(size: object) -> int:
-    """`1M`, `64k`, `1048576`. `ValueError` names what is neither."""
+    """`1M`, `64k`, `1048576`. `ValueError` for anything else."""
     match = re.fullmatch(r"(\d+)([kmg]?)", str(size).lower())
     if not match:
         raise ValueError(f"size {size!r}: right is a number of bytes, or one with k, M or G")
@@ -52,7 +52,7 @@ def in_bytes(size: object) -> int:
 
 
 def read_back(kind: str, text: str) -> dict[str, Any]:
-    """`count` and `size` as found; a value that is not in the text is None, never a guess."""
+    """`count` and `size` as found; a missing value is None, never a guess."""
     if kind not in ANSWERS:
         raise UnknownKind(
             f"striping kind {kind!r} is unknown; right is one of {', '.join(ANSWERS)}"

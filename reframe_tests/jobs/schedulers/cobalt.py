@@ -2,8 +2,8 @@
 """`cobalt.j2`: Argonne's Cobalt (Blue Gene/Q: Mira, Cetus). Blocks are launched on with runjob.
 
 What its commands say (ALCF's user guides, Cobalt's sources): qsub prints the job's number; qstat
-prints a table, and nothing with status 1 once the job has left the queue; how it ended stands only
-in the job's log, <name>.cobaltlog.
+prints a table, and nothing with status 1 once the job has left the queue; only the job's log,
+<name>.cobaltlog, says how it ended.
 """
 
 from __future__ import annotations

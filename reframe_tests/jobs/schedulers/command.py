@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What our own back ends share: a batch system that is spoken to by three commands.
+"""The common base of our own back ends: a batch system driven by three commands.
 
-A child says how a submission, a state and the end of a job read; a text that says neither is
+A child defines how a submission, a state and the end of a job read; a text that is none of these is
 counted, quoted, and ends the job's test after `PATIENCE` times in a row: it is never taken for
 "done".
 """
@@ -36,7 +36,7 @@ class CommandJob(TemplatedJob, sched.Job):
 
 
 class NotUnderstood(Exception):
-    """A command's answer that is none of those that its manual shows."""
+    """A command's answer that its manual does not show."""
 
 
 class CommandScheduler(sched.JobScheduler):
@@ -61,12 +61,12 @@ class CommandScheduler(sched.JobScheduler):
         raise NotImplementedError
 
     def note_the_end(self, job: Any) -> None:
-        """Set `_exitcode`, where the system says it."""
+        """Set `_exitcode`, if the system reports it."""
 
     # ---------------------------------------------------------------- ReFrame's questions
 
     def emit_preamble(self, job: Any) -> list[str]:
-        """None: the directives stand in the template."""
+        """None: the directives are in the template."""
         return []
 
     def allnodes(self) -> Any:
@@ -130,7 +130,7 @@ class CommandScheduler(sched.JobScheduler):
     # ---------------------------------------------------------------- for children to use
 
     def ask(self, words: list[str]) -> Any:
-        """Run a command; its status is the caller's matter. A missing one is named."""
+        """Run a command; its status is up to the caller. A missing one is named."""
         try:
             return osext.run_command(quoted(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:
@@ -138,7 +138,7 @@ class CommandScheduler(sched.JobScheduler):
 
 
 def give_up(scheduler: Any, job: Any, problem: str) -> None:
-    """On a job whose state nobody knows: it must not run beside the next measurement."""
+    """For a job in an unknown state: it must not run beside the next measurement."""
     try:
         scheduler.cancel(job)
     except ReframeError as error:
@@ -151,5 +151,5 @@ def quoted(words: list[str]) -> str:
 
 
 def both(done: Any) -> str:
-    """All that a command said, for a message."""
+    """All output of a command, for a message."""
     return repr((done.stdout + done.stderr).strip() or "no output at all")

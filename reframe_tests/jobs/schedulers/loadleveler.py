@@ -48,7 +48,7 @@ class LoadLevelerScheduler(CommandScheduler):
     def look(self, job: Any) -> str | None:
         done = self.ask(["llq", "-f", "%id", "%st", job.jobid])
         number = job.jobid.rpartition(".")[2]
-        # llq shortens long host names: host.number.step is known by its number.
+        # llq shortens long host names: host.number.step is identified by its number.
         row = re.search(
             rf"^\S+\.{re.escape(number)}\.\d+\s+([A-Z]+)\s*$", done.stdout, re.MULTILINE
         )

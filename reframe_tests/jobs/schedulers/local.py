@@ -22,8 +22,8 @@ from reframe_tests.jobs.schedulers.templated import TemplatedJob
 
 # How long a job may take to remove its files, in seconds.
 PATIENCE = 10
-# How long a look at running jobs waits for the end of one, in seconds. Each look makes ReFrame do
-# work beside the measurement; and a test whose job has ended waits no longer than this.
+# How long polling running jobs waits for the end of one, in seconds. Each poll makes ReFrame work
+# beside the measurement; and a test whose job has ended waits no longer than this.
 LOOK = 0.2
 
 
@@ -40,7 +40,8 @@ class TemplatedLocalJob(TemplatedJob, _LocalJob):
 
 
 def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:
-    """Of one of our own, at most so long; at once where that cannot be seen (Linux before 5.3)."""
+    """For one of our own, at most so long; at once if the end cannot be awaited (Linux before
+    5.3)."""
     ends = select.poll()
     with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
         for process in processes:

@@ -18,12 +18,12 @@ from reframe_tests.jobs.schedulers.templated import TemplatedJob
 # `123.server`, `123`, an array's `123[].server`.
 JOB_ID = re.compile(r"\d+(\[\d*\])?(\.\S+)?")
 
-# What qstat exits with for a job that it does not know (any more), and for one that has ended.
+# qstat's exit statuses for a job that it does not know (any more), and for one that has ended.
 GONE = (153, 35)
 ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
 RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
 
-# How long output may be on its way back from the node after the end, in seconds.
+# How long output may take to come back from the node after the end, in seconds.
 OUTPUT_PATIENCE = 30.0
 
 
@@ -42,8 +42,8 @@ class TemplatedTorqueJob(TemplatedPbsJob):
 
 
 class Careful:
-    """Mixed in before a stock back end, which takes the first word of any answer for a job's id, an
-    answer without the job for its end, and waits for ever for output that never comes."""
+    """Mixed in before a stock back end, which takes the first word of any answer for a job's id,
+    takes an answer without the job for its end, and waits for ever for output that never comes."""
 
     def submit(self, job: Any) -> None:
         super().submit(job)  # type: ignore[misc]
@@ -59,7 +59,7 @@ class Careful:
     def poll_one(self, job: Any) -> None:
         try:
             super().poll(job)  # type: ignore[misc]
-        except (JobSchedulerError, KeyError) as problem:  # KeyError: a state of no known letter
+        except (JobSchedulerError, KeyError) as problem:  # KeyError: a state with an unknown letter
             self.count(job, f"qstat: neither the job nor its end in {problem}")
             return
         if job.state != "COMPLETED" or job.cancelled:
@@ -71,14 +71,14 @@ class Careful:
             self.wait_for_output(job)
 
     def doubt(self, job: Any) -> str | None:
-        """The end of a job is asked for once more: it is the end only where qstat says so."""
+        """The end of a job is queried once more: it counts only if qstat says so."""
         done = osext.run_command(f"qstat -f {job.jobid}")
         if done.returncode in GONE or (done.returncode == 0 and ENDED.search(done.stdout)):
             return None
         return f"qstat: neither the job nor its end in {both(done)}"
 
     def wait_for_output(self, job: Any) -> None:
-        """Of a job that has ended; one that never ran has none."""
+        """For a job that has ended; one that never ran has none."""
         if job.ended_at is None:
             job.ended_at = time.time()
             job._completed = job._completed or self.never_ran(job)
@@ -86,7 +86,7 @@ class Careful:
             job._completed = True
 
     def never_ran(self, job: Any) -> bool:
-        """Where PBS keeps a history, it says so; else False."""
+        """If PBS keeps a history, it says so; else False."""
         past = osext.run_command(f"qstat -xf {job.jobid}").stdout
         return bool(ENDED.search(past)) and not RAN.search(past)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What templated back ends share: ReFrame's own job, whose script is then written from a template.
+"""The common base of templated back ends: ReFrame's own job, whose script is then written from a
+template.
 
 `Job.prepare()` is not a public hook of ReFrame (4.10): it writes the script into the current
-folder, after it has settled the number of tasks of a flexible job. It runs first, unchanged, and
-also in a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
+folder, after settling the number of tasks of a flexible job. It runs first, unchanged, and also in
+a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
 
 def environment_lines(environs: list[Any]) -> list[str]:
-    """As ReFrame's `emit_loadenv_commands`, but for values: there `$(...)` and whatever follows a
-    `;` would run."""
+    """As ReFrame's `emit_loadenv_commands`, with quoted values: there `$(...)` and whatever follows
+    a `;` would run."""
     modules = rt.runtime().modules_system
     lines = []
     for environ in environs:
@@ -35,7 +36,7 @@ def environment_lines(environs: list[Any]) -> list[str]:
 
 
 def with_quoted_values(script: str, environs: list[Any]) -> str:
-    """A stock script, as of a build, whose variables ReFrame has written as they are."""
+    """A stock script, as of a build, whose variables ReFrame wrote unquoted."""
     for environ in environs:
         for key, value in environ.env_vars.items():
             line = f"export {key}={value}\n"
@@ -84,7 +85,7 @@ class TemplatedJob:
         script_file.write_text(script)
 
     def submit(self) -> Any:
-        """Whoever finds a killed session can say which of its jobs may still run."""
+        """So that a killed session's jobs can be found."""
         result = super().submit()  # type: ignore[misc]
         job: Any = self
         text = f"{job.scheduler.registered_name} {job.jobid}\n"
@@ -107,10 +108,11 @@ class TemplatedJob:
             "cores_per_process": job.num_cpus_per_task or 1,
             "exclusive": bool(job.exclusive_access),
             "time_limit": job.time_limit,
-            # What the partition (`access`), the test and the command line (`-J`) ask for besides.
+            # What the partition (`access`), the test and the command line (`-J`) ask for in
+            # addition.
             "options": [*job.sched_access, *job.options, *job.cli_options],
             "directives": job.scheduler.emit_preamble(job),
-            # Rendered here and not by the test: a flexible job's task count is known only now.
+            # Rendered here and not by the test: a flexible job's task count is only known now.
             "launcher": job.launcher.run_command(job),
             "stdout": job.stdout,
             "stderr": job.stderr,
