@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,12 @@ COLUMNS = (
     "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
     "quantity", "a", "b", "unit", "ratio", "low", "high", "samples", "verdict",
 )  # fmt: skip
-QUANTITIES = ("write_bw", "read_bw")
+RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small files
+QUANTITIES = ("write_bw", "read_bw", *RATES)
+# What one looks at first; all others follow.
+ORDER = ("failed", "missing", "slower", "faster", "no difference seen", "undecided", "not slower",
+         "too few samples")  # fmt: skip
+PATTERN = CASE.index("pattern")
 Row = dict[str, Any]
 Pair = tuple[Group, Group]
 
@@ -69,6 +75,9 @@ def compare(
         by.append("stack")  # each version has its own stack
     columns = case_columns(by, with_mode)
     found = groups(connection, where, question.quantities, sides, columns)
+    if question.quantities is QUANTITIES:
+        many = {group.case[PATTERN] for group in found if group.quantity in RATES}
+        found = [of for of in found if of.quantity in RATES or of.case[PATTERN] not in many]
     both = pairs(found)
     if not both:
         hint = "; give modes too, such as mpiio:collective" if question.by == "method" else ""
@@ -173,3 +182,17 @@ def row(a: Group, b: Group) -> Row:
         "a_document": a.about["document"],
         "b_document": b.about["document"],
     }
+
+
+def by_outcome(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """What matters most comes first, and of it what changed most."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: -abs(math.log(row["ratio"])) if row["ratio"] else 0.0):
+        found.setdefault(outcome(row), []).append(row)
+    known = [word for word in ORDER if word in found]
+    return {word: found[word] for word in [*known, *sorted(found.keys() - set(known))]}
+
+
+def outcome(row: Row) -> str:
+    """What a case ended as: the gate's decision, where there is a gate, else the verdict."""
+    return str(row.get("gate") or row["verdict"]).partition(":")[0]

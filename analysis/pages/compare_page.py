@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..judge.compare_runs import by_outcome, outcome
 from .page import link, load_template, save
 from .words import value_text
 
 TEMPLATE = "compare.html.j2"
-# What one looks at first; all others follow.
-ORDER = ("failed", "missing", "slower", "faster", "no difference seen", "undecided", "not slower",
-         "too few samples")  # fmt: skip
 BAD = ("failed", "missing", "slower")
 COLOURS = {"slower": "var(--bad)", "faster": "var(--good)"}
 LEAST = 1.25  # times: how far the axis goes to both sides at least
@@ -34,41 +32,25 @@ def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], ro
 
 def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str], root: Path) -> str:
     """The page's text; links are relative to `folder`, where the page will be."""
-    counts = Counter(map(_outcome, rows))
-    verdicts = sorted(counts, key=lambda word: (_rank(word), word))
+    outcomes = by_outcome(rows)
     far = _far(rows)
     same = [name for name in CASE if len({str(row.get(name)) for row in rows}) == 1]
     return load_template(TEMPLATE).render(
         title=title,
         command=words["command"],
         gate=words.get("gate", "").partition("\n")[0],  # the page has the cases
-        bad=any(word in BAD for word in counts) or any(row.get("fails") for row in rows),
-        undecided=set(counts) <= {"too few samples", "undecided"},
-        counts=[(word, counts[word]) for word in verdicts],
+        bad=any(word in BAD for word in outcomes) or any(row.get("fails") for row in rows),
+        undecided=set(outcomes) <= {"too few samples", "undecided"},
+        counts=[(word, len(of)) for word, of in outcomes.items()],
         same=", ".join(f"{name} {rows[0][name]}" for name in same if rows[0].get(name)),
         far=f"{far:.2g}",
         near=f"{1 / far:.2g}",
         groups=[
-            (word, [_shown(row, same, far, root, folder) for row in _sorted(rows, word)])
-            for word in verdicts
+            (word, [_shown(row, same, far, root, folder) for row in of])
+            for word, of in outcomes.items()
         ],
         lacks=Counter(str(row["lacks"]) for row in rows if row.get("lacks")).most_common(),
     )
-
-
-def _outcome(row: Row) -> str:
-    """What a case ended as: the gate's decision, where there is a gate, else the verdict."""
-    return str(row.get("gate") or row["verdict"]).partition(":")[0]
-
-
-def _rank(verdict: str) -> int:
-    return ORDER.index(verdict) if verdict in ORDER else len(ORDER)
-
-
-def _sorted(rows: Sequence[Row], verdict: str) -> list[Row]:
-    """Those that changed most come first."""
-    mine = [row for row in rows if _outcome(row) == verdict]
-    return sorted(mine, key=lambda row: -abs(math.log(row["ratio"])) if row["ratio"] else 0.0)
 
 
 def _far(rows: Sequence[Row]) -> float:
@@ -89,7 +71,7 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
     text = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
     sure = "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
     speeds = " \N{RIGHTWARDS ARROW} ".join(value_text(row[side]) for side in "ab")
-    verdict = _outcome(row)
+    verdict = outcome(row)
     why = str(row.get("gate") or "").partition(": ")[2]
     more = why or str(row["verdict"])
     said = f"{case or 'the case'}: {speeds} {row['unit']}, {text} times"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table on the terminal: numbers to the right, and never wider than the terminal.
+"""A table on the terminal: numbers to the right, and never wider or longer than the terminal.
 
-What is the same in all rows stands once, above. Long texts wrap. Where that is not enough, columns
-are left out, and named below.
+What is the same in all rows stands once, above. Long texts wrap. Where that is not enough, what
+tells rows apart becomes one column; then others are left out, and named below.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from rich.console import Console
 from rich.table import Table as Grid
 
 from . import screen
@@ -24,19 +25,26 @@ STYLES = {
     "recovered": "green",
 }  # fmt: skip
 BETWEEN = 2  # blanks between two columns
-WRAPS = 14  # a text of more letters may wrap, and then has so many at least
+CASE_WRAPS = 24
+WRAPS = 15  # a text of more letters may wrap, and then has so many at least
 FEWEST = 3  # columns
+# What tells rows apart: never left out.
+KEYS = (
+    "system", "partition", "pattern", "scale", "test", "call", "method", "mode", "variant", "hints",
+    "parameters", "stack", "mpi_io", "fs", "file_system", "processes", "procs", "fsync", "quantity",
+)  # fmt: skip
+CASE = "case"
 # Left out first, where there is no room; all others follow from the right, but for the first and
 # the last two.
 FIRST_OUT = (
-    "partition", "procs", "unit", "samples", "variant", "hints", "parameters",
-    "document", "unlike", "our_conditions", "published_conditions", "source",
+    "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
+    "a", "b",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
 
 
-def show(rows: Rows, columns: Sequence[str], *, wide: bool) -> None:
-    """Print the columns that say anything."""
+def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> None:
+    """Print the columns that say anything. `below`: what follows."""
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     console = screen.console()
     if not sys.stdout.isatty() or wide:
@@ -48,11 +56,45 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool) -> None:
     if same:
         said = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
         console.print(screen.shown(f"all: {said}"))
-    kept, left_out = fitting(rows, [name for name in columns if name not in same], console.width)
-    console.print(_grid(rows, kept, _grown(rows, kept, console.width)))
-    if left_out:
-        names = ", ".join(map(_title, left_out))
-        console.print(screen.shown(f"left out: {names}; --wide shows them"))
+    columns = [name for name in columns if name not in same]
+    if _needs(rows, columns) > console.width:
+        rows, columns = _as_cases(rows, columns)
+    kept, left_out = fitting(rows, columns, console.width)
+    widths = _grown(rows, kept, console.width)
+    lines = _lines(console, rows, kept, widths)
+    room = console.height - _height(below, console.width) - 3  # said above, left out, the prompt
+    fit = len(rows)
+    while len(lines) > max(room, FEWEST) and fit > 1:
+        fit = min(fit - 1, room)
+        lines = _lines(console, rows[:fit], kept, widths)
+    console.file.write("\n".join(lines) + "\n")
+    hidden = [f"{len(rows) - fit} rows"] if fit < len(rows) else []
+    if hidden := hidden + [_title(name) for name in left_out]:
+        console.print(screen.shown(f"left out: {', '.join(hidden)}; --wide shows them"))
+
+
+def _height(text: str, width: int) -> int:
+    return sum(1 + max(len(line) - 1, 0) // width for line in text.splitlines())
+
+
+def _lines(
+    console: Console, rows: Rows, columns: Sequence[str], widths: Sequence[int]
+) -> list[str]:
+    with console.capture() as made:
+        console.print(_grid(rows, columns, widths))
+    return made.get().splitlines()
+
+
+def _as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
+    """What tells rows apart, in one column."""
+    keys = [name for name in columns if name in KEYS]
+    if len(keys) < 2:
+        return rows, list(columns)
+    cases = [
+        {**row, CASE: " ".join(value_text(row[key]) for key in keys if row[key] not in (None, ""))}
+        for row in rows
+    ]
+    return cases, [CASE, *(name for name in columns if name not in keys)]
 
 
 def _grown(rows: Rows, columns: Sequence[str], width: int) -> list[int]:
@@ -72,14 +114,18 @@ def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], 
     kept = list(columns)
     left_out: list[str] = []
 
-    def needs() -> int:
-        return sum(_widths(rows, kept, wraps=True)) + BETWEEN * (len(kept) - 1)
-
-    while len(kept) > FEWEST and needs() > width:
+    while len(kept) > FEWEST and _needs(rows, kept) > width:
         first = [name for name in FIRST_OUT if name in kept[1:]]
-        left_out.append(first[0] if first else kept[-3])
+        rest = [name for name in kept[1:-2] if name not in KEYS]
+        if not first and not rest:
+            break
+        left_out.append(first[0] if first else rest[-1])
         kept.remove(left_out[-1])
     return kept, left_out
+
+
+def _needs(rows: Rows, columns: Sequence[str]) -> int:
+    return sum(_widths(rows, columns, wraps=True)) + BETWEEN * (len(columns) - 1)
 
 
 def _widths(rows: Rows, columns: Sequence[str], *, wraps: bool) -> list[int]:
@@ -88,7 +134,8 @@ def _widths(rows: Rows, columns: Sequence[str], *, wraps: bool) -> list[int]:
     for name in columns:
         lines = [line for row in rows for line in value_text(row[name]).splitlines()]
         longest = max(map(len, lines), default=0)
-        need = longest if _is_number(rows, name) or not wraps else min(longest, WRAPS)
+        least = CASE_WRAPS if name == CASE else WRAPS
+        need = longest if _is_number(rows, name) or not wraps else min(longest, least)
         title = max(map(len, _title(name).split())) if wraps else len(_title(name))
         found.append(max(need, title))
     return found
@@ -106,7 +153,7 @@ def _grid(rows: Rows, columns: Sequence[str], widths: Sequence[int]) -> Grid:
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ")
+    return name.replace("mib_s", "MiB/s").replace("_", " ")
 
 
 def _is_number(rows: Rows, name: str) -> bool:
@@ -119,5 +166,6 @@ def _is_number(rows: Rows, name: str) -> bool:
 
 
 def _is_the_same(rows: Rows, name: str) -> bool:
-    """Texts only: a number that is always the same is still a result."""
-    return isinstance(rows[0][name], str) and len({row[name] for row in rows}) == 1
+    """Not of numbers, for one that is always the same is still a result."""
+    named = name in KEYS or isinstance(rows[0][name], str)
+    return named and len({row[name] for row in rows}) == 1

@@ -43,6 +43,7 @@ breaks without cause at most once in 20 uses, however many cases it looks at. do
 more.
 """
 
+REASONS = 3  # for too few samples that are named
 NAMED = 5  # cases of each outcome that are named
 Row = dict[str, Any]
 
@@ -117,7 +118,13 @@ def run(args: argparse.Namespace) -> int:
         each = functools.partial(progress.steps, what="compare", fewest=50)
         rows = compare_runs.compare(connection, where, question, each)
         shown = compare_runs.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
-    formats.show(args, rows, shown, note=_lacking(rows))
+    note = _lacking(rows)
+    if args.b not in SPECIAL and not formats.for_programs(args):
+        outcomes = compare_runs.by_outcome(rows)
+        rows = [row for of in outcomes.values() for row in of]
+        counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
+        note = "\n".join(filter(None, [note, f"{args.b} against {args.a}: {counts}"]))
+    formats.show(args, rows, shown, note=note)
     code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows)
     if args.html:
         _write_page(args, rows, said)
@@ -154,7 +161,7 @@ def _lacking(rows: Sequence[Row]) -> str:
     lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
     return "\n".join(
         f"too few samples in {count} case{'s' if count > 1 else ''}: {why}"
-        for why, count in lacks.most_common()
+        for why, count in lacks.most_common(REASONS)
     )
 
 

@@ -27,7 +27,7 @@ def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None
     form.add_argument("--csv", action="store_true", help=f"print {what} as CSV")
     parser.add_argument(
         "--wide", action="store_true",
-        help="all columns, however wide the terminal is (a pipe has them anyway)",
+        help="all rows and columns, however small the terminal is (a pipe has them anyway)",
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def show(
     elif args.csv:
         write_csv(rows, columns)
     else:
-        show_table(rows, columns, wide=args.wide)
+        show_table(rows, columns, wide=args.wide, below=note)
         if note:
             print(plain_lines(note))
 
@@ -73,10 +73,13 @@ def joined(row: Record) -> dict[str, Any]:
 _BETWEEN = {"published": " | ", "command": "\n"}
 
 
-def show_table(rows: Sequence[Record], columns: Sequence[str], *, wide: bool = False) -> None:
-    """A table on stdout, as wide as the terminal; a pipe and `wide` get all of it."""
+def show_table(
+    rows: Sequence[Record], columns: Sequence[str], *, wide: bool = False, below: str = ""
+) -> None:
+    """A table on stdout that fits the terminal, with the text `below` it; a pipe and `wide` get all
+    of it."""
     from iogauge.analysis.pages import (
         grid,  # here, so that a command that prints CSV need not wait for it
     )
 
-    grid.show([joined(row) for row in rows], columns, wide=wide)
+    grid.show([joined(row) for row in rows], columns, wide=wide, below=below)
