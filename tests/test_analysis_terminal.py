@@ -172,7 +172,7 @@ def test_a_table_fits_the_terminal(output: Path, words: tuple[str, ...]) -> None
 
 def test_what_is_left_out_is_said_and_a_pipe_has_it(output: Path) -> None:
     words = ("compare", "last", "peak", "--output", output)
-    lines = on_a_terminal(*words)
+    lines = on_a_terminal(*words, width=44, height=300)
     assert lines[0].startswith("all: ")
     said = next(line for line in lines if line.startswith("left out: "))
     missing = said.removeprefix("left out: ").partition(";")[0].split(", ")
@@ -180,6 +180,27 @@ def test_what_is_left_out_is_said_and_a_pipe_has_it(output: Path) -> None:
     assert all(name in heading for name in missing)
     rows = json.loads(run_analysis(*words, "--json").stdout)
     assert all(name.replace(" ", "_") in rows[0] for name in missing)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("compare", "last", "peak"), ("advise", "--pattern", "ramses-hydro", "--system", "local")],
+)
+def test_what_tells_rows_apart_is_never_left_out(output: Path, words: tuple[str, ...]) -> None:
+    """Not on a narrow terminal, nor where the rows are too many for it."""
+    lines = on_a_terminal(*words, "--output", output, height=24)
+    assert len(lines) <= 23, "\n".join(lines)
+    rows = [{"stack": stack, "fs": fs, "note": "x" * 60, "verdict": "faster", "value": 1.0}
+            for stack in ("mpich", "openmpi") for fs in ("ram", "disk")]  # fmt: skip
+    cases, columns = grid.as_cases(rows, list(rows[0]))
+    assert columns == ["case", "note", "verdict", "value"]
+    assert [row["case"] for row in cases] == [
+        "mpich ram",
+        "mpich disk",
+        "openmpi ram",
+        "openmpi disk",
+    ]
+    assert "case" in grid.fitting(cases, columns, 1)[0]
 
 
 def test_columns_go_by_what_they_tell() -> None:

@@ -167,7 +167,7 @@ class Timed(Runner):
 
 def race(took: dict[str, list[float]]) -> tuple[Sequence[Way], Sequence[Way]]:
     """All, and the decided."""
-    found = Race(Timed(took), [Way(name, [], 1) for name in took], lambda _: None)
+    found = Race(Timed(took), [Way(name, [], 1) for name in took], lambda *_: None)
     found.run(7)
     return found.ways, found.decided
 

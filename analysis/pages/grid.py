@@ -58,7 +58,7 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
         console.print(screen.shown(f"all: {said}"))
     columns = [name for name in columns if name not in same]
     if _needs(rows, columns) > console.width:
-        rows, columns = _as_cases(rows, columns)
+        rows, columns = as_cases(rows, columns)
     kept, left_out = fitting(rows, columns, console.width)
     widths = _grown(rows, kept, console.width)
     lines = _lines(console, rows, kept, widths)
@@ -85,7 +85,7 @@ def _lines(
     return made.get().splitlines()
 
 
-def _as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
+def as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
     """What tells rows apart, in one column."""
     keys = [name for name in columns if name in KEYS]
     if len(keys) < 2:

@@ -37,6 +37,7 @@ from iogauge.analysis.pages import certificate_text
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import output
+from iogauge.common.progress import Bar
 from iogauge.measure.certify import session
 from iogauge.measure.certify.settings import hints_of, name_of, variables_of
 from iogauge.measure.certify.stacks import Candidate, NotHere, prepare
@@ -173,8 +174,9 @@ def main(words: list[str] | None = None) -> int:
     )
     end = time.monotonic() + 60 * options.minutes
     try:
-        session.run(stacks, places, options.seed, runs,
-                    session.Limits(end, options.runs, options.jobs))  # fmt: skip
+        with Bar("certify") as bar:
+            limits = session.Limits(end, options.runs, options.jobs)
+            session.run(stacks, places, options.seed, runs, limits, bar)
     except KeyboardInterrupt:
         say("ended by a signal: what was run is kept")
     say(f"{len(runs.records) - had} runs were made; {file}")

@@ -22,6 +22,7 @@ from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import CannotReplayError
 from iogauge.common.files import write_whole
+from iogauge.common.progress import Bar
 from iogauge.measure import replay as ways
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Known, Others, Race, Runner
@@ -123,10 +124,12 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
         print(*found["answer"])
         return found
     found["good"] = not (compared and compared.wrong)
-    race = _race(runner, made, args, known) if args.rounds else None
+    race = None
+    with Bar("replay") as bar:
+        if args.rounds and (race := _race(runner, made, args, known, bar)):
+            race.flush = ways.flushes(document)
+            race.run(args.rounds)
     if race:
-        race.flush = ways.flushes(document)
-        race.run(args.rounds)
         found |= {
             "answer": faster_way.answer(race.ways, race.decided),
             "ways": faster_way.rows(race.ways, race.decided),
@@ -191,7 +194,9 @@ def _as_it_was(
     return document, found
 
 
-def _race(runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known) -> Race | None:
+def _race(
+    runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar
+) -> Race | None:
     if args.fold:
         print("no other methods: with --fold there are fewer processes than the log has")
         return None
@@ -206,4 +211,4 @@ def _race(runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Know
     replay = ways.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
     others = Others(extents, shapes.steps, args.method, tuple(args.hint))
     all_ways = [replay, *others.ways(replay, made.trace, known)]
-    return Race(runner, all_ways, lambda line: print(line, file=sys.stderr), seed=args.seed)
+    return Race(runner, all_ways, bar.count, seed=args.seed)

@@ -27,6 +27,7 @@ from iogauge.analysis.statistics.tuning_search import DefaultFailedError, Found
 from iogauge.cli.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
+from iogauge.common.progress import Bar
 from iogauge.common.spelling import unknown
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import CannotList, Stack
@@ -155,7 +156,8 @@ def tune(session: Session, job: Job, space: Space, budget: float) -> Found:
         say(line)
     say(f"{space.size} settings; {session.folder}")
     try:
-        with Progress(budget, wish, space.default) as watch:
+        with Bar("tune") as bar:
+            watch = Progress(bar, budget, wish, space.default)
             return Drive(session, space, Runner(job, space), budget, wish, watch).all()
     finally:
         if session.trials:

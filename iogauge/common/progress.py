@@ -57,6 +57,11 @@ class Bar:
             self.due = time.monotonic() + EVERY
             self.say(text)
 
+    def count(self, done: int, total: int, text: str) -> None:
+        """`at`, with how many are done and about how long the rest takes."""
+        parts = [f"{done} of {total}", self.left(done, total), text]
+        self.at(done, total, ", ".join(filter(None, parts)))
+
     def left(self, done: int, total: int) -> str:
         """About how long, from what the last ones took."""
         now = time.monotonic()
@@ -83,5 +88,5 @@ def steps(items: Sequence[T], what: str, fewest: int = 2) -> Iterator[T]:
         return
     with Bar(what) as bar:
         for number, item in enumerate(items):
-            bar.at(number, len(items), f"{what}: {number + 1} of {len(items)}")
+            bar.count(number, len(items), what)
             yield item

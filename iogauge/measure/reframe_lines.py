@@ -56,12 +56,10 @@ class Lines:
                 self.line(line)
         if self.verbose:
             return
-        all_of_them = self.total * self.rounds
-        parts = [self.now]
         if self.total:
-            left = self.bar.left(self.before + self.done, all_of_them)
-            parts = [f"{self.before + self.done} of {all_of_them}", left, self.now]
-        self.bar.at(self.before + self.done, all_of_them, ", ".join(filter(None, parts)))
+            self.bar.count(self.before + self.done, self.total * self.rounds, self.now)
+        else:
+            self.bar.at(0, 0, self.now)
 
     def line(self, line: str) -> None:
         if found := STATUS.match(line):

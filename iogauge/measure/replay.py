@@ -20,7 +20,7 @@ from iogauge.measure.iokernel import CannotList, Stack
 
 BEST = 3  # ways that are decided: with one more it took more than seven rounds
 
-Say = Callable[[str], None]
+At = Callable[[int, int, str], None]  # runs made, runs in all, what runs now
 Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many processes each keeps
 
 
@@ -137,28 +137,32 @@ class Race:
 
     runner: Runner
     ways: Sequence[Way]
-    say: Say
+    at: At
     flush: bool = False
     best: int = BEST
     seed: int = 1
     decided: list[Way] = field(default_factory=list)
+    made: int = 0  # runs
+    total: int = 0
 
     def run(self, rounds: int) -> None:
         order = random.Random(self.seed)
         replay, *others = self.ways
-        if len(others) > self.best:
+        first = len(others) > self.best
+        self.total = first * len(self.ways) + rounds * (1 + min(len(others), self.best))
+        if first:
             self._round(0, list(self.ways), order)
-            self.say(f"a first round of {len(others)}: the fastest {self.best} go on")
         ran = [way for way in others if not way.why]
         self.decided = sorted(ran, key=lambda way: way.seconds.get(0, 0.0))[: self.best]
         for number in range(1, rounds + 1):
             self._round(number, [way for way in (replay, *self.decided) if not way.why], order)
-            self.say(f"round {number} of {rounds}")
 
     def _round(self, number: int, todo: list[Way], order: random.Random) -> None:
         """All of them once, in a random order."""
         order.shuffle(todo)
         for way in todo:
+            self.at(self.made, self.total, f"round {number}: {way.title}")
+            self.made += 1
             more = ["--fsync"] if self.flush and way.name != LOGGED else []
             found = self.runner.run(way, more)
             if found:

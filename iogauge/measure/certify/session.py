@@ -5,7 +5,6 @@ already is not run again."""
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from collections import Counter, deque
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.judge.certificate import BAD, KEY, RIGHT
+from iogauge.common.progress import Bar, clock
 from iogauge.measure.certify import plan
 from iogauge.measure.certify.plan import Case
 from iogauge.measure.certify.run import Record, execute
@@ -108,9 +108,15 @@ class Limits:
 
 
 def run(
-    stacks: Sequence[Candidate], places: Mapping[str, Path], seed: int, runs: Runs, limits: Limits
+    stacks: Sequence[Candidate],
+    places: Mapping[str, Path],
+    seed: int,
+    runs: Runs,
+    limits: Limits,
+    bar: Bar,
 ) -> None:
     """All stacks in turn, each one as many runs as another, until the time is over."""
+    began = time.monotonic()
     queues = [Queue(stack, list(places), seed, runs) for stack in stacks]
     turn, lock, made = iter(_in_turn(queues)), threading.Lock(), Counter[str]()
 
@@ -129,9 +135,7 @@ def run(
             with lock:
                 runs.add(record)
                 queue.look(case, record)
-                if record["outcome"] != RIGHT:
-                    told = {name: record[name] for name in (*KEY, "outcome", "says")}
-                    print(" ".join(map(str, told.values())), file=sys.stderr, flush=True)
+                _tell(bar, record, made.total(), (began, limits.end))
 
     with ThreadPoolExecutor(limits.jobs) as pool:
         try:
@@ -139,6 +143,17 @@ def run(
                 done.result()
         finally:
             limits.stop.set()  # also after an error, or Ctrl-C
+
+
+def _tell(bar: Bar, record: Record, made: int, times: tuple[float, float]) -> None:
+    """What was not right at once; `times`: of the begin and the end."""
+    if record["outcome"] != RIGHT:
+        bar.say(" ".join(str(record[name]) for name in (*KEY, "outcome", "says")))
+    began, end = times
+    now = time.monotonic()
+    what = " ".join(str(record[name]) for name in ("stack", "pattern", "method") if name in record)
+    left = clock(max(end - now, 0))
+    bar.at(min(now, end) - began, end - began, f"{made} runs, at most {left} left, {what}")
 
 
 def _in_turn(queues: Sequence[Queue]) -> Iterator[Queue]:

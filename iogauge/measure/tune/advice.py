@@ -71,15 +71,15 @@ class Advice:
             f"{asked['fs']} ({'with' if asked['fsync'] else 'without'} fsync), {asked['wish']}: "
             f"{tried} of {self.space.size} settings tried, {log.runs} jobs in {log.rounds} rounds"
         )
+        yield from self._outcasts()
+        yield from self._others()
         yield f"default  {text(self.space.default)}"
         yield from self._of_the_winner()
-        yield from self._others()
-        yield from self._outcasts()
 
     def _of_the_winner(self) -> Iterator[str]:
         winner, default = self.found.winner, self.space.default
         if winner == default:
-            yield "advice   none: no setting was seen to be faster than the default"
+            yield "advice   none: no setting was faster than the default"
             yield f"undecided: {self.lacks()}"
             return
         yield f"fastest  {text(winner)}"

@@ -1,63 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a search is, on stderr: one line that changes on a terminal, a line a round in a pipe."""
+"""How far a search is, and the fastest so far."""
 
 from __future__ import annotations
 
 import math
-import sys
 from statistics import median
-from types import TracebackType
 
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import Round
+from iogauge.common.progress import Bar, clock
 from iogauge.measure.tune.space import text
 from iogauge.measure.tune.trial import Outcome, Wish
-
-
-def clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 class Progress:
     """A watch of a drive (iogauge/measure/tune/drive.py)."""
 
-    def __init__(self, budget: float, wish: Wish, default: Config) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
-
-        self.budget, self.wish, self.default = budget, wish, default
+    def __init__(self, bar: Bar, budget: float, wish: Wish, default: Config) -> None:
+        self.bar, self.budget, self.wish, self.default = bar, budget, wish, default
         self.of: dict[Config, dict[int, float]] = {}
-        self.terminal = sys.stderr.isatty()
-        self.bar = Bar(
-            BarColumn(20), TextColumn("{task.description}"), console=Console(stderr=True),
-            transient=True, disable=not self.terminal,
-        )  # fmt: skip
-        self.task = self.bar.add_task("begins", total=budget)
-
-    def __enter__(self) -> Progress:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:  # fmt: skip
-        self.bar.stop()
 
     def round(self, now: Round, used: float) -> None:
-        if not self.terminal:
-            line = f"{self.where(now, used)}, {len(now.arms)} settings; {self.best()}"
-            print(f"tune: {line}", file=sys.stderr, flush=True)
+        self.bar.at(min(used, self.budget), self.budget, f"{self.where(now, used)}; {self.best()}")
 
     def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None:
         speed = outcome.speed(self.wish)
         if isinstance(speed, float):
             self.of.setdefault(arm, {})[now.number] = speed
-        elif not self.terminal:
-            print(f"tune: out: {text(arm)}: {speed}", file=sys.stderr, flush=True)
-        line = f"{self.where(now, used)}; {self.best()}"
-        self.bar.update(self.task, completed=min(used, self.budget), description=line)
+        else:
+            self.bar.say(f"out: {text(arm)}: {speed}")
+        self.round(now, used)
 
     def where(self, now: Round, used: float) -> str:
         return f"{clock(used)} of {clock(self.budget)}, {now.stage}, round {now.number + 1}"
