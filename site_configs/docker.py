@@ -22,7 +22,7 @@ from site_configs.support.debian import CORES, mpich, need, openmpi
 
 def built_before(environ: dict[str, Any]) -> dict[str, Any]:
     """The stack with the kernels that were built with the image, which has no compilers; the stack
-    itself where there are none."""
+    itself if there are none."""
     program = ROOT / ".local" / "kernels" / environ["name"] / "bin" / "iokernel"
     if not program.exists():
         return environ
@@ -48,7 +48,7 @@ FILE_SYSTEMS = {
     # At most 64 MiB, unless the container was started with --shm-size.
     "ram": ram(),
 }
-# Apptainer's layers are read only, and its /tmp is the machine's.
+# Apptainer's layers are read-only, and its /tmp is the machine's.
 if os.environ.get("APPTAINER_CONTAINER"):
     del FILE_SYSTEMS["layers"]
 

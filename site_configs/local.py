@@ -23,7 +23,7 @@ from site_configs.support.debian import CORES
 
 
 def disk() -> dict[str, Any]:
-    """The disk file system, which says so where it is really memory."""
+    """The disk file system; its note says if it is really memory."""
     path = Path(os.environ.get("IOGAUGE_DISK") or common.OUTPUT / "scratch")
     kind = mount_of(path)["type"]
     in_memory = kind in IN_MEMORY
@@ -57,7 +57,7 @@ site_configuration = common.checked(
                         "scheduler": "local.j2",
                         "launcher": "stack",
                         "environs": [entry["name"] for entry in ENVIRONS],
-                        # One job at a time: two measurements side by side measure each other.
+                        # One job at a time: two measurements side by side disturb each other.
                         "max_jobs": 1,
                         "time_limit": "10m",
                         "processor": {"num_cpus": CORES},

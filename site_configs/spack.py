@@ -26,8 +26,8 @@ KERNELS: dict[str, Any] = {"iokernel": "iokernel"} if INSTALLED else {}
 
 
 def environ(variant: str) -> dict[str, Any]:
-    """Root and few cores are no reason for Open MPI to refuse, and no process is bound to a core,
-    in version 4 and (PRTE) in 5; the other MPIs do not read this."""
+    """Allow Open MPI to run as root and on few cores, and bind no process to a core, in version 4
+    and (PRTE) in 5; other MPIs ignore this."""
     settings = {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_hwloc_base_binding_policy": "none",

@@ -25,7 +25,7 @@ MUST_HAVE = ("path", "mounted_as")
 
 
 def mounted(path: str | None) -> dict[str, dict[str, Any]]:
-    """The entries in a file; `ValueError` names the file and the key that is wrong."""
+    """The entries in a file; `ValueError` names the file and the wrong key."""
     if not path:
         return {}
     try:
@@ -69,5 +69,5 @@ SITE = {
     ],
 }
 
-# Without file systems it can be looked at, but not run.
+# Without file systems it can be inspected, but not run.
 site_configuration = common.checked(SITE) if MOUNTED else SITE

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a Darshan log in a process of its own: Darshan's library may crash or hang on a bad one.
+"""Reads a Darshan log in a separate process: Darshan's library may crash or hang on a bad one.
 
     python -m iogauge.analysis.darshan.child LOG [--convert FOLDER] [--heat] [--segments]
 
-One JSON document on stdout; exit status 3 and one line on stderr where the log cannot be used.
+One JSON document on stdout; exit status 3 and one line on stderr if the log is unusable.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .convert import convert, short_names
 from .header import OF_OPEN_MPI, is_of_other_order, is_older, is_packed_whole, read_header
 from .reduce import Record, reduce
 
-# The newest version of each module's records that can be read: DXT by this program, all others by
-# the library of the darshan wheel.
+# The newest readable version of each module's records: DXT by this program, all others by the
+# library of the darshan wheel.
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
     "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
@@ -33,17 +33,17 @@ DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # From this version on a segment also names its thread, which the wheel's library does not know:
 # that is why this program reads DXT.
 THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
-# Of POSIX records before this version, from a machine of the other byte order, Darshan's library
-# (3.5) leaves some times as they are in the log: those at the places of these counters, which it
-# has added to such a record (darshan-posix-logutils.c: the loop over times asks for counters).
+# In POSIX records before this version, from a machine with the other byte order, Darshan's library
+# (3.5) leaves some times unswapped: those at the places of these counters
+# (darshan-posix-logutils.c: the loop over times tests counters).
 ALL_TURNED = 4
 ADDED = ("RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
-# What is more than this is damage: bins of a heat map, seconds of a job or since 1970, and any
-# number with a fraction (the largest is a variance of bytes).
+# Larger values are damage: bins of a heat map, seconds of a job or since 1970, and any number with
+# a fraction (the largest is a variance of bytes).
 MOST_BINS = 10**5
 MOST_SECONDS = 1e11
 MOST = 1e60
-# What reading may take: CPU seconds, and bytes of memory for each byte of the log or its traces.
+# Limits of reading: CPU seconds, and bytes of memory per byte of the log or its traces.
 SECONDS, BYTES_PER_SECOND = 60, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
 
@@ -53,11 +53,11 @@ SegmentRecord = tuple[native.DxtHead, Any]
 
 
 class BrokenLogError(AnalysisError):
-    """The log is cut off, damaged, or of a version that the library does not read."""
+    """The log is truncated, damaged, or of a version that the library does not read."""
 
 
 def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[str, Any]:
-    """What the log says, as plain data (`Log` in log.py)."""
+    """The log's content as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
         if log.is_file() and is_packed_whole(log):
@@ -120,8 +120,8 @@ def _name(module: native.ModuleInfo) -> str:
 
 
 def _readable(name: str, version: int, notes: list[str]) -> bool:
-    """Records of a version that the library does not know make it crash or hang. Without segments
-    or a heat map the rest of the log is still good; without counters it is not."""
+    """Records of an unknown version make the library crash or hang. Without segments or a heat map
+    the rest of the log is still usable; without counters it is not."""
     newest = KNOWN.get(name)
     if newest is None:
         return False
@@ -142,7 +142,7 @@ def _metadata(text: bytes) -> dict[str, str]:
 def _records(
     log: Path, handle: int, module: native.ModuleInfo, size: int
 ) -> Iterator[tuple[int, ctypes.c_void_p]]:
-    """Address of each record of a module, which is at least `size` bytes."""
+    """The address of each record of a module, of at least `size` bytes."""
     lib = native.library()
     while True:
         pointer = ctypes.c_void_p()
@@ -189,7 +189,7 @@ def _files(
 
 
 def _check(log: Path, name: str, numbers: Iterable[float], most: float) -> None:
-    """`BrokenLogError` for what is no number, or a larger one than there can be."""
+    """`BrokenLogError` for anything but a number in range."""
     wrong = next((number for number in numbers if not abs(number) < most), None)
     if wrong is not None:
         raise BrokenLogError(f"{log}: a time or a sum of {wrong} in {name}")
@@ -248,7 +248,7 @@ def _segment_records(log: Path, module: native.ModuleInfo, data: bytes) -> Itera
 def _older_segment_records(
     log: Path, handle: int, module: native.ModuleInfo
 ) -> Iterator[SegmentRecord]:
-    """From the library, which also knows the other byte order."""
+    """From the library, which also handles the other byte order."""
     room = ctypes.sizeof(native.DxtHead)
     for address, _ in _records(log, handle, module, room):
         head = native.DxtHead.from_address(address)
@@ -275,7 +275,7 @@ def _segments(
 
 
 def limit(sources: Sequence[Path]) -> None:
-    """This process ends itself, instead of filling the machine or taking for ever."""
+    """Ends this process before it fills the machine or runs for ever."""
     size = sum(path.stat().st_size for path in sources if path.is_file())
     for what, most in (
         (resource.RLIMIT_CPU, SECONDS + size // BYTES_PER_SECOND),

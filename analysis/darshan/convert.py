@@ -34,12 +34,12 @@ Files = dict[tuple[str, int], list[tuple[RawProcess, Record]]]
 
 
 def convert(folder: Path, log: Path, *, reduce_shared: bool = False) -> None:
-    """Write `log` from the traces in `folder`. AnalysisError where they cannot be used."""
+    """Write `log` from the traces in `folder`. AnalysisError if they are unusable."""
     write_log(read_folder(folder), log, reduce_shared=reduce_shared)
 
 
 def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool = False) -> None:
-    """`processes`: at least one, by rank; several of one rank where a process was forked."""
+    """`processes`: at least one, by rank; several with one rank if a process forked."""
     lib = native.library()
     log.unlink(missing_ok=True)  # the library makes it read-only
     partial = _partial_mask(processes)
@@ -68,12 +68,12 @@ def _ranks(processes: Iterable[RawProcess]) -> set[int]:
 
 
 def _size(processes: Iterable[RawProcess]) -> int:
-    """The processes of the job. (The trace of a program that a process started says 1.)"""
+    """The job's number of processes. (The trace of a program that a process started says 1.)"""
     return max(process.processes for process in processes)
 
 
 def _partial_mask(processes: Sequence[RawProcess]) -> int:
-    """The bits of all modules where any process left no trace or a cut one; else 0."""
+    """The bits of all modules if any process left no trace or a truncated one; else 0."""
     expected = set(range(_size(processes)))
     whole = all(process.whole for process in processes) and _ranks(processes) >= expected
     return 0 if whole else sum(1 << module for module in ALL_MODULES)
@@ -85,7 +85,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     first = processes[0]
     start = min(process.start for process in processes)
     end = max(process.start + int(process.seconds * 1e9) for process in processes)
-    # PyDarshan shows lib_ver as the version of the runtime: so it says which runtime this is.
+    # PyDarshan shows lib_ver as the runtime's version, so this names the recorder.
     metadata = f"lib_ver={first.recorder}\nrecorder={first.recorder}\n"
     job = native.Job(
         first.uid, *divmod(start, 10**9), *divmod(end, 10**9), _size(processes), first.pid,
@@ -94,7 +94,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
     command = ctypes.create_string_buffer(first.command.encode(), native.EXE_ROOM)
     native.checked(lib.darshan_log_put_exe(handle, command), "writing the command")
-    # Look up the mounts of folders, and not of files: a folder may hold very many.
+    # Look up the mounts of folders, not of files: a folder may hold very many.
     folders = {record.path.rpartition("/")[0] for p in processes for record in p.records}
     mounts = _mounts(folders)
     native.checked(lib.darshan_log_put_mounts(handle, mounts, len(mounts)), "writing the mounts")
@@ -106,8 +106,8 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
 
 
 def _mounts(paths: Iterable[str]) -> ctypes.Array[native.Mount]:
-    """The mounts that hold the paths, the longest first as Darshan has them. There must be one at
-    least: without any, the log loses the command."""
+    """The mounts of the paths, longest first as in Darshan. At least one: without any, the log
+    loses the command."""
     lines = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
     where = {mount: kind for _, mount, kind in lines}
     used = {
@@ -224,7 +224,7 @@ def _later(segments: bytes, seconds: float) -> bytes:
 
 
 def _put_heat(handle: int, processes: Sequence[RawProcess]) -> None:
-    """Write the heat maps: all with equally wide bins, and from the start of the job."""
+    """Write the heat maps: all with equally wide bins, from the start of the job."""
     start = min(process.start for process in processes)
     later = [(process.start - start) / 1e9 for process in processes]
     for module in MODULES:
@@ -242,7 +242,7 @@ def _put_heat(handle: int, processes: Sequence[RawProcess]) -> None:
 
 
 def _moved(heat: RawHeat, direction: int, width: float, later: float) -> list[int]:
-    """A process's bins, as wide as `width`, where its first one is `later` seconds into the job."""
+    """A process's bins, rebinned to `width`; the first one is `later` seconds into the job."""
     bins = _coarser(heat.bins[direction], 2 ** round(math.log2(width / heat.bin_seconds)))
     empty = min(round(later / width), len(bins))
     return ([0] * empty + bins)[: len(bins)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The single accesses of a Darshan log (DXT) as arrays, some at a time: a log may hold 10^7."""
+"""The single accesses of a Darshan log (DXT) as arrays, in parts: a log may hold 10^7."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Block:
 
 
 def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[Block]:
-    """All of a module (`DXT_POSIX`, `DXT_MPIIO`). `BrokenLogError` where it is damaged."""
+    """All of a module's (`DXT_POSIX`, `DXT_MPIIO`). `BrokenLogError` if it is damaged."""
     if not 0 < version <= KNOWN[name]:
         raise BrokenLogError(f"{header.log}: {name} has version {version}, not up to {KNOWN[name]}")
     kind = SEGMENT if version < THREADED[name] else THREADED_SEGMENT

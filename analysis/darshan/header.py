@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Darshan's library does not tell of a log: which modules lost records, and the bytes of
-modules that are newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and
-3.2.0) have room for 16 modules, and number them in another way."""
+"""What Darshan's library does not tell about a log: which modules lost records, and the bytes of
+modules newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and 3.2.0) have
+room for 16 modules, with other numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import AnalysisError
 FORMAT, MAGIC = b"3.41", 6567223
 OLDEST = b"3.00"
 MODULES = 64
-# Version, magic number, compression, flags of what is partial, the place of the names, then of
+# Version, magic number, compression, flags of incomplete modules, the places of the names and of
 # each module; versions of the modules.
 HEAD = struct.Struct(f"<8sqB7xQ2Q{2 * MODULES}Q{MODULES}I")
 OLD_MODULES = 16
@@ -41,7 +41,7 @@ OF_OPEN_MPI = (
 
 
 class HeaderError(AnalysisError):
-    """The log is of another format, or a module in it is damaged."""
+    """The log has another format, or a module in it is damaged."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Header:
 
     @property
     def cut(self) -> tuple[str, ...]:
-        """The modules whose bytes are not all there."""
+        """The modules with incomplete bytes."""
         size = self.log.stat().st_size
         return tuple(
             name for name, (at, n) in zip(NAMES, self.places, strict=False) if n and at + n > size
@@ -67,8 +67,8 @@ class Header:
         return b"".join(self.pieces(module))
 
     def pieces(self, module: int) -> Iterator[bytes]:
-        """A module's bytes, some at a time. Each process has compressed its own: one stream after
-        the other."""
+        """A module's bytes, in parts. Each process compressed its own: one stream after the
+        other."""
         offset, length = self.places[module]
         if self.compression != ZLIB:
             raise HeaderError(f"{self.log}: compressed in way {self.compression}, not by zlib")
@@ -101,26 +101,26 @@ class Header:
 
 
 def is_older(log: Path) -> bool:
-    """Of a format before this one. Such a log may be shorter than this format's head."""
+    """Of an older format. Such a log may be shorter than this format's head."""
     with log.open("rb") as file:
         return OLDEST <= file.read(len(FORMAT)) < FORMAT
 
 
 def is_packed_whole(log: Path) -> bool:
-    """Packed by gzip or bzip2 as a whole, as Darshan 2 did."""
+    """Compressed by gzip or bzip2 as a whole, as by Darshan 2."""
     with log.open("rb") as file:
         return file.read(4).startswith((b"\x1f\x8b", b"BZh"))
 
 
 def is_of_other_order(log: Path) -> bool:
-    """Of a machine of the other byte order (Blue Gene)."""
+    """From a machine with the other byte order (Blue Gene)."""
     with log.open("rb") as file:
         head = file.read(HEAD.size)
     return int.from_bytes(head[8:16], "big" if sys.byteorder == "little" else "little") == MAGIC
 
 
 def read_header(log: Path) -> Header:
-    """`HeaderError` where the log is cut or of another format."""
+    """`HeaderError` if the log is truncated or has another format."""
     with log.open("rb") as file:
         head = file.read(HEAD.size)
     format_ = head[: len(FORMAT)]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Darshan's own C library, from inside the `darshan` wheel, through ctypes.
 
-The wheel's Python side loads pandas and matplotlib, a second for each test: this takes the library
-alone. It crashes or hangs on some damaged logs, so it is only used in a child process
-(child.py).
+The wheel's Python side loads pandas and matplotlib, a second per test; this loads only the library.
+It crashes or hangs on some damaged logs, so it is only used in a child process (child.py).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ METADATA_ROOM = 1024
 
 
 class DarshanLibraryError(AnalysisError):
-    """The library is not installed, or refused what it was asked for."""
+    """The library is not installed, or a call failed."""
 
 
 class Job(ctypes.Structure):
@@ -84,7 +83,7 @@ NameNode._fields_ = [
 
 
 def path() -> Path:
-    """The library's file. `DarshanLibraryError` where the wheel is not installed."""
+    """The library's file. `DarshanLibraryError` if the wheel is not installed."""
     found = importlib.util.find_spec("darshan")
     if found is None or found.origin is None:
         raise DarshanLibraryError(
@@ -97,7 +96,7 @@ def path() -> Path:
     return libraries[0]
 
 
-# Results and arguments of what is called.
+# Return and argument types of the functions used.
 _SIGNATURES = {
     "darshan_log_open": (c_void_p, [c_char_p]),
     "darshan_log_create": (c_void_p, [c_char_p, c_int, c_int]),
@@ -150,13 +149,13 @@ def _names(symbol: str) -> tuple[str, ...]:
 
 
 def checked(result: int, what: str) -> None:
-    """`DarshanLibraryError` where a function of the library returned a failure."""
+    """`DarshanLibraryError` if a function of the library returned a failure."""
     if result < 0:
         raise DarshanLibraryError(f"{what} failed ({result})")
 
 
 def modules(log: int) -> list[ModuleInfo]:
-    """What the open log holds. The library's memory is kept: the process ends soon."""
+    """The open log's content. The library's memory is not freed: the process ends soon."""
     entries, count = POINTER(ModuleInfo)(), c_int()
     library().darshan_log_get_modules(log, byref(entries), byref(count))
     return [entries[i] for i in range(count.value)]
@@ -190,7 +189,7 @@ def counted_type(prefix: str, skip: int) -> type[ctypes.Structure]:
 
 
 class HeatmapHead(ctypes.Structure):
-    """Its bins follow: those of writes, then those of reads."""
+    """The write bins follow, then the read bins."""
 
     _fields_ = [
         ("id", c_uint64),

@@ -14,23 +14,23 @@ from iogauge.common import json_file
 from ..errors import AnalysisError
 from .reader import reader
 
-# A reader that takes longer is taken to hang: SECONDS, and more for a large log. (The traces of
-# 10^5 files are 150 MiB and take 45 s.) It limits its processor's time itself, so that this is for
-# one that waits, and a loaded or emulated machine is given time.
+# A reader that takes longer counts as hung: SECONDS, and more for a large log. (The traces of 10^5
+# files are 150 MiB and take 45 s.) It limits its CPU time itself, so this is for a waiting one, and
+# generous to a loaded or emulated machine.
 SECONDS = 600.0
 BYTES_PER_SECOND = 2**20
-RUNTIME = "Darshan"  # in the name of the recorder, where that was Darshan's own
+RUNTIME = "Darshan"  # in the recorder's name, if it was Darshan's own
 
 
 class UnreadableLogError(AnalysisError):
-    """The log is cut off, damaged, too new, or reading it took too long."""
+    """The log is truncated, damaged or too new, or reading it took too long."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one process moved through one module, one file: bytes, and seconds in calls. `closed`:
-    when it last closed the file, in seconds of the log's time; 0 where the log does not say.
-    `reading`, `writing`: of the seconds, those in calls that move data."""
+    """What one process moved through one module in one file: bytes, and seconds in calls. `closed`:
+    when it last closed the file, in the log's time; 0 if unknown. `reading`, `writing`: the seconds
+    in calls that move data."""
 
     rank: int
     read: int
@@ -44,8 +44,8 @@ class Work:
 @dataclass(frozen=True)
 class FileTrace:
     """One file through one module. `values`: Darshan's counters of all processes together, without
-    the module's prefix. `sizes`: the commonest access sizes with their counts. `ranks`: empty where
-    the log holds one record of all processes."""
+    the module's prefix. `sizes`: the most common access sizes with their counts. `ranks`: empty if
+    the log holds one record for all processes."""
 
     module: str
     path: str
@@ -54,7 +54,7 @@ class FileTrace:
     ranks: tuple[Work, ...]
 
     def count(self, *names: str) -> int:
-        """The sum of counters. One that the module lacks, or does not know (-1), counts as 0."""
+        """The sum of counters. A missing or unknown one (-1) counts as 0."""
         return sum(max(0, int(self.values.get(name, 0))) for name in names)
 
 
@@ -79,9 +79,8 @@ class Segments:
 
 @dataclass(frozen=True)
 class Log:
-    """A whole log. `recorder`: what wrote it. `start`: Unix time with which its times begin.
-    `partial`: modules that lost something. `notes`: what could not be read of it, which no counter
-    needs."""
+    """A whole log. `recorder`: what wrote it. `start`: the Unix time of its zero. `partial`:
+    modules that lost something. `notes`: parts that could not be read and that no counter needs."""
 
     path: Path
     recorder: str
@@ -113,8 +112,8 @@ def read_log(
 ) -> Log:
     """Read `log`; with `convert`, a folder of the embedded recorder's traces, write it first.
 
-    `UnreadableLogError`: it cannot be used, the reader crashed, or took longer than `seconds`
-    (without them: what its size allows).
+    `UnreadableLogError`: it is unusable, the reader crashed, or took longer than `seconds`
+    (default: by its size).
     """
     if convert is None and not log.is_file():
         raise UnreadableLogError(f"{log}: expected a Darshan log, found none")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice where that
-program is installed. Both crash or hang on some logs, and then the result says so."""
+"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice if installed.
+Both crash or hang on some logs; the result then says so."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SECONDS = 50.0
 
 @dataclass(frozen=True)
 class Others:
-    """`summary`: PyDarshan's page. `advice`: what Drishti printed. `problems`: why
-    one of them is left out, a line each."""
+    """`summary`: PyDarshan's page. `advice`: Drishti's output. `problems`: why one of them is
+    missing, one per line."""
 
     summary: Path | None = None
     advice: str = ""
@@ -43,7 +43,7 @@ def ask_others(known: Log, page: Path) -> Others:
 
 
 def _run(what: str, command: list[str]) -> tuple[str | None, str]:
-    """What a program prints; None where it fails, with the reason."""
+    """A program's output; None if it fails, with the reason."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, check=False, errors="replace"

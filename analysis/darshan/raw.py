@@ -19,8 +19,8 @@ TRACES = "process-*.trace"  # in a folder
 _HEADER = struct.Struct("=8sIIiiqqqqqqdIIIIII64s128s1024s")
 _RECORD = struct.Struct("=QQQIIII")
 SEGMENT = struct.Struct("=qqdd")
-# Of each segment: its place as the caller gave it, its number among all that the process kept, and
-# which of the names its call has.
+# For each segment: its offset as the caller gave it, its number among all that the process kept,
+# and which of the names its call has.
 MARK = struct.Struct("=qII")
 # File (0: none), two words, start, end, number among all, kind and module.
 EVENT = struct.Struct("=QqqddIHH")
@@ -29,7 +29,7 @@ NAME = struct.Struct("=48s")
 
 
 class BrokenTraceError(AnalysisError):
-    """A file is no trace, or is cut off."""
+    """A file is not a trace, or is truncated."""
 
 
 @dataclass
@@ -59,8 +59,8 @@ class RawRecord:
 
 @dataclass
 class RawView:
-    """A file view, in bytes: `pieces` (offset, length) from the displacement on, every `extent`
-    anew. No piece: not known."""
+    """A file view, in bytes: `pieces` (offset, length) from the displacement on, repeated every
+    `extent`. No piece: unknown."""
 
     displacement: int
     extent: int
@@ -72,7 +72,7 @@ class RawView:
 @dataclass
 class RawProcess:
     """One process. `start`: Unix time in nanoseconds; all times in records are seconds after it.
-    `monotonic`: the same on the clock of its node, which nobody sets. `events`: packed EVENTs
+    `monotonic`: the same on its node's monotonic clock. `events`: packed EVENTs
     (kernels/recorder/events.h)."""
 
     rank: int
@@ -94,7 +94,7 @@ class RawProcess:
 
     @property
     def whole(self) -> bool:
-        """Whether the process ended in order and the trace has everything."""
+        """Whether the process ended in order and the trace is complete."""
         return bool(self.flags & COMPLETE) and not self.flags & PARTIAL
 
 
@@ -118,7 +118,7 @@ class _Cursor:
 
 
 def read_trace(path: Path) -> RawProcess:
-    """One process's trace. `BrokenTraceError` where it is none, or not whole."""
+    """One process's trace. `BrokenTraceError` if it is not one, or incomplete."""
     cursor = _Cursor(path, path.read_bytes())
     magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, *rest = _HEADER.unpack(
         cursor.take(_HEADER.size)
@@ -184,12 +184,12 @@ def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
 
 
 def holds_traces(path: Path) -> bool:
-    """Is it a folder of them?"""
+    """Does the folder hold traces?"""
     return any(path.glob(TRACES))
 
 
 def read_folder(folder: Path) -> list[RawProcess]:
-    """All traces in a folder, by rank. `BrokenTraceError` where there is none, or one is broken."""
+    """All traces in a folder, by rank. `BrokenTraceError` if there is none, or one is broken."""
     found = [read_trace(path) for path in sorted(folder.glob(TRACES))]
     if not found:
         raise BrokenTraceError(f"{folder}: no process left a trace")
@@ -198,7 +198,7 @@ def read_folder(folder: Path) -> list[RawProcess]:
 
 
 def _share_clocks(found: Sequence[RawProcess]) -> None:
-    """Processes of a node began as far apart as the clock says that nobody sets."""
+    """Corrects the start times of a node's processes by its monotonic clock."""
     first: dict[str, RawProcess] = {}
     for process in found:
         one = first.setdefault(process.host, process)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process that reads log after log, each in a fork of its own: Python and its modules load once
-for a whole session, and a log that crashes or hangs Darshan's library takes its fork alone.
+"""A process that reads one log after another, each in a fork: Python and its modules load once per
+session, and a log that crashes or hangs Darshan's library takes only its fork down.
 
-    python -m iogauge.analysis.darshan.reader SOCKET      its number, which it was started with
+    python -m iogauge.analysis.darshan.reader SOCKET      the number of the inherited socket
 
-Each packet is the words of `child`, as JSON, with two files for what that prints and complains; the
+Each packet is the arguments of `child`, as JSON, with two files for its output and errors; the
 answer is the exit status.
 """
 
@@ -28,13 +28,13 @@ from iogauge.common import json_file, paths
 
 PROGRAM = f"{__package__}.reader"
 ROOT = paths.PACKAGE.parent  # where Python finds it
-FAILED = 70  # of a fork that could not even say why
+FAILED = 70  # of a fork that could not even report an error
 MOST = 2**16  # bytes of a request
 
 
 class Reader:
-    """Such a process, started when it is first asked, and anew after it was ended. `owner`: the
-    process whose it is; a fork of that one must have its own."""
+    """Such a process, started on first use, and again after it ended. `owner`: the process it
+    belongs to; a fork of that needs its own."""
 
     def __init__(self, python: str, owner: int) -> None:
         self.python, self.owner = python, owner
@@ -44,7 +44,7 @@ class Reader:
         atexit.register(self.end)
 
     def read(self, words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
-        """What `child` does with these words, as a process of its own would have ended. Raises
+        """What `child` does with these arguments, with the outcome of a separate process. Raises
         subprocess.TimeoutExpired."""
         with (
             self.lock,
@@ -85,7 +85,7 @@ class Reader:
         return self.process, self.socket
 
     def end(self) -> None:
-        """With what it has forked."""
+        """Including its forks."""
         if self.owner != os.getpid():
             return
         if self.process is not None:
@@ -103,12 +103,12 @@ def _reader(python: str, owner: int) -> Reader:
 
 
 def reader() -> Reader:
-    """This process's own."""
+    """This process's reader."""
     return _reader(sys.executable, os.getpid())
 
 
 def _fork(words: Sequence[str], files: Sequence[int]) -> int:
-    """The exit status of one reading; minus the signal's number where one ended it."""
+    """The exit status of one reading, or the negative number of the signal that ended it."""
     from . import child
 
     pid = os.fork()
@@ -128,7 +128,7 @@ def _fork(words: Sequence[str], files: Sequence[int]) -> int:
 
 
 def main() -> None:
-    """Ends when the one who asks is gone."""
+    """Ends when the requesting process is gone."""
     with socket.socket(fileno=int(sys.argv[1])) as asked:
         while True:
             request, files, _, _ = socket.recv_fds(asked, MOST, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several processes' records of one file as one, as Darshan's runtime makes it of a shared file.
+"""Several processes' records of one file merged into one, as Darshan's runtime does for a shared
+file.
 
 Pure. Rules go by the counters' names without their module's prefix.
 """
@@ -27,8 +28,7 @@ class Record:
     """One process's counters of a file, by name without the module's prefix: counts and bytes as
     int, seconds as float (names that begin with `F_`). Rank -1: of all processes.
 
-    `sizes`, `strides`: all that were seen, where the recorder kept them; else those that the
-    record names.
+    `sizes`, `strides`: everything seen, if the recorder kept it; else what the record names.
     """
 
     rank: int
@@ -48,8 +48,8 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """Without a time below 0: old runtimes (3.1, 3.2) left some, from a clock set back or taken
-        of calls that overlap."""
+        """Without negative times: old runtimes (3.1, 3.2) left some, from a clock set back or from
+        overlapping calls."""
         names = (f"F_{what}_TIME" for what in ("READ", "WRITE", "META"))
         return sum(max(0.0, self.values.get(name, 0.0)) for name in names)
 
@@ -65,7 +65,7 @@ def named(values: Mapping[str, float], what: str) -> dict[int, int]:
 
 
 def commonest(table: Mapping[int, int]) -> list[tuple[int, int]]:
-    """The most frequent (value, count), and of equally frequent ones the larger; zero is none."""
+    """The most frequent (value, count); ties go to the larger value; zero is none."""
     ranked = sorted(((count, value) for value, count in table.items() if value), reverse=True)
     return [(value, count) for count, value in ranked[:COMMON]]
 
@@ -103,7 +103,7 @@ def _value(name: str, all_values: Sequence[Mapping[str, float]]) -> float:
         return 0.0
     if name.startswith("F_"):
         return sum(max(0.0, value) for value in column)
-    return -1 if min(column) < 0 else sum(column)  # a negative count is "not known"
+    return -1 if min(column) < 0 else sum(column)  # a negative count means unknown
 
 
 def _extremes(records: Sequence[Record]) -> dict[str, float]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user's file holds, as a document from which `iokernel file --like` makes one like it."""
+"""A user's file as a document from which `iokernel file --like` makes a similar one."""

@@ -16,12 +16,12 @@ TYPES = {
     "int": "int32", "long": "int32", "uint": "uint32", "int64": "int64", "uint64": "uint64",
     "float": "float32", "real": "float32", "double": "float64",
 }  # fmt: skip
-# The endings of constants; without one a whole number is an int and a point makes a double.
+# Suffixes of constants; without one an integer is an int, and a decimal point makes a double.
 ENDINGS = {
     "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "u": "uint32", "l": "int32",
     "ll": "int64", "ull": "uint64", "f": "float32",
 }  # fmt: skip
-# The numbers of filters that ncdump -s says by an attribute of their own.
+# Numbers of the filters for which ncdump -s has named attributes.
 SWITCHES = {"_Shuffle": 2, "_Fletcher32": 3}
 DEFLATE = 1
 HEAD = re.compile(r"\s*netcdf\s+(?P<name>.+?)\s*\{", re.DOTALL)
@@ -113,8 +113,8 @@ class _Reader:
             self.by_name[name] = made
 
     def types(self, text: str) -> str:
-        """The section of types; what follows it. Enums and the like are no variable's that can be
-        held, which says so itself."""
+        """Parses the section of types; returns the rest. Variables of enums and the like are
+        rejected later."""
         while True:
             found, other = COMPOUND.match(text), OTHER_TYPE.match(text)
             if found:
@@ -134,7 +134,7 @@ class _Reader:
         return made
 
     def filter(self, one: Variable, name: str, value: str) -> None:
-        """One of the attributes by which ncdump -s says what filters a variable has."""
+        """One of the attributes by which ncdump -s shows a variable's filters."""
         text = value.strip('"')
         number = SWITCHES.get(name)
         if number and text == "true":
@@ -172,8 +172,8 @@ def _unquote(text: str) -> str:
 
 
 def read(text: str, source: str) -> Like:
-    """`source`: how messages call it. `CannotLikeError` for what is not CDL, or has groups or
-    types of its own."""
+    """`source`: the name in messages. `CannotLikeError` for text that is not CDL, or has groups or
+    its own types."""
     head = HEAD.match(text)
     if not head:
         raise CannotLikeError(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A CGNS file on HDF5: the arrays of its zones, and what each is there.
+"""A CGNS file on HDF5: the arrays of its zones, and the role of each.
 
-A node of CGNS is a group with its kind in the attribute `label` and its array in a data set
-" data" (CGNS SIDS File Mapping Manual, HDF5). Zones count from 0 in the order of their names."""
+A CGNS node is a group with its kind in the attribute `label` and its array in a data set " data"
+(CGNS SIDS File Mapping Manual, HDF5). Zones count from 0 in the order of their names.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from typing import Any
 from .document import Like, Place, Variable
 
 VERSION, DATA = "CGNSLibraryVersion", " data"
-# ElementType_t by its number in the file: how many corners, where all elements have as many.
+# ElementType_t by its number in the file: the number of corners, if fixed.
 CORNERS = {10: 4, 12: 5, 14: 6, 17: 8}
 ZONES, ARRAY = "Zone_t", "DataArray_t"
-# Where the arrays of a zone stand, and as what `iokernel`'s method cgns writes them.
+# Where a zone's arrays are, and the role under which `iokernel`'s method cgns writes them.
 ROLES = {
     "GridCoordinates_t": "coordinate",
     "FlowSolution_t": "field",
@@ -50,7 +51,7 @@ def read(like: Like, file: Any, take: Callable[[str, Any], Variable]) -> None:
 
 
 def _zone(like: Like, zone: Any, take: Callable[[str, Any], Variable]) -> int:
-    """In the order in which method cgns wants them: coordinates first."""
+    """In the order that method cgns requires: coordinates first."""
     shape, arrays = (), 0
     for kind, role in ROLES.items():
         first = ""
@@ -95,7 +96,7 @@ def _why_not(role: str, data: Any, shape: tuple[int, ...]) -> str:
 
 
 def _corners(like: Like, made: Variable, section: Any) -> str:
-    """A list of corners becomes one of elements, which nobody cuts within an element."""
+    """A list of corners becomes a list of elements, which are never split."""
     kind = int(section[DATA][0]) if DATA in section else 0
     corners = CORNERS.get(kind)
     (length,) = (like.dimensions[name] for name in made.dimensions)

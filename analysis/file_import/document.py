@@ -22,7 +22,7 @@ SIZES = {
 }  # fmt: skip
 MOST_DIMENSIONS = 5
 MOST_OF_COMPOUND = 4096  # bytes (IO_MAX_ELEMENT)
-Runs = list[list[list[int]]]  # of each process its runs: first point, how many
+Runs = list[list[list[int]]]  # for each process its runs: first point, count
 
 
 class CannotLikeError(AnalysisError):
@@ -51,8 +51,8 @@ class Member:
 
 
 class Place(NamedTuple):
-    """Of an array in a mesh. `role`: a word of kernels/patterns/file_schema.c. `node`: its name
-    there; of a connectivity that of its section."""
+    """An array in a mesh. `role`: a word of kernels/patterns/file_schema.c. `node`: its name there;
+    for a connectivity, its section's name."""
 
     zone: str
     role: str
@@ -61,8 +61,8 @@ class Place(NamedTuple):
 
 @dataclass
 class Variable:
-    """`filters`: names and levels (kernels/base/filters.def). `cannot`: what it holds, in words,
-    where no pattern can hold it."""
+    """`filters`: names and levels (kernels/base/filters.def). `cannot`: content that no pattern can
+    hold, as text."""
 
     name: str
     type: str
@@ -82,7 +82,7 @@ class Variable:
 @dataclass
 class Like:
     """`unlimited`: the dimensions that may grow; `lists`: who has which points of a dimension;
-    `maps`: of several dimensions together; `said`: what is not taken over."""
+    `maps`: of several dimensions together; `said`: what is not imported."""
 
     source: str
     dimensions: dict[str, int] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Like:
 
 
 def attribute(name: str, values: Any) -> Attribute | None:
-    """As a library gives it: a text, a numpy number or array of one dimension. None for others."""
+    """A value from a library: a text, a numpy number or one-dimensional array. None for others."""
     if isinstance(values, bytes):
         values = values.decode("utf-8", "replace")
     if isinstance(values, str):
@@ -113,7 +113,7 @@ def attribute(name: str, values: Any) -> Attribute | None:
 
 
 def members(kind: np.dtype[Any]) -> list[Member] | str:
-    """Of a compound as numpy has it; in words what of it no pattern can hold."""
+    """A compound from numpy; text for what no pattern can hold."""
     found = []
     for name in kind.names or ():
         one = kind[name]
@@ -128,7 +128,7 @@ def members(kind: np.dtype[Any]) -> list[Member] | str:
 
 
 def narrow(like: Like, only: list[str], skip: list[str]) -> None:
-    """Keeps the variables that are asked for, and the dimensions that they have."""
+    """Keeps the requested variables, and their dimensions."""
     names = [one.name for one in like.variables]
     for name in (*only, *skip):
         if name not in names:
@@ -142,7 +142,7 @@ def narrow(like: Like, only: list[str], skip: list[str]) -> None:
 
 
 def resize(like: Like, lengths: dict[str, int]) -> None:
-    """Other lengths of dimensions; one that was unlimited is then not."""
+    """Other lengths of dimensions; an unlimited one becomes fixed."""
     for name, length in lengths.items():
         if name not in like.dimensions:
             have = ", ".join(like.dimensions) or "none"
@@ -194,7 +194,7 @@ def check(like: Like) -> None:
 
 
 def _number(value: Any) -> Any:
-    """JSON has no infinity and no NaN, and its readers no whole number above 2^63."""
+    """JSON has no infinity and no NaN, and its readers no integer above 2^63."""
     if isinstance(value, list):
         return [_number(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -211,7 +211,7 @@ def _members(one: Variable) -> list[dict[str, Any]]:
 
 
 def _placed(like: Like, one: Variable) -> dict[str, Any]:
-    """Zones are numbered from 0, without those that no variable is of."""
+    """Numbers zones from 0, leaving out those without variables."""
     if not one.place:
         return {}
     zones = list(dict.fromkeys(v.place.zone for v in like.variables if v.place))
@@ -256,6 +256,6 @@ def write(like: Like, path: Path) -> None:
 
 
 def fitting(like: Like, one: Variable) -> list[int]:
-    """Chunks no longer than the dimensions, which a --length may have made shorter."""
+    """Chunks no longer than the dimensions, which a --length may have shortened."""
     lengths = [like.dimensions[name] for name in one.dimensions]
     return [min(a, b) for a, b in zip(one.chunk or [], lengths, strict=True)]

@@ -11,13 +11,13 @@ from .document import Attribute, CannotLikeError, Like, Variable, attribute, mem
 
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
 MOST_TEXT = 1 << 24
-# What NetCDF-4 keeps for itself in HDF5.
+# What NetCDF-4 adds to HDF5 for itself.
 HIDDEN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
           "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict")  # fmt: skip
 
 
 def load(path: Path) -> Like:
-    """`CannotLikeError` for what cannot be read; its dimensions may still be unlimited or empty."""
+    """`CannotLikeError` if it cannot be read; its dimensions may still be unlimited or empty."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
@@ -145,7 +145,7 @@ def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:
 
 
 def _hdf5_kind(h5py: Any, kind: Any) -> str:
-    """What no pattern holds, in words; "" for numbers and characters."""
+    """Content that no pattern can hold, as text; "" for numbers and characters."""
     for test, what in (
         (h5py.check_string_dtype, "strings"),
         (h5py.check_enum_dtype, "an enum"),
@@ -168,7 +168,7 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
 
 
 def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
-    """Its dimensions have no names in HDF5: they are called by place, from the last, and length."""
+    """HDF5 dimensions have no names: they are named by place, from the last, and length."""
     what = _hdf5_kind(h5py, found.dtype) or ("nothing" if found.shape is None else "")
     compound = members(found.dtype) if found.dtype.fields and not what else []
     if isinstance(compound, str):

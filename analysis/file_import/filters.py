@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The filters of a user's file, as far as the kernels have them (kernels/base/filters.def)."""
+"""The filters of a user's file, as far as the kernels support them (kernels/base/filters.def)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from iogauge.common import tables
 
 from .document import Like, Variable
 
-SZIP_PLACE = 1  # of its values: the pixels of a block stand behind a mask
+SZIP_PLACE = 1  # of its values: pixels per block come after a mask
 
 
 class Filter(NamedTuple):
     name: str
-    number: int  # that HDF5 knows it by
+    number: int  # HDF5's number
     least: int
-    most: int  # of its level; 0: it has none
+    most: int  # the highest level; 0: it has none
 
 
 def known() -> list[Filter]:
-    """In the order in which the kernels put them."""
+    """In the order in which the kernels apply them."""
     rows = tables.rows("base/filters.def", "IO_FILTER")
     return [Filter(name, *map(int, numbers[:3])) for _, name, *numbers in rows]
 
 
 def take(like: Like, one: Variable, pipeline: Iterable[tuple[int, Iterable[int], str]]) -> None:
-    """`pipeline`: of each filter its number, its values, and a name for messages."""
+    """`pipeline`: for each filter its number, its values, and a name for messages."""
     ours = {found.number: found for found in known()}
     for number, values, name in pipeline:
         found = ours.get(number)
@@ -38,7 +38,7 @@ def take(like: Like, one: Variable, pipeline: Iterable[tuple[int, Iterable[int],
         place = SZIP_PLACE if found.name == "szip" else 0
         level = listed[place] if found.most and len(listed) > place else 0
         if found.name == "deflate" and not level:
-            continue  # level 0 stores as it is
+            continue  # level 0 stores uncompressed
         if found.most:
             level = min(max(level, found.least), found.most)
         one.filters.append((found.name, level))
@@ -47,7 +47,7 @@ def take(like: Like, one: Variable, pipeline: Iterable[tuple[int, Iterable[int],
 
 
 def of_netcdf(said: dict[str, object]) -> list[tuple[int, list[int], str]]:
-    """What netCDF4's Variable.filters() says, as `take` has it."""
+    """netCDF4's Variable.filters(), in the form of `take`."""
     level = said.get("complevel")
     usual = level if isinstance(level, int) else 0
     numbers = {found.name: found.number for found in known()}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which points of a dimension each process holds, from the decomposition map of a program.
+"""Which points of a dimension each process holds, from a program's decomposition map.
 
-PIO's form, which E3SM writes (ParallelIO's PIOc_writemap): a line `version V npes N ndims D`, a
-line of the lengths, then of each process a line with its number and how many points, and a
-line of these, counted from 1 through all dimensions; 0 stands for none. C programs write the
-lengths slowest first, Fortran programs fastest first; points are counted in the same way."""
+PIO's format, which E3SM writes (ParallelIO's PIOc_writemap): a line `version V npes N ndims D`, a
+line with the lengths, then for each process a line with its number and its count of points, and a
+line with these, counted from 1 through all dimensions; 0 means none. C programs write the lengths
+slowest first, Fortran programs fastest first; points are counted in the same order.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ Points = NDArray[np.int64]
 
 
 def take(like: Like, maps: dict[str, str]) -> None:
-    """Cuts dimensions as maps say: `A` or `A,B`, slowest first, and the map's file. Where all are
-    grids of processes, the dimensions are cut each by itself; else each map says for itself which
-    points of its dimensions a process has."""
+    """Cut dimensions by maps: `A` or `A,B`, slowest first, and the map's file. If all are grids of
+    processes, each dimension is cut by itself; else each map lists the points of its dimensions
+    that a process has."""
     found: dict[tuple[str, ...], list[Points]] = {}
     for words, path in maps.items():
         names = tuple(words.split(","))
@@ -57,7 +58,7 @@ def _lengths(like: Like, names: tuple[str, ...]) -> list[int]:
 
 
 def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:
-    """Some variable has these dimensions in this order, one after the other."""
+    """Some variable has these dimensions consecutively, in this order."""
     for one in like.variables:
         for i in range(len(one.dimensions)):
             if tuple(one.dimensions[i : i + len(names)]) == names:
@@ -70,8 +71,8 @@ def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:
 
 def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]:
     """The points of each process, counted from 0 through all dimensions, the last one fastest.
-    `names`, `lengths`: of the dimensions that the map is of, slowest first. `CannotLikeError` for a
-    file in another form, of other dimensions, or that does not give each point to one process."""
+    `names`, `lengths`: the map's dimensions, slowest first. `CannotLikeError` for a file in another
+    form, with other dimensions, or that does not give each point to one process."""
     try:
         lines = path.read_text(encoding="ascii").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
@@ -111,7 +112,7 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
 
 
 def _points(path: Path, lines: list[str], process: int, length: int) -> Points:
-    """Those of a process, counted from 0, in order."""
+    """One process's points, counted from 0, in order."""
     number, count = map(int, lines[2 + 2 * process].split())
     points = np.array(lines[3 + 2 * process].split(), np.int64)
     if number != process or len(points) != count:
@@ -123,9 +124,8 @@ def _points(path: Path, lines: list[str], process: int, length: int) -> Points:
 
 
 def _grid(points: list[Points], lengths: list[int]) -> list[list[Points]] | None:
-    """Of each dimension, which points each of its places has: all points of one dimension's with
-    all of another's, in a grid of processes whose last place changes fastest, as the pattern
-    numbers them. None: the map is another one."""
+    """For each dimension, the points of each of its places, if the map is a grid of processes whose
+    last place changes fastest, as the pattern numbers them. None: it is not."""
     if len(lengths) == 1:
         return [points]
     boxes = [[np.unique(one) for one in np.unravel_index(mine, lengths)] for mine in points]
@@ -144,7 +144,7 @@ def _grid(points: list[Points], lengths: list[int]) -> list[list[Points]] | None
 
 
 def _runs(points: Points, row: int = 0) -> list[list[int]]:
-    """First point and how many, within a row of so many points."""
+    """First point and count, within rows of a given length."""
     gaps = np.diff(points) != 1
     if row:
         gaps |= points[1:] % row == 0

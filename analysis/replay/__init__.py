@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules: what a trace says that each process did, to be done again."""
+"""Schedules: what each process of a trace did, to be repeated."""

@@ -12,14 +12,14 @@ from . import schedule
 from .phases import Phases
 from .trace import TOGETHER, Trace
 
-# What comes first at one place and phase.
+# The order at one place and phase.
 _PHASE, _OPEN, _RUN, _SYNC, _CLOSE = range(5)
 
 
 @dataclass(frozen=True)
 class Period:
-    """A file is open from one phase to another; for calls of one process, from its first access in
-    these to its last. `flush`: it is flushed at the end."""
+    """A file is open from one phase to another; in calls of a single process, from its first access
+    there to its last. `flush`: it is flushed at the end."""
 
     file: int
     first: int
@@ -43,8 +43,8 @@ def runs(
         & (phase[1:] == phase[:-1])
     )
     step = np.diff(rows["offset"], prepend=0)
-    # A run ends where the step changes; the step into a run's first access is none of its own, so
-    # of changes that follow each other every second one ends a run.
+    # A run ends where the step changes. The step into a run's first access is not its own, so of
+    # consecutive changes every second one ends a run.
     change = np.zeros(n, bool)
     change[2:] = same[2:] & same[1:-1] & (step[2:] != step[1:-1])
     begins = np.concatenate(([False], change[1:] & ~change[:-1]))
@@ -92,7 +92,7 @@ def _others(
     trace: Trace, files: NDArray[np.uint64], run_phase: NDArray[np.int64], phases: Phases,
     periods: list[Period],
 ) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:  # fmt: skip
-    """Acts that move nothing, and where they go: run, phase, and what comes first there."""
+    """Acts that move nothing, and their places: run, phase, and order."""
     numbers = np.arange(1, len(phases))
     rows = [(schedule.PHASE, 0, round(s * 1e9)) for s in phases.pauses]
     keys = [
@@ -124,8 +124,8 @@ def _others(
 
 
 def moved_extents(rows: NDArray[np.void], phase: NDArray[np.int64], way: int) -> NDArray[np.void]:
-    """File, phase, start and end of what a process read (`way` READ) or wrote; those that touch
-    each other as one."""
+    """File, phase, start and end of what a process read (`way` READ) or wrote, with touching
+    extents merged."""
     which = (rows["write"] == way) & (rows["length"] > 0)
     out = np.empty(
         int(which.sum()), [("file", "<u4"), ("phase", "<u4"), ("start", "<i8"), ("end", "<i8")]

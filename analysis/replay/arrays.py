@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Extents of processes as boxes of arrays: strides in up to five dimensions are looked for; what
-has none is one array of bytes with a list of extents of each process."""
+"""Processes' extents as boxes of arrays: strides in up to five dimensions are detected; extents
+without any become one array of bytes with a list of extents per process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .extents import Numbers
 
 MOST_DIMS = 5
-MOST_RUNS = 4096  # of a process; more of them are a list, not arrays
+MOST_RUNS = 4096  # of a process; beyond that, a list instead of arrays
 WIDE = 8  # bytes of a float64
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count, slowest dimension first
@@ -22,7 +22,7 @@ Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count, slowest dimens
 
 @dataclass(frozen=True)
 class Array:
-    """`boxes`: of each process, by its number."""
+    """`boxes`: by process number."""
 
     dims: tuple[int, ...]
     boxes: dict[int, list[Box]]
@@ -39,7 +39,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Run:
-    """`length` bytes from `start` on, again `counts[i]` times in steps of `steps[i]`, the smallest
+    """`length` bytes from `start` on, repeated `counts[i]` times in steps of `steps[i]`, smallest
     steps first."""
 
     rank: int
@@ -55,7 +55,7 @@ class Run:
 
 
 def runs_of(rank: int, start: Numbers, end: Numbers) -> list[Run] | None:
-    """Nested strided runs of one process's extents, which are in order and do not touch. None where
+    """Nested strided runs of one process's extents, which are sorted and do not touch. None if
     there are too many."""
     table = np.stack([start, end - start], axis=1)  # start, length, then steps and counts
     for _ in range(MOST_DIMS - 1):
@@ -74,7 +74,7 @@ def runs_of(rank: int, start: Numbers, end: Numbers) -> list[Run] | None:
 
 
 def _group(table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows that are the same but for starts in equal steps become one, with two columns more."""
+    """Rows that differ only in starts with equal steps become one, with two columns more."""
     n = len(table)
     alike = np.zeros(n, bool)
     alike[1:] = (table[1:, 1:] == table[:-1, 1:]).all(axis=1)
@@ -99,7 +99,7 @@ def _group(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass
 class _Cluster:
-    """Runs of one array, as it seems; `parts`: those whose spans overlap."""
+    """Runs of one presumed array; `parts`: those whose spans overlap."""
 
     parts: list[list[Run]]
     end: int
@@ -112,7 +112,7 @@ class _Cluster:
         return cls([runs], max(run.end for run in runs), {run.rank for run in runs}, steps)
 
     def takes(self, other: _Cluster, start: int) -> bool:
-        """An array that is cut along its slowest dimension: its clusters touch, are of other
+        """An array that is cut along its slowest dimension: its clusters touch, belong to different
         processes, and have the same strides, or fewer."""
         nested = self.steps <= other.steps or other.steps <= self.steps
         return self.end == start and nested and not self.ranks & other.ranks
@@ -144,7 +144,7 @@ def _clusters(runs: Sequence[Run]) -> list[_Cluster]:
 
 
 def _box(run: Run, base: int, strides: Sequence[int], dims: Sequence[int]) -> Box | None:
-    """In the dimensions of an array, whose fastest is last; `strides`: of all but that one."""
+    """In the dimensions of an array, fastest last; `strides`: of all but the fastest."""
     start, rest = [], run.start - base
     for stride in strides:
         start.append(rest // stride)
@@ -169,7 +169,7 @@ def _box(run: Run, base: int, strides: Sequence[int], dims: Sequence[int]) -> Bo
 
 
 def _blocks(cluster: Sequence[Run]) -> Array | None:
-    """A block decomposition, if these are one: boxes that fill a whole array."""
+    """A block decomposition, if it is one: boxes that fill a whole array."""
     base, end = min(run.start for run in cluster), max(run.end for run in cluster)
     strides = sorted({step for run in cluster for step in run.steps}, reverse=True)
     if len(strides) >= MOST_DIMS or any(a % b for a, b in pairwise(strides)):
@@ -187,12 +187,12 @@ def _blocks(cluster: Sequence[Run]) -> Array | None:
             return None
         boxes.setdefault(run.rank, []).append(box)
         filled += int(np.prod(box[1], dtype=object))
-    # They are of extents that do not overlap: those that are as many bytes as the array fill it.
+    # The extents do not overlap: they fill the array if their bytes add up to it.
     return Array(tuple(dims), boxes) if filled == end - base else None
 
 
 def squeezed(extents: Sequence[tuple[int, Numbers, Numbers]]) -> Array:
-    """One array of what was written, in the order of the file and without what lies between."""
+    """One array of what was written, in file order, without gaps."""
     ranks = np.concatenate([np.full(len(start), rank) for rank, start, _ in extents])
     start = np.concatenate([start for _, start, _ in extents])
     length = np.concatenate([end - start for _, start, end in extents])
@@ -209,7 +209,7 @@ def squeezed(extents: Sequence[tuple[int, Numbers, Numbers]]) -> Array:
 
 
 def widened(array: Array) -> Array:
-    """As float64, where all places along the fastest dimension are multiples of that."""
+    """As float64, if all places along the fastest dimension are multiples of that."""
     last = [(box[0][-1], box[1][-1]) for mine in array.boxes.values() for box in mine]
     if array.dims[-1] % WIDE or any(a % WIDE or b % WIDE for a, b in last):
         return array
@@ -225,8 +225,8 @@ def widened(array: Array) -> Array:
 
 
 def of_file(extents: Sequence[tuple[int, Numbers, Numbers]]) -> list[Array]:
-    """Arrays of one file, in its order. `extents`: of each process that wrote to it, its number and
-    its extents, which are in order, do not touch, and overlap with no other process's."""
+    """Arrays of one file, in its order. `extents`: for each process that wrote to it, its number
+    and its extents, which are sorted, do not touch, and overlap with no other process's."""
     runs: list[Run] = []
     for rank, start, end in extents:
         mine = runs_of(rank, start, end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a replay like what it replays? Its own trace is held against the log, access by access."""
+"""Does a replay match what it replays? Compares its trace with the log, access by access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_PHASES = 20
 
 @dataclass(frozen=True)
 class Sums:
-    """Of one direction, all processes."""
+    """In one direction, all processes."""
 
     calls: int
     bytes: int
@@ -28,7 +28,7 @@ class Sums:
 @dataclass(frozen=True)
 class PhaseTime:
     """Seconds in calls that move data, of the process that took longest, in the log and in the
-    replay; whole: from the first call's beginning to the last one's end."""
+    replay; whole: from the begin of the first call to the end of the last."""
 
     number: int
     calls: int
@@ -41,7 +41,7 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`wrong`: what differs, a line each; `said`: what could not be compared."""
+    """`wrong`: the differences, one per line; `said`: what could not be compared."""
 
     log: dict[int, Sums]
     replay: dict[int, Sums]
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def shown(self) -> list[PhaseTime]:
-        """Of many phases those that took longest in the log, in their order."""
+        """If there are many phases, the longest of the log, in their order."""
         found = sorted(self.phases, key=lambda phase: -phase.log)[:SHOWN_PHASES]
         return sorted(found, key=lambda phase: phase.number)
 
@@ -77,7 +77,7 @@ def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
 
 
 def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
-    """Both as `load` gives them; `gap`: with which the schedule was made."""
+    """Both from `load`; `gap`: used for the schedule."""
     phases = find(log, gap)
     wrong: list[str] = []
     said: list[str] = []
@@ -106,7 +106,7 @@ def sums(trace: Trace, way: int) -> Sums:
 
 
 def _difference(a: NDArray[np.void], b: NDArray[np.void], log: Trace, sizes: bool) -> str:
-    """The first access that is not the same; empty where all are."""
+    """The first access that differs; empty if none does."""
     n = min(len(a), len(b))
     fields = ("file", "write", "length", *(() if sizes else ("offset",)))
     same = np.ones(n, bool)
@@ -137,7 +137,7 @@ def _calls_by_kind(log: Trace, replay: Trace) -> list[str]:
 
 
 def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
-    """An access of the replay is in the phase of the one that it repeats."""
+    """An access of the replay belongs to the phase of the access that it repeats."""
     n = len(phases)
     longest = np.zeros((2, n))
     edges = np.empty((2, 2, n))

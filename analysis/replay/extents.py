@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps over the bytes of a file: what several processes write at once, and what is read before
-it is written."""
+"""Sweeps over the bytes of a file: what several processes write at once, and what is read before it
+is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
-# So many extents are looked at one by one; of more, the answer is on the safe side.
+# Up to so many extents are examined one by one; beyond, the answer is conservative.
 MOST_SINGLE = 200_000
 NAMED = 5
 
@@ -32,7 +32,7 @@ class Moved:
 
 
 def union(start: Numbers, end: Numbers) -> tuple[Numbers, Numbers]:
-    """As few extents as hold the same bytes, in order."""
+    """The same bytes in as few extents as possible, sorted."""
     if not len(start):
         return start, end
     order = np.argsort(start, kind="stable")
@@ -42,7 +42,7 @@ def union(start: Numbers, end: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _apart(moved: Moved) -> tuple[Moved, int]:
-    """With the phases one after the other on one line; how long each is there."""
+    """The phases one after the other on one line; and the length of each there."""
     span = int(moved.end.max()) + 1
     numbers, phase = np.unique(moved.phase, return_inverse=True)
     if span * len(numbers) >= 2**62:
@@ -52,8 +52,8 @@ def _apart(moved: Moved) -> tuple[Moved, int]:
 
 
 def of_several(start: Numbers, end: Numbers, rank: Numbers) -> NDArray[np.bool_]:
-    """Which extents, given in the order of their starts, hang together with some of another
-    process's: only those can meet one."""
+    """Which extents, sorted by start, connect with some of another process's: only those can
+    overlap one."""
     last = np.maximum.accumulate(end)
     new = np.concatenate(([True], start[1:] >= last[:-1]))
     first = np.flatnonzero(new)
@@ -72,7 +72,7 @@ class Conflicts:
 
 
 def conflicts(writes: Moved) -> Conflicts:
-    """What several processes write in one phase: nobody knows whose bytes stay."""
+    """What several processes write in one phase: whose bytes stay is undefined."""
     none = np.empty(0, np.int64)
     if not len(writes):
         return Conflicts(none, none, [])
@@ -102,7 +102,7 @@ def conflicts(writes: Moved) -> Conflicts:
 
 
 def shared(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """The bytes that stand in both of two unions."""
+    """The intersection of two unions."""
     at = np.concatenate((a[1], b[1], a[0], b[0]))
     order = np.argsort(at, kind="stable")
     ends = len(a[1]) + len(b[1])
@@ -113,7 +113,7 @@ def shared(a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers]) -> tuple[Numb
 
 
 def read_first(reads: Moved, writes: Moved) -> tuple[Numbers, Numbers]:
-    """What is read before it was written in an earlier phase: it must be there beforehand."""
+    """What is read before it was written in an earlier phase: it must exist beforehand."""
     whole = union(reads.start, reads.end)
     if not len(writes) or not len(reads):
         return whole

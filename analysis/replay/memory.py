@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where in memory a program's data lay: no log says it, its sizes hint at it.
+"""Where in memory a program's data was: no log says it, but the sizes hint at it.
 
-A program that moves pieces of one size again and again, such as IOR, does so through one buffer,
-which stays in the processor's caches. One that dumps its arrays moves memory that it did not touch
-just before. Below `LEAST` bytes a call's own cost hides the difference."""
+A program that moves pieces of one size repeatedly, such as IOR, does so through one buffer, which
+stays in the processor's caches. One that dumps its arrays moves memory that it did not just touch.
+Below `LEAST` bytes a call's own cost hides the difference.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Buffer:
 
 
 def guess(trace: Trace) -> Buffer:
-    """`reused` where `SHARE` of the bytes are in calls of one size of at least `LEAST` bytes, at
-    least `CALLS` of each process; else `whole`."""
+    """`reused` if `SHARE` of the bytes are in calls of one size of at least `LEAST` bytes, at least
+    `CALLS` of each process; else `whole`."""
     moved = alike = 0
     size = 0
     for rows in trace.accesses:

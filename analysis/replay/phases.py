@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Phases of a trace: where no process is in a call for a while, all are taken to have met. Between
-writing and reading a shorter while is enough, and none where every process turns."""
+"""Phases of a trace: a pause of all processes counts as a synchronization. Between writing and
+reading a shorter pause suffices, and none if every process changes direction."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_HELD = 10**6  # stretches, before they become fewer
 
 @dataclass(frozen=True)
 class Phases:
-    """`begins`: of each phase but the first. `pauses`: seconds before those, in which no process
-    was in a call. `within`: no pause inside a phase is longer. `turned`: of these phases, those
-    that begin where every process turns between writing and reading, however short the pause."""
+    """`begins`: of each phase but the first. `pauses`: seconds before those in which no process was
+    in a call. `within`: the longest pause inside a phase. `turned`: phases that begin where every
+    process changes between writing and reading, however short the pause."""
 
     begins: NDArray[np.float64]
     pauses: NDArray[np.float64]
@@ -55,8 +55,8 @@ class Phases:
 
 
 def find(trace: Trace, gap: float = GAP) -> Phases:
-    """A pause of all is one of each: shorter ones are closed process by process, so that many
-    accesses are few stretches of work."""
+    """A common pause is a pause of each process: shorter ones are closed process by process, so
+    that many accesses become few stretches of work."""
     short = gap * BETWEEN_DIRECTIONS
     none = np.empty(0)
     start, end = none, none
@@ -98,7 +98,7 @@ def _with_turns(
 def stretches(
     start: NDArray[np.float64], end: NDArray[np.float64], pause: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where something goes on, without a pause as long as that."""
+    """Where work goes on without a pause of that length."""
     if not len(start):
         return start, end
     order = np.argsort(start, kind="stable")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a schedule of a trace: what is inferred for it is said."""
+"""Makes a schedule from a trace, and states what was inferred."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PAUSE = 1e9  # seconds
 
 @dataclass
 class Plan:
-    """`conflicts`: who writes the same bytes in one phase, a line each."""
+    """`conflicts`: who writes the same bytes in one phase, one per line."""
 
     trace: Trace
     phases: Phases
@@ -74,12 +74,12 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
 
 
 def source_of(trace: Trace) -> str:
-    """It stands in every result document of the schedule."""
+    """Part of every result document of the schedule."""
     return f"synthesised from counters: {trace.path}" if trace.synthesised else str(trace.path)
 
 
 def names_of(trace: Trace) -> list[str]:
-    """Of the files of a replay: plain, and no two the same."""
+    """The names of a replay's files: plain and distinct."""
     found = []
     for i, one in enumerate(trace.files):
         base = re.sub(r"[^A-Za-z0-9._-]", "_", one.path.rsplit("/", 1)[-1])[:NAME_ROOM]
@@ -105,7 +105,7 @@ def _files(trace: Trace) -> list[dict[str, object]]:
 
 
 def _demote(plan: Plan) -> None:
-    """Calls can only be collective where all processes of a file make as many in each phase."""
+    """Calls can only be collective if all processes of a file make equally many in each phase."""
     trace, phases = plan.trace, plan.phases
     for i, one in enumerate(trace.files):
         for way in (READ, WRITE):
@@ -126,7 +126,7 @@ def _demote(plan: Plan) -> None:
 
 
 def _leave_out_empty(plan: Plan) -> None:
-    """A file of which nothing was moved is not made: it may have been read where it was empty."""
+    """A file in which nothing was moved is not created: it may have been read while empty."""
     trace = plan.trace
     bytes_of = np.zeros(len(trace.files), np.int64)
     for rows in trace.accesses:
@@ -149,8 +149,8 @@ def _leave_out_empty(plan: Plan) -> None:
 
 
 def _periods(plan: Plan) -> list[list[Period]]:
-    """When each process has each file open. Where the log counts more opens than one of each
-    process, the others are put at the longest pauses between its accesses."""
+    """When each process has each file open. If the log counts more than one open per process, the
+    others are put at the longest pauses between its accesses."""
     trace, phases = plan.trace, plan.phases
     users: dict[int, list[tuple[int, NDArray[np.int64], bool]]] = defaultdict(list)
     for rank, rows in enumerate(trace.accesses):
@@ -183,7 +183,7 @@ def _periods(plan: Plan) -> list[list[Period]]:
 
 
 def _split(used: NDArray[np.int64], parts: int, phases: Phases) -> list[tuple[int, int]]:
-    """Ranges of phases, at most so many, cut at the longest pauses."""
+    """At most so many ranges of phases, cut at the longest pauses."""
     if parts == 1 or len(used) == 1:
         return [(int(used[0]), int(used[-1]))]
     pause = np.array([phases.pauses[a:b].max() for a, b in pairwise(used)])
@@ -195,7 +195,7 @@ def _split(used: NDArray[np.int64], parts: int, phases: Phases) -> list[tuple[in
 def _sweep(
     plan: Plan, moved: dict[int, list[NDArray[np.void]]]
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
-    """What must be there beforehand, and what the application left undefined."""
+    """What must exist beforehand, and what the application left undefined."""
     before, undefined = [], []
     by_way = {way: _joined(found) for way, found in moved.items()}
     for i, one in enumerate(plan.trace.files):
@@ -231,7 +231,7 @@ def _sweep(
 
 
 def _joined(found: list[NDArray[np.void]]) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-    """All processes' extents in the order of files, and whose each is."""
+    """All processes' extents in the order of files, and the owner of each."""
     ranks = np.repeat(np.arange(len(found)), [len(some) for some in found])
     rows = np.concatenate(found)
     found.clear()

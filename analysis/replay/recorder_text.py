@@ -23,24 +23,24 @@ from ..errors import AnalysisError
 
 FOLDER, RECORDER, POSIX = "_text", "Recorder (uiuc-hpc)", "POSIX"
 LINE = re.compile(r"(\d+\.\d+) (\d+\.\d+) (\S+) (?:\d+ )+\((.*) \)\n")
-# Words behind the file's name, and which of them is the number of bytes, and the place.
+# Words after the file's name, and which of them is the number of bytes, and the offset.
 AT = {f"p{way}{wide}": (3, -2, -1) for way in ("read", "write") for wide in ("", "64")}
 NEXT = {"read": (2, -1), "write": (2, -1), "readv": (2, -2), "writev": (2, -2)}
 SEEKS, OPENS, SYNCS = ("lseek", "lseek64"), ("open", "open64"), ("fsync", "fdatasync")
 CREATES = ("creat", "creat64")
 STREAMS = ("fread", "fwrite", "fprintf")
-STEP = 1e-9  # seconds: calls that its clock cannot tell apart stay in their order
+STEP = 1e-9  # seconds: keeps the order of calls with equal times
 
 Segment = tuple[int, int, float, float]
 
 
 class BrokenTextError(AnalysisError):
-    """It is not what recorder2text writes, or not whole."""
+    """Not the output of recorder2text, or incomplete."""
 
 
 @dataclass
 class _File:
-    """Of one process. `position`: None, where the trace does not say where the end was."""
+    """Of one process. `position`: None if the trace does not tell the end of the file."""
 
     position: int | None = 0
     moved: dict[str, list[Segment]] = field(default_factory=lambda: {"READ": [], "WRITE": []})
@@ -50,7 +50,7 @@ class _File:
 
 @dataclass
 class Text:
-    """`said`: what a replay must know of it."""
+    """`said`: what a replay must know about it."""
 
     log: Log
     blocks: list[Block]
@@ -58,7 +58,7 @@ class Text:
 
 
 def folder_of(source: Path) -> Path | None:
-    """Where its text is; None where there is none."""
+    """The folder of its text; None if there is none."""
     for folder in (source / FOLDER, source):
         if folder.name == FOLDER and folder.is_dir():
             return folder
@@ -156,7 +156,7 @@ def _seek(one: _File, offset: int, whence: int) -> None:
 
 
 def _open(found: dict[str, _File], call: str, words: list[str]) -> None:
-    """`open` has a third word where it may create."""
+    """`open` has a third word if it may create."""
     makes = call in OPENS and len(words) > 2 and words[-2].isdigit() and int(words[-2]) & os.O_CREAT
     flags = 0 if call in CREATES else int(words[-2 if makes else -1])
     one = found[" ".join(words[: -2 if makes else -1])]

@@ -58,13 +58,13 @@ class Writer:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """A regular file has its name once it is complete."""
+    """A regular file gets its name once it is complete."""
     with writing_whole(path) as out:
         yield Writer(out)
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """What stands at the end. `CannotReplayError` where it is no schedule, or not whole."""
+    """The document at the end. `CannotReplayError` if it is not a schedule, or incomplete."""
     data = path.read_bytes() if path.is_file() else b""
     tail = LENGTH.size + len(END)
     if not data.startswith(MAGIC) or not data.endswith(END) or len(data) < len(MAGIC) + tail:

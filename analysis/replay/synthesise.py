@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accesses made up from counters, for logs that have no single ones. Bytes and calls of each file
-and direction are those of the log; sizes come from its commonest ones, places from its commonest
-stride. Their order, their times, and who did what of a shared record are invented."""
+"""Accesses made up from counters, for logs without single ones. Bytes and calls of each file and
+direction match the log; sizes come from its most common ones, places from its most common stride.
+Their order, their times, and who did what of a shared record are invented."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAID = (
     "and times are made up"
 )
 PAUSE = 0.1  # seconds between the two directions
-CALL = 1e-6  # seconds, where the log does not say
+CALL = 1e-6  # seconds, if the log does not say
 POSIX, READ, WRITE = "POSIX", "READ", "WRITE"
 
 
@@ -70,7 +70,7 @@ def _direction(
         rows = np.empty(len(length), SEGMENT)
         rows["length"] = length
         within = np.cumsum(length) - length
-        # A stride of Darshan's is from the end of one access to the beginning of the next.
+        # Darshan's stride is from the end of one access to the begin of the next.
         step = stride + int(length[0]) if stride else 0
         even = step and len(busy) * int(length[0]) <= step and (length == length[0]).all()
         rows["offset"] = (
@@ -85,7 +85,7 @@ def _direction(
 
 
 def _shares(log: Log, entry: FileTrace, way: str, moved: int) -> dict[int, int]:
-    """Bytes of each process; of a record of all processes, as evenly as it goes."""
+    """Bytes of each process; a record of all processes is split as evenly as possible."""
     if entry.ranks:
         return {one.rank: one.read if way == READ else one.written for one in entry.ranks}
     each, rest = divmod(moved, log.processes)
@@ -93,14 +93,14 @@ def _shares(log: Log, entry: FileTrace, way: str, moved: int) -> dict[int, int]:
 
 
 def _split(calls: int, sizes: list[int]) -> list[int]:
-    """Calls in proportion to bytes; at least one each, and no more than there are where it goes."""
+    """Calls in proportion to bytes; at least one each, and if possible no more than there are."""
     total = sum(sizes)
     edges = [round(calls * sum(sizes[: i + 1]) / total) for i in range(len(sizes))]
     return [max(1, int(n)) for n in np.diff([0, *edges])]
 
 
 def _lengths(size: int, calls: int, common: Mapping[int, int]) -> Numbers:
-    """So many calls of so many bytes together, of the commonest sizes as far as they fit."""
+    """So many calls with so many bytes in total, in the most common sizes as far as they fit."""
     calls = min(calls, size)
     found: list[int] = []
     for length, times in sorted(common.items(), key=lambda pair: -pair[1]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace as what each process did, in order, at the level at which it can be done again."""
+"""A trace as what each process did, in order, at a level at which it can be repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACCESS = np.dtype(
     [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"),
      ("start", "<f8"), ("end", "<f8")]
 )  # fmt: skip
-# No data of a program: what Darshan's runtime leaves out by default, and helper files of libraries.
+# Not program data: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$")
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
@@ -42,8 +42,8 @@ class CannotReplayError(AnalysisError):
 
 @dataclass
 class TracedFile:
-    """`together`: its calls of a direction (READ, WRITE) are collective. `by_library`: POSIX reads
-    that an MPI library made of the program's calls, into memory of its own."""
+    """`together`: whether its calls of a direction (READ, WRITE) are collective. `by_library`:
+    POSIX reads that an MPI library made from the program's calls, into its own memory."""
 
     path: str
     level: str
@@ -57,7 +57,7 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: what is missing, and what was inferred."""
+    """`accesses`: of each process, by time. `said`: what is missing or inferred."""
 
     path: Path
     log: Log
@@ -73,8 +73,8 @@ class Trace:
 
 @dataclass(frozen=True)
 class Choice:
-    """`only`: folders whose files count. `posix`: POSIX calls even where the log has MPI-IO's.
-    `paths`: these files alone and in this order (a name without a folder is that of any), at these
+    """`only`: folders whose files count. `posix`: POSIX calls even if the log has MPI-IO's.
+    `paths`: only these files, in this order (a name without a folder matches in any), at these
     `levels`."""
 
     only: Sequence[str] = ()
@@ -172,7 +172,7 @@ def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
 
 
 def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
-    """What the counters have and the single accesses have not: it is not replayed."""
+    """Counters without single accesses: not replayed."""
     said = []
     if log.partial:
         said.append(
@@ -208,7 +208,7 @@ def _calls(entry: FileTrace) -> int:
 
 
 def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str]) -> dict[int, str]:
-    """MPI-IO where the log says which bytes its calls moved; else the POSIX calls below it."""
+    """MPI-IO if the log says which bytes its calls moved; else the POSIX calls below it."""
     counters = {entry.path: entry for entry in log.files if entry.module == "MPI-IO"}
     by_module: dict[str, set[int]] = defaultdict(set)
     unknown = set()
@@ -248,8 +248,8 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
 
 
 def _read_by_library(log: Log, blocks: Sequence[dxt.Block]) -> set[int]:
-    """Files that an MPI library read otherwise than it was called. Where each of its POSIX reads
-    has the length of a call, in the same order, it handed on the program's own memory."""
+    """Files that an MPI library read differently from the calls it got. If each of its POSIX reads
+    has the length of a call, in the same order, it passed the program's own memory on."""
     through_mpi = {entry.path for entry in log.files if entry.module == "MPI-IO"}
     lengths: dict[tuple[int, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for block in blocks:
@@ -286,7 +286,7 @@ def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
 def _by_process(
     blocks: list[dxt.Block], number: dict[int, int], log: Log
 ) -> list[NDArray[np.void]]:
-    """Each process's accesses, by time. The blocks are given up one after the other."""
+    """Each process's accesses, by time. The blocks are freed one after the other."""
     of: dict[int, list[dxt.Block]] = defaultdict(list)
     while blocks:
         block = blocks.pop()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where every process turns from writing to reading, or back: all are taken to have met there."""
+"""Where every process changes from writing to reading, or back: they are assumed to have
+synchronized there."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 1000  # turns of a process; who turns more often reads and writes in one go
+MOST = 1000  # turns of a process; beyond that it reads and writes in one go
 MOST_SHIFT = 0.1  # seconds between the clocks of two processes
 
 
@@ -21,14 +22,14 @@ class Turns:
     began: NDArray[np.float64]
 
     def at_once(self) -> NDArray[np.bool_]:
-        """Of each turn: had all ended before any began?"""
+        """For each turn: had all ended before any began?"""
         found: NDArray[np.bool_] = self.ended.max(axis=0) <= self.began.min(axis=0)
         return found
 
 
 def find(accesses: Sequence[NDArray[np.void]]) -> Turns | None:
-    """Nothing where fewer than two processes do anything, or not all turn equally often and in the
-    same direction."""
+    """Nothing if fewer than two processes do anything, or if they do not turn equally often and in
+    the same direction."""
     ended: list[NDArray[np.float64]] = []
     began: list[NDArray[np.float64]] = []
     first: set[int] = set()
@@ -45,9 +46,9 @@ def find(accesses: Sequence[NDArray[np.void]]) -> Turns | None:
 
 
 def align(accesses: Sequence[NDArray[np.void]]) -> float:
-    """For logs in which each process's clock begins when it started: if their turns seem to
-    overlap, clocks are moved so that the first turn ends for all at once. By how much at most, in
-    seconds; 0 where nothing was moved, or the turns overlap then as well."""
+    """For logs in which each process's clock begins at its start: if their turns seem to overlap,
+    clocks are shifted so that the first turn ends for all at once. Returns the largest shift in
+    seconds; 0 if nothing was shifted, or the turns then still overlap."""
     turns = find(accesses)
     if turns is None or turns.at_once().all():
         return 0.0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a trace's program wrote, as arrays of boxes, for `iokernel extents` and any method
-(kernels/patterns/extents.c says what the file holds)."""
+(kernels/patterns/extents.c defines the file)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ ByRank = dict[int, tuple[Numbers, Numbers]]
 
 @dataclass
 class WhatIf:
-    """`steps`: dumps of this shape. `blocks`: so many arrays are block decompositions; the others
-    are bytes with a list of extents of each process."""
+    """`steps`: dumps of this shape. `blocks`: how many arrays are block decompositions; the others
+    are bytes with a list of extents per process."""
 
     arrays: list[tuple[str, Array]]
     steps: int
@@ -60,7 +60,7 @@ class WhatIf:
 
 
 def make(trace: Trace, out: Path) -> WhatIf:
-    """`CannotReplayError` where nothing was written, or too irregularly."""
+    """`CannotReplayError` if nothing was written, or too irregularly."""
     said: list[str] = []
     own: dict[int, list[tuple[str, ByRank]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
@@ -102,7 +102,7 @@ def _below_mpi(trace: Trace, path: str) -> bool:
 
 
 def _written(trace: Trace) -> dict[int, ByRank]:
-    """Of each file: what each process wrote, as few extents."""
+    """For each file: what each process wrote, in as few extents as possible."""
     found: dict[int, ByRank] = {}
     for rank, rows in enumerate(trace.accesses):
         moved = moved_extents(rows, np.zeros(len(rows), np.int64), WRITE)
@@ -113,7 +113,7 @@ def _written(trace: Trace) -> dict[int, ByRank]:
 
 
 def _apart(by_rank: ByRank, path: str, said: list[str]) -> ByRank:
-    """Bytes that several processes write are the lowest one's."""
+    """Bytes that several processes write go to the lowest one."""
     start = np.concatenate([mine[0] for mine in by_rank.values()])
     end = np.concatenate([mine[1] for mine in by_rank.values()])
     order = np.argsort(start, kind="stable")

@@ -32,8 +32,8 @@ batch = {
             "scratch": common.file_system(
                 common.setting("SCRATCH", "/scratch"),
                 kind="xfs",
-                # ROMIO's XFS driver would go past the page cache when hinted; the document's
-                # numbers are through it.
+                # ROMIO's XFS driver would bypass the page cache when hinted; the document's numbers
+                # went through it.
                 prefix="ufs:",
                 note="the PAIO document: 298 MB/s by one process",
                 expected_bandwidth=298,

@@ -18,7 +18,7 @@ from site_configs.support import common
 PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
 
 # The document's choice for its runs: nothing for writing, where Blue Gene's ROMIO buffers
-# collectively by itself (16 MiB); for reading no data sieving, and no buffering of hydro files.
+# collectively by default (16 MiB); for reading no data sieving, and no buffering of hydro files.
 HINTS = {"romio_ds_read": "disable"}
 HYDRO = {"patterns": ["ramses-hydro"], "hints": {"romio_cb_read": "disable"}}
 
@@ -59,7 +59,7 @@ site_configuration = common.site(
     [common.system("babel", [r"babel\d*"], [compute], "Blue Gene/P, IDRIS")],
     [
         # Programs are linked statically, with the cross compiler: nothing can be preloaded. With
-        # darshan="linked" they are traced, where Darshan is linked into them (docs/darshan.md).
+        # darshan="linked" they are traced, if Darshan is linked into them (docs/darshan.md).
         common.stack("xl", "mpixlc_r", "", ["romio", "hdf5", "pnetcdf", "peak"], cross=True),
     ],
 )

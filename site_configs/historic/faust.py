@@ -33,7 +33,7 @@ batch = {
             "pvfs2": common.file_system(
                 common.setting("PVFS2", "/pvfs2"),
                 kind="pvfs2",
-                # ROMIO then speaks to the servers itself, and not through the kernel's mount.
+                # ROMIO then talks to the servers directly, not through the kernel's mount.
                 prefix="pvfs2:",
                 striping={"kind": "pvfs2", "count": 64, "size": "64k"},
                 note="every compute node is a server too; ROMIO turns data sieving for writes off",

@@ -34,7 +34,7 @@ def gpfs(path: str, peak: int) -> dict[str, object]:
         path,
         kind="gpfs",
         striping={"kind": "gpfs"},
-        # Blue Gene's ROMIO buffers collectively by itself (16 MiB); said here to be seen.
+        # Blue Gene's ROMIO buffers collectively by default (16 MiB); stated here for the record.
         hints={
             "romio_cb_write": "enable",
             "romio_cb_read": "enable",

@@ -17,8 +17,8 @@ from site_configs.support import common
 
 PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
 
-# IBM's MPI-IO, not ROMIO: its own names. The document's choice (p. 51), one for each direction, and
-# nothing for HDF5, which crashed.
+# IBM's MPI-IO, not ROMIO, with other names. The document's choice (p. 51), one for each direction,
+# and nothing for HDF5, which crashed.
 HINTS = {
     "without": ["hdf5"],
     "hints": {"write:IBM_largeblock_io": "true", "read:IBM_sparse_access": "true"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks that differ in the MPI library alone: one program, built with Debian's MPICH, and HDF5,
+"""Stacks that differ only in the MPI library: one program, built with Debian's MPICH, and HDF5,
 PnetCDF and CGNS built with it, run with the MPICH of a wheel, which has the same ABI.
 """
 
@@ -15,7 +15,7 @@ from site_configs.support import debian, wheels
 
 BEGIN = "abi"
 NAME = re.compile(r"abi(?::mpich==|-mpich-)(\d+(?:[.-]\d+)*)")
-# Made for all of these stacks once, by `make run` and `make ab` too.
+# Made once for all of these stacks, also by `iogauge run`.
 PROGRAM = BUILDS / "abi" / "iokernel"
 MAKER = ".venv/bin/python -m iogauge.measure.kernels mpich .local/build/abi -DBUILD_TESTING=OFF"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ReFrame's own schema lets pass in a site file: each problem names the key and what is right.
+"""Checks a site file beyond ReFrame's own schema: each problem names the key and what is right.
 
-Used by `common.checked`; a typo in `extras` would else be ignored, and the wrong thing measured.
-Types and forms stand in site.schema.json, whose `right` ends the sentence "... is not ..."; what
-depends on several keys stands here.
+Used by `common.checked`; a typo in `extras` would otherwise be ignored, and the wrong thing
+measured. Types and forms are in site.schema.json, whose `right` ends the sentence "... is not ...";
+rules over several keys are here.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STOCK_LAUNCHERS = (
 LONGEST = 1000  # characters of a problem
 NEEDED = ("name", "scheduler", "launcher", "environs")
 SCHEMA = json_file.read(Path(__file__).parent / "site.schema.json")
-# What ReFrame calls no modules system.
+# ReFrame's names for no modules system.
 NO_MODULES = ("", "nomod")
 CEPH_UNIT = 65536  # bytes; stripe units are multiples of it
 PATTERNS = KERNELS / "patterns" / "patterns.def"
 
 
 def problems(site: Any) -> Iterator[str]:
-    """All of a site's, each beginning with its key. Where a type is wrong, only those are told."""
+    """All problems of a site, each beginning with its key. If types are wrong, only those."""
     wrong = list(dict.fromkeys(of_types(site)))
     yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
 
@@ -74,7 +74,7 @@ def dotted(at: str, key: str) -> str:
 
 
 def place(site: Any, path: list[str | int]) -> str:
-    """As one writes it: `edison:batch.extras.nodes`, `environ cray.env_vars.0`."""
+    """The key as users write it: `edison:batch.extras.nodes`, `environ cray.env_vars.0`."""
 
     def name_of(length: int) -> str:
         value = site
@@ -103,7 +103,7 @@ def of_meaning(site: dict[str, Any]) -> Iterator[str]:
 
 
 def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str]:
-    """ReFrame drops them without a word where it has been told of no modules system."""
+    """ReFrame silently drops them if it knows of no modules system."""
     if system.get("modules_system", "") not in NO_MODULES:
         return
     right = (
@@ -119,7 +119,7 @@ def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str
 
 
 def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterator[str]:
-    """Keys that are too many are found by ReFrame itself, unless one that is needed is missing."""
+    """ReFrame itself finds surplus keys, unless a required one is missing."""
     at = f"{system}:{part.get('name', '?')}"
     if missing := [key for key in NEEDED if key not in part]:
         yield from (f"{at}.{key}: missing; there are {', '.join(part)}" for key in missing)
@@ -180,7 +180,7 @@ def of_ceph(at: str, count: int, size: int) -> Iterator[str]:
 
 
 def patterns() -> list[str]:
-    """As iokernel has them; none where its sources are not here."""
+    """iokernel's patterns; none if its sources are not here."""
     try:
         text = PATTERNS.read_text()
     except OSError:

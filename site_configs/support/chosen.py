@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stacks of a session on this machine, by their names.
+"""The stacks of a session on this machine, by name.
 
-IOGAUGE_STACKS has them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
-wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/openmpi.
-`make run STACKS="openmpi trixie-openmpi"` sets it.
+IOGAUGE_STACKS lists them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
+wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/openmpi. `iogauge run
+--stack openmpi,trixie-openmpi` sets it.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 from site_configs.support import abi, common, debian, prefixes, standard_abi, wheels
 
-# By how their names begin; all others are Debian's.
+# By prefix; all others are Debian's.
 KINDS = {kind.BEGIN: kind.stack for kind in (prefixes, wheels, abi, standard_abi)}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """`ConfigError` says which names are right."""
+    """`ConfigError` lists the valid names."""
     kinds = (kind for begin, kind in KINDS.items() if name.startswith(begin))
     return next(kinds, debian.stack)(name)
 
 
 def stacks() -> list[dict[str, Any]]:
-    """Those of this session, each once."""
+    """The session's stacks, without duplicates."""
     names = common.setting("STACKS", " ".join(debian.MPIS)).split()
     found = [stack(name) for name in names]
     return list({one["name"]: one for one in found}.values())

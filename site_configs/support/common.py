@@ -41,9 +41,9 @@ OUTPUT = paths.output()
 
 def name_the_session() -> None:
     """One folder per session below output/ and output/stage, unless the user names another pattern:
-    with the process, because two sessions may begin in the same second; one that was inherited is
-    another process's. It is an environment variable because ReFrame has no setting that turns time
-    stamps on."""
+    with the process ID, because two sessions may begin in the same second; an inherited one is
+    another process's. It is an environment variable because ReFrame has no setting for time
+    stamps."""
     pattern = "%Y%m%dT%H%M%S-"
     if os.environ.get("RFM_TIMESTAMP_DIRS", pattern).startswith(pattern):
         os.environ["RFM_TIMESTAMP_DIRS"] = f"{pattern}{os.getpid()}"
@@ -51,8 +51,8 @@ def name_the_session() -> None:
 
 name_the_session()
 
-# IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame gathers all of a
-# test's variables (5 ms), at each look at a running job too: a tenth of a core, taken from the
+# IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame collects all of a
+# test's variables (5 ms), also each time it polls a running job: a tenth of a core, taken from the
 # measurement.
 LOG_LEVEL = os.environ.get("IOGAUGE_LOG_LEVEL") or "verbose"
 
@@ -67,8 +67,8 @@ def general(**more: Any) -> list[dict[str, Any]]:
     section = {
         "report_file": str(OUTPUT / "reports" / "run-report-{sessionid}.json"),
         "topology_prefix": str(paths.topology()),
-        # How soon a finished job is noticed. 50 looks a second cost a busy core less than a
-        # thousandth and a test 10 ms; ReFrame's own setting slows down to one look in ten seconds.
+        # How soon a finished job is noticed. 50 polls a second cost a busy core less than a
+        # thousandth and a test 10 ms; ReFrame's own setting slows down to one poll in ten seconds.
         "poll_rate_max": 50,
         "poll_rate_min": 10,
         "poll_rate_decay": 0.02,
@@ -76,15 +76,15 @@ def general(**more: Any) -> list[dict[str, Any]]:
     return [{**section, **more}]
 
 
-# Of `general()` for a site with a batch system: its answer to "is it done?" costs a server's time,
-# which all users share. After each submission the looks come after 0.1, 0.25, 0.5, 0.8, 1.2 ... 5,
-# 10, 19, 34, 60 s, and then every 10 s: 17 in the first minute. The first ones come soon because a
-# dry run, which asks nobody, waits for them too: one a second made it take minutes.
+# For `general()` of a site with a batch system: each poll costs time of a server that all users
+# share. After each submission the polls come after 0.1, 0.25, 0.5, 0.8, 1.2 ... 5, 10, 19, 34, 60
+# s, and then every 10 s: 17 in the first minute. The first ones come soon because a dry run, which
+# queries no server, waits for them too: one a second made it take minutes.
 BATCH: dict[str, Any] = {"poll_rate_max": 10, "poll_rate_min": 0.1, "poll_rate_decay": 0.2}
 
 
 def make_writable(folder: Path) -> None:
-    """`ConfigError` says what to do where somebody else's checkout, say, cannot be written to."""
+    """`ConfigError` says what to do if, for example, somebody else's checkout is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         problem = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
@@ -104,9 +104,9 @@ def logging() -> list[dict[str, Any]]:
     values = "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s"
     return [
         {
-            # One record of each case, which the handler makes a line per variable of: tests of one
+            # One record per case, which the handler splits into a line per variable: tests of one
             # class log different sets (`null` has no fractions), and a file of one line per test
-            # would misalign its columns. For each record ReFrame gathers all variables of a test.
+            # would misalign its columns. For each record ReFrame collects all variables of a test.
             "perflog_multiline": False,
             "level": LOG_LEVEL,
             "handlers": [
@@ -134,12 +134,12 @@ def logging() -> list[dict[str, Any]]:
 
 
 def storage() -> list[dict[str, Any]]:
-    """The `storage` section: ReFrame's database, for --performance-compare and its like."""
+    """The `storage` section: ReFrame's database, for --performance-compare and similar."""
     return [{"enable": True, "sqlite_db_file": str(OUTPUT / "reports" / "results.db")}]
 
 
 def folders() -> dict[str, str]:
-    """The keys of a system that say where results and scratch stages go: below `output/`."""
+    """A system's keys for results and scratch stages: below `output/`."""
     return {"outputdir": str(OUTPUT), "stagedir": str(OUTPUT / "stage")}
 
 
@@ -158,13 +158,13 @@ def cores() -> int:
 def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -> dict[str, Any]:
     """One entry of a partition's `extras['filesystems']`.
 
-    `path`: where run directories are made. `note`: what a reader of the numbers must know.
-    `kind`: the type to show where the path is not on the machine that ReFrame runs on; a result's
-    own type is always what /proc/mounts of the compute node says.
-    `more`: `create` (make the path if it is missing), `prefix` (put before file names given to
-    MPI, such as `ufs:`), `hints` (object), `hints_where` (list of rules), `striping` (`kind` of
-    templates/stripe/, `count`, `size`), `expected_bandwidth` (MB/s of 10^6 bytes),
-    `published_peak` (`value` in MB/s, `source`), `mounted_as`.
+    `path`: where run directories are created. `note`: what a reader of the numbers must know.
+    `kind`: the type to show if the path is not on the machine that ReFrame runs on; a result's own
+    type always comes from /proc/mounts of the compute node. `more`: `create` (create the path if it
+    is missing), `prefix` (put before file names given to MPI, such as `ufs:`), `hints` (object),
+    `hints_where` (list of rules), `striping` (`kind` of templates/stripe/, `count`, `size`),
+    `expected_bandwidth` (MB/s of 10^6 bytes), `published_peak` (`value` in MB/s, `source`),
+    `mounted_as`.
     """
     path = Path(path).absolute()
     found = mount_of(path)["type"] if path.exists() or not kind else kind
@@ -174,10 +174,10 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
 def batch(
     scheduler: str, file_systems: dict[str, Any], num_cpus: int | None = None, **extras: Any
 ) -> dict[str, Any]:
-    """The one partition of a machine of which its document says next to nothing: what a script
-    cannot do without is the user's (IOGAUGE_SCHEDULER, IOGAUGE_LAUNCHER, IOGAUGE_CORES), or a
-    guess: `scheduler`, mpiexec, and `num_cpus` (1: each process then has a node of its own).
-    `extras`: more of the partition's."""
+    """The only partition of a machine about which its document says next to nothing: what a script
+    needs comes from the user (IOGAUGE_SCHEDULER, IOGAUGE_LAUNCHER, IOGAUGE_CORES), or is a guess:
+    `scheduler`, mpiexec, and `num_cpus` (1: one process per node). `extras`: more of the
+    partition's."""
     return {
         "name": "batch",
         "scheduler": setting("SCHEDULER", scheduler),
@@ -191,7 +191,8 @@ def batch(
 def system(
     name: str, hostnames: list[str], partitions: list[dict[str, Any]], descr: str
 ) -> dict[str, Any]:
-    """A machine with a batch system: jobs one after the other, for they share file systems."""
+    """A machine with a batch system: jobs run one after the other, because they share file
+    systems."""
     return {
         "name": name,
         "descr": descr,
@@ -202,7 +203,7 @@ def system(
 
 
 def of_extras(more: dict[str, Any]) -> dict[str, Any]:
-    """Takes those keys out of `more` that the schema of a site has in an environ's extras."""
+    """Takes out of `more` the keys that a site's schema has in an environ's extras."""
     environ = check.SCHEMA["properties"]["environments"]["items"]["properties"]
     known = environ["extras"]["properties"]
     return {key: more.pop(key) for key in list(more) if key in known}
@@ -222,11 +223,11 @@ def stack(
     """An environ whose libraries its modules and compiler wrapper find by themselves.
 
     `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
-    script, and not by ReFrame, which would want the machine's module system even to look at the
-    site file elsewhere. `modules_init`: the file that defines `module` where a job's shell does not
+    script, and not by ReFrame, which would need the machine's module system even to look at the
+    site file elsewhere. `modules_init`: the file that defines `module` if a job's shell does not
     have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras, such as
-    `cmake`, `iokernel`, `cross` (built here, but it runs on compute nodes only). IOGAUGE_CGNS names
-    the prefix of a parallel CGNS.
+    `cmake`, `iokernel`, `cross` (built here, runs only on compute nodes). IOGAUGE_CGNS names the
+    prefix of a parallel CGNS.
     """
     extras = {
         "mpi_library": mpi_library,
@@ -254,12 +255,12 @@ def spack_stack(
     launcher: list[str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """An environ of a Spack environment: `variant` is a folder of environments/, or `default`.
+    """An environ from a Spack environment: `variant` is a folder of environments/, or `default`.
 
     Compiler, libraries, launcher, `ior` and Darshan are the environment's own. `name`: of the
-    environ (the variant's). `launcher`: options for its mpiexec. `more`: keys of an environ
-    (`env_vars`, `prepare_cmds`, `modules`), and of its extras: `max_processes`, `iokernel` (the
-    bare name takes the program that Spack installed in place of one built from the checkout).
+    environ (default: the variant's). `launcher`: options for its mpiexec. `more`: keys of an
+    environ (`env_vars`, `prepare_cmds`, `modules`), and of its extras: `max_processes`, `iokernel`
+    (the bare name takes the program that Spack installed instead of one built from the checkout).
     """
     extras: dict[str, Any] = {"spack_env": variant, **of_extras(more)}
     if launcher:
@@ -273,7 +274,7 @@ def spack_stack(
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
-    """A site with a batch system, as ReFrame takes it; `ConfigError` as `checked`."""
+    """A site with a batch system, in ReFrame's form; `ConfigError` as `checked`."""
     found = {
         "systems": systems,
         "environments": environments,
@@ -284,8 +285,8 @@ def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> d
 
 
 def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
-    """A site as it is; `ConfigError` names file and key of what cannot be right. `file`: the
-    caller's own where it is not given."""
+    """The site unchanged; `ConfigError` names file and key of a mistake. `file`: default the
+    caller's."""
     file = file or inspect.stack()[1].filename
     site.setdefault("storage", storage())
     wrong = [f"{file}: {problem}" for problem in check.problems(site)]
@@ -299,11 +300,11 @@ def setting(name: str, default: str) -> str:
     return os.environ.get(f"IOGAUGE_{name}") or default
 
 
-DIGITS = 18  # of a number that a user gives
+DIGITS = 18  # of a number from the user
 
 
 def number(name: str, default: int) -> int:
-    """The same, a whole number; what is none is named."""
+    """The same, as an integer; anything else is reported by name."""
     text = setting(name, str(default))
     if not text.isdecimal() or len(text) > DIGITS:
         raise ValueError(f"IOGAUGE_{name}={text!r:.60} is not a whole number below 10^{DIGITS}")

