@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iokernel: which bytes go where (pattern) times how they are written (method). */
+/* iokernel: writes and reads a pattern (which bytes go where) by a method (how they are written). */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
     io_action action = IO_DO_RUN;
     io_error error = {0};
     int (*run_all)(io_run *, io_world *) = run_and_print_table;
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not the end of the process */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is then an error of write */
     const char *slash = strrchr(argv[0], '/');
     if (!strcmp(slash ? slash + 1 : argv[0], IO_S3D_IO_NAME)) {
         io_s3d_io_options(argc, argv, &run, &action, &error);

@@ -25,89 +25,87 @@ typedef struct io_method io_method;
 typedef struct io_option_functions io_option_functions; /* method_roles.h */
 typedef struct io_server_functions io_server_functions;
 
-/* What a method may know of the run. The rank in `comm` is the owner whose parts this process
- * moves: the driver reorders the communicator for reading, so that no method knows of shifting. */
+/* The context of a method. The rank in `comm` is the owner whose parts this process moves: the driver
+ * reorders the communicator for reading, so that methods need no code for it. */
 typedef struct {
     MPI_Comm comm;
     int rank, size;
     io_mode mode;
     const io_hints *hints;
-    MPI_Info info;      /* the hints that MPI may see; MPI_INFO_NULL where there are none */
-    const char *prefix; /* goes before every name given to MPI-IO; "" for none */
-    void *state;        /* the method's own, of its options; NULL where it has none */
+    MPI_Info info;      /* the hints for MPI; MPI_INFO_NULL if there are none */
+    const char *prefix; /* prefix of all names given to MPI-IO; "" for none */
+    void *state;        /* state of the method's options; NULL if it has none */
     io_error *error;
 } io_ctx;
 
-/* What a method is asked to do with a schema. */
+/* How a method would handle a schema. */
 typedef struct {
     io_mode mode;
     const io_hints *hints;
     const void *state; /* of the method's options */
 } io_choice;
 
-/* Every method's file begins with this. */
+/* Files of all methods begin with this. */
 typedef struct {
     const io_method *method;
     const io_ctx *ctx;
     const io_schema *schema;
     char path[IO_MAX_PATH];
-    uint64_t calls; /* to the method's library or the system, by this process */
+    uint64_t calls; /* calls of this process to the library or the system */
 } io_file;
 
 /* Traits. */
 enum {
-    IO_FILE_PER_PROCESS = 1, /* path names a file of this process only; its data in io_part.offset order */
+    IO_FILE_PER_PROCESS = 1, /* path names a file of this process only; data in io_part.offset order */
     IO_MOVES_NOTHING = 2,    /* nothing to read back or verify */
     IO_TAKES_HINTS = 4,
-    IO_ALONE =
-        8, /* without modes, but its writes need no other process: it can stand behind another method */
-    IO_JUST_DATA = 16, /* its files hold the data and nothing else */
-    IO_FOLDER = 32,    /* path names a folder, and the files in it are the method's */
+    IO_ALONE = 8, /* has no modes, but writes without other processes: it can stand behind another method */
+    IO_JUST_DATA = 16, /* its files hold only the data */
+    IO_FOLDER = 32,    /* path names a folder with files of the method */
 };
 
 struct io_method {
     const char *name, *summary;
-    const char *extension; /* of file names that the pattern leaves open, with its dot */
-    unsigned modes;        /* of its line in methods.def (methods/modes_of.h), less what this build lacks */
+    const char *extension; /* file name extension, unless the pattern sets it; with the dot */
+    unsigned modes;        /* from methods.def (methods/modes_of.h), without those that this build lacks */
     io_mode default_mode;
-    const char *lacks[IO_MODES]; /* of modes that another build of its library has: what this one lacks */
-    const char *moves_as;        /* the method whose library moves the data below this one's; NULL for none */
+    const char *lacks[IO_MODES]; /* for modes of other builds: what this build lacks */
+    const char *moves_as;        /* the method whose library moves the data for this one; NULL for none */
     unsigned traits;
 
     int (*create)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
     int (*open)(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file);
-    /* Optional. Makes the schema's data sets in a file just created, finds them in one just opened. Timed
-     * apart, where it is something that users wait for apart. */
+    /* Optional. Makes the data sets of the schema in a new file, or finds them in an existing one. It is a
+     * phase with its own time. */
     int (*define)(io_file *file);
-    int (*write)(io_file *file, const io_part *parts, int n); /* data may be changed meanwhile, not after */
+    int (*write)(io_file *file, const io_part *parts,
+                 int n); /* may change the data during the call, not after it */
     int (*read)(io_file *file, const io_part *parts, int n);
-    int (*sync)(io_file *file); /* returns once the data is on stable storage */
+    int (*sync)(io_file *file); /* returns when the data is on stable storage */
     int (*close)(io_file *file);
 
-    /* Optional. The hints that the library says it uses, as a new info; MPI_INFO_NULL for none. */
+    /* Optional. The hints in force, from the library, as a new info; MPI_INFO_NULL for none. */
     int (*hints)(io_file *file, MPI_Info *used);
-    /* Optional. Where a data set begins in the file, where it stands there in one piece; -1, without
-     * a message, where it does not. */
+    /* Optional. The offset of a data set, if it is contiguous in the file; else -1 without a message. */
     int (*dataset_offset)(io_file *file, int dataset, uint64_t *offset);
-    /* Optional. Where an element stands in the file, for messages: `local` counts in the part, `index`
-     * in the data set. -1, without a message, where that is not known. The default follows
-     * IO_FILE_PER_PROCESS or dataset_offset. */
+    /* Optional. The offset of an element, for messages: `local` counts in the part, `index` in the data set.
+     * -1 without a message if unknown. Default: from IO_FILE_PER_PROCESS or dataset_offset. */
     int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
-    /* Of modes that compress: adds the bytes that all data sets take in the file, once they are written. */
+    /* For modes that compress: adds the stored bytes of all data sets, once they are written. */
     void (*stored)(io_file *file, uint64_t *bytes);
-    /* Optional. Can its files hold this? Else io_fail_usage with the reason, which --list shows too. */
+    /* Optional. Can its files hold this schema? Else io_fail_usage with the reason, which --list shows too.
+     */
     int (*check_schema)(const io_schema *schema, const io_choice *choice, io_error *error);
-    /* Optional. Is this hint's value right, and does it fit the mode? For hints that are the method's own
-     * (hdf5_...). */
+    /* Optional. Checks a hint of the method's own (hdf5_...): its value, and if it fits the mode. */
     int (*check_hint)(const io_hint *hint, io_mode mode, io_error *error);
     /* Optional. Name and version of the library used. */
     void (*version)(char *text, size_t size);
 
-    const io_option_functions *options; /* NULL: no options of its own */
-    const io_server_functions *servers; /* NULL: no processes of its own */
+    const io_option_functions *options; /* NULL: it has no options */
+    const io_server_functions *servers; /* NULL: it has no servers */
 };
 
-/* A zeroed file of `size` bytes that begins with an io_file, filled in; NULL after io_fail. */
+/* A new zeroed file of `size` bytes that begins with an io_file; NULL after io_fail. */
 void *io_file_new(size_t size, const io_method *method, const io_ctx *ctx, const char *path,
                   const io_schema *schema);
 

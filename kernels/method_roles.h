@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What only some methods have (method.h): options of their own, and processes of their own. */
+/* Optional parts of a method (method.h): options and servers. */
 #ifndef IOGAUGE_METHOD_ROLES_H
 #define IOGAUGE_METHOD_ROLES_H
 
@@ -11,54 +11,53 @@
 /* Finds a method of this program by its name; -1 after io_fail_usage. */
 typedef int io_method_lookup(const char *name, const io_method **method, io_error *error);
 
-/* Options, as a pattern has them; two methods may share an option's name. The state is ctx->state. */
+/* Options, like those of a pattern. Two methods may share the name of an option. The state is ctx->state. */
 struct io_option_functions {
     const io_option *list; /* ends with one whose letter is 0 */
     size_t state_size;
     void (*defaults)(void *state);
     int (*option)(void *state, int letter, const char *value, io_error *error);
-    /* Checks them against the count of processes that run. `mine` is the run's own copy of this method: one
-     * that stands in front of another gets that by `find`, and takes over its traits, extension and what it
-     * can tell of files. */
+    /* Checks the options for a number of processes. `mine` is the copy of this method for the run. A method
+     * that stands in front of another gets that one from `find`, and takes over its traits, extension and
+     * what it can tell about files. */
     int (*configure)(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
                      io_error *error);
     json_t *(*describe)(const void *state);
     void (*release)(void *state); /* optional */
 };
 
-/* What the busiest of a method's servers did since the last drain. */
+/* The busiest server since the last drain. */
 typedef struct {
-    double busy,
-        blocked; /* seconds: with something to do; with a client waiting because the queue was full */
-    uint64_t peak, limit; /* bytes in the queue: the most, and the most allowed */
-    uint64_t rss;         /* bytes of memory, the most since the start */
+    double busy, blocked; /* seconds: busy; with a client waiting because the queue was full */
+    uint64_t peak, limit; /* bytes in the queue: peak, and limit */
+    uint64_t rss;         /* peak memory in bytes since the start */
 } io_queue_use;
 
-/* Processes that become the method's: servers, which never reach driver and pattern. ctx->comm holds the
- * processes of the caller's own kind. */
+/* Servers: processes that run the method's code and never the driver or a pattern. ctx->comm holds the
+ * processes of the same kind, servers or clients. */
 struct io_server_functions {
     uint64_t (*count)(const void *state);
-    /* The method that servers write with: measured without them for comparison, in mode independent. */
+    /* The method that the servers write with. The driver measures it alone too, in mode independent. */
     const io_method *(*behind)(const void *state);
-    /* By all of `all` together, before anything else. */
+    /* Called by all of `all`, first of all. */
     int (*start)(const io_ctx *ctx, MPI_Comm all, bool serving);
-    /* A server's life, until all its clients have stopped it; their exit status. It measures its own times,
-     * because nobody else can. */
+    /* Runs a server until all its clients have stopped it, and returns their exit status. It measures its own
+     * times. */
     int (*serve)(const io_ctx *ctx);
-    /* By clients, last of all. A client that failed is waited for by nobody; then no file is left, unless
+    /* Called by clients at the end. Servers do not wait for a failed client, and then remove the file, unless
      * `keep`. */
     void (*stop)(const io_ctx *ctx, int status, bool keep);
-    /* By clients, after closing: returns once all that they wrote is in its files (durable where sync was
-     * called). Until then create, write, sync and close may return early: the data is the servers'. */
+    /* Called by clients after closing: returns when everything they wrote is in the files (durable if sync
+     * was called). Until then create, write, sync and close may return early. */
     int (*drain)(const io_ctx *ctx, io_queue_use *use);
 };
 
-/* For a method that stands in front of another: its create or open, and define where it has that. */
+/* For a method that stands in front of another: create or open, and define if that method has it. */
 int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                      io_file **file);
 int io_method_open(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                    io_file **file);
-/* Can it write whenever one process has something, without the others? */
+/* Can one process write without the others? */
 bool io_method_writes_alone(const io_method *method);
 
 #endif

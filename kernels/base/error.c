@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages: process, host, call, the library's words, the file, and what would be right. */
+/* Messages: process, host, call, the library's text, the file, and what to do. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

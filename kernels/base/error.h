@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors: the first message of a process, made of what failed, what the library said, and what is right. */
+/* Errors. The first message of a process is kept: what failed, the library's message, and what to do. */
 #ifndef IOGAUGE_ERROR_H
 #define IOGAUGE_ERROR_H
 
@@ -9,11 +9,11 @@
 typedef struct {
     bool set;
     bool usage;   /* the command line is wrong: exit status 2 */
-    bool relayed; /* another process's, told to many: it counts once */
+    bool relayed; /* copied from another process: not counted again */
     char text[2048];
 } io_error;
 
-/* Control characters of a text become `?` or a blank: a terminal would obey them. */
+/* Replaces control characters by `?` or a blank, because a terminal would obey them. */
 void io_plain(char *text);
 
 /* All of them return -1 and keep the first message. */

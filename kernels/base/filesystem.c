@@ -72,7 +72,7 @@ int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
     if (stat(dir, &st)) return io_fail_errno(error, "--dir", dir, errno);
     if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; give one that exists", dir);
     if (access(dir, W_OK | X_OK)) return io_fail_errno(error, "--dir", dir, errno);
-    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems do not say */
+    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems report none */
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (bytes <= room) return 0;
     return io_fail(
@@ -90,8 +90,8 @@ void io_drop_node_caches(void) {
     close(fd);
 }
 
-/* Between two phases, and past the recorder: what the trace has of a file is what the run's own calls did, so
- * that its times can be held against the phases. */
+/* Between phases, and not through the recorder: the trace shows only the calls of the run itself, so that its
+ * times can be compared with the phases. */
 static void make_clean(int fd) {
 #ifdef SYS_fdatasync
     syscall(SYS_fdatasync, fd);

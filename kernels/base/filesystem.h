@@ -14,18 +14,19 @@ typedef struct {
 
 /* From /proc/mounts, which names the real type where statfs does not (FUSE). */
 int io_filesystem_of(const char *dir, io_filesystem *fs, io_error *error);
-/* The same of an absolute path, from text of /proc/mounts' form; `fs` stays where none holds it. */
+/* The same for an absolute path, from text in the format of /proc/mounts; `fs` is unchanged if no mount holds
+ * it. */
 void io_mount_of(const char *path, FILE *mounts, io_filesystem *fs);
 bool io_filesystem_is_memory(const io_filesystem *fs);
 
-/* The directory is there and can be written, and has room for `bytes` (0: not asked). */
+/* Checks that the directory exists, is writable, and has room for `bytes` (0: not checked). */
 int io_check_dir(const char *dir, uint64_t bytes, io_error *error);
 
-/* Empties the page cache: of the whole node, where this user may; of one file, where the file
- * system heeds the request. Neither tells whether it worked: io_file_residency does. */
+/* Empties the page cache: for the whole node if this user may, for one file if the file system supports it.
+ * Neither reports success; io_file_residency shows it. */
 void io_drop_node_caches(void);
 void io_drop_file_cache(const char *path);
-/* How many bytes of the file are in memory, in pages; one that cannot be asked about is taken to be. */
+/* Bytes of the file in memory, in whole pages; all of them if the system cannot tell. */
 void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes);
 
 #endif

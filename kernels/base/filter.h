@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filters: what chunks of a data set pass through on their way into the file (filters.def). */
+/* Filters of chunked data sets (filters.def). */
 #ifndef IOGAUGE_FILTER_H
 #define IOGAUGE_FILTER_H
 
@@ -19,7 +19,7 @@ typedef struct {
     int least, most, usual;
 } io_filter_facts;
 
-/* Those of a data set: the bits 1 << io_filter, and the level of each. */
+/* The filters of a data set: bits 1 << io_filter, and a level for each. */
 typedef struct {
     unsigned bits;
     int level[IO_FILTERS];

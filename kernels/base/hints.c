@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: "K=V", and the way of each. */
+/* Hints: "K=V", and how each reaches its library. */
 #include "base/hints.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/known_hints.h"
 
-/* hints.def, and the way of all others. */
+/* hints.def; MPI_Info for all others. */
 static const struct {
     const char *beginning, *before;
     io_hint_way way;

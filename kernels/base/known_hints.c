@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checked before any library sees them: a cb_buffer_size of 0, or above what an int holds, ends Open MPI's
- * ROMIO with SIGFPE. */
+/* Checked before a library sees them: a cb_buffer_size of 0, or above INT_MAX, ends ROMIO in Open MPI with
+ * SIGFPE. */
 #include "base/known_hints.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ const io_known_hint *io_known_hint_find(const char *name) {
 
 #define LONGEST 64
 
-/* How many letters must change to make one of the other (Levenshtein); LONGEST for long words. */
+/* Levenshtein distance; LONGEST for long words. */
 static size_t distance(const char *a, const char *b) {
     const size_t na = strlen(a), nb = strlen(b);
     size_t row[LONGEST];
@@ -120,7 +120,7 @@ int io_known_hint_check(const char *from, const char *name, const char *value, i
                          list ? ", several with commas, or ^ before those to leave out" : "");
 }
 
-/* -1, 0 or 1: of versions such as 1.14.0, as far as both go. */
+/* Compares versions such as 1.14.0, to the length of the shorter one: -1, 0 or 1. */
 static int compare(const char *a, const char *b) {
     char *end;
     for (;; a++, b++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hints that libraries know (known_hints.def): whose they are, since when, and which values are right. */
+/* Hints that libraries know (known_hints.def): which library, since which version, and the allowed values. */
 #ifndef IOGAUGE_KNOWN_HINTS_H
 #define IOGAUGE_KNOWN_HINTS_H
 
@@ -26,13 +26,13 @@ typedef struct {
     const char *values, *what;
 } io_known_hint;
 
-const char *io_hint_library_name(io_hint_library library); /* as messages call it */
+const char *io_hint_library_name(io_hint_library library); /* the name in messages */
 const io_known_hint *io_known_hint_find(const char *name); /* NULL: no library has it */
-/* The known name that is most like it; NULL where none is. */
+/* The most similar known name; NULL if there is none. */
 const char *io_known_hint_nearest(const char *name);
-/* Is the value right? Names that are not known pass. `from`: who gives it, such as --hint. */
+/* Checks the value; unknown names pass. `from`: the source, such as --hint. */
 int io_known_hint_check(const char *from, const char *name, const char *value, io_error *error);
-/* Has a library of this version the hint? Versions that say nothing ("") have. */
+/* Does this version of the library have the hint? Unknown versions ("") do. */
 bool io_known_hint_is_of(const io_known_hint *hint, const char *version);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things are: sizes of data sets and parts, and the contiguous runs of a part in its file. */
+/* Sizes of data sets and parts, and the contiguous runs of a part in its file. */
 #include "base/layout.h"
 
 uint64_t io_dataset_length(const io_schema *schema, int dataset) {
@@ -31,14 +31,14 @@ uint64_t io_part_bytes(const io_schema *schema, const io_part *part) {
 
 uint64_t io_part_before(const io_schema *schema, const io_part *part, uint64_t global) {
     const io_dataset *d = &schema->datasets[part->dataset];
-    uint64_t stride[IO_MAX_DIMS], inner[IO_MAX_DIMS], whole = 1, box = 1, before = 0;
+    uint64_t stride[IO_MAX_DIMS], inner[IO_MAX_DIMS], volume = 1, box = 1, before = 0;
     for (int i = d->ndims - 1; i >= 0; i--) {
-        stride[i] = whole;
+        stride[i] = volume;
         inner[i] = box;
-        whole *= schema->dims[d->dim[i]].length;
+        volume *= schema->dims[d->dim[i]].length;
         box *= part->count[i];
     }
-    if (global >= whole) return box;
+    if (global >= volume) return box;
     for (int i = 0; i < d->ndims; i++) {
         uint64_t at = global / stride[i];
         global %= stride[i];
@@ -80,10 +80,10 @@ void io_process_grid(uint64_t processes, uint64_t grid[3]) {
 io_runs io_runs_of(const io_schema *schema, const io_part *part) {
     const io_dataset *d = &schema->datasets[part->dataset];
     io_runs runs = {.length = 1, .left = 1};
-    uint64_t stride[IO_MAX_DIMS], whole = 1;
+    uint64_t stride[IO_MAX_DIMS], volume = 1;
     for (int i = d->ndims - 1; i >= 0; i--) {
-        stride[i] = whole;
-        whole *= schema->dims[d->dim[i]].length;
+        stride[i] = volume;
+        volume *= schema->dims[d->dim[i]].length;
         runs.first += part->start[i] * stride[i];
     }
     /* The fastest dimensions taken whole, and one more, make one run. */

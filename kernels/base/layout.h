@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things are: sizes of data sets and parts, and the contiguous runs of a part in its file. */
+/* Sizes of data sets and parts, and the contiguous runs of a part in its file. */
 #ifndef IOGAUGE_LAYOUT_H
 #define IOGAUGE_LAYOUT_H
 
@@ -10,20 +10,19 @@ uint64_t io_dataset_bytes(const io_schema *schema, int dataset);
 uint64_t io_dataset_offset(const io_schema *schema, int dataset); /* in a canonical raw file */
 uint64_t io_part_elements(const io_schema *schema, const io_part *part);
 uint64_t io_part_bytes(const io_schema *schema, const io_part *part);
-/* How many elements of the part stand before element `global` of its data set: without a walk over its runs.
- */
+/* Elements of the part before element `global` of its data set, without walking over its runs. */
 uint64_t io_part_before(const io_schema *schema, const io_part *part, uint64_t global);
-/* How many parts, from the first, are of its data set. */
+/* How many of the parts, from the first on, belong to its data set. */
 int io_parts_alike(const io_part *parts, int n);
 /* Part `index` of `parts` nearly equal pieces of `length`: the first ones take the remainder. */
 void io_split(uint64_t length, uint64_t parts, uint64_t index, uint64_t *start, uint64_t *count);
-/* A near-cubic process grid, longest edge first: each prime factor, largest first, goes to the axis that
- * has least so far. */
+/* A near-cubic process grid, longest edge first: prime factors, largest first, each go to the axis with the
+ * smallest count. */
 void io_process_grid(uint64_t processes, uint64_t grid[3]);
 
 /* The contiguous runs of a part, in file order: for (io_runs r = io_runs_of(s, p); io_runs_next(&r);) */
 typedef struct {
-    uint64_t global, local, length; /* of this run, in elements: in the data set, in the part */
+    uint64_t global, local, length; /* this run, in elements: position in the data set, and in the part */
     uint64_t left, stride[IO_MAX_DIMS], count[IO_MAX_DIMS], at[IO_MAX_DIMS];
     uint64_t first;
     int outer;

@@ -20,9 +20,9 @@ enum {
 };
 
 typedef enum {
-    IO_TOGETHER = 1,    /* what is asked for by "collective calls" */
+    IO_TOGETHER = 1,    /* stands for "collective calls" */
     IO_ONE_PROCESS = 2, /* a run of one process only */
-    IO_COMPRESSES = 4,  /* files may hold fewer bytes than the data has: io_method.stored */
+    IO_COMPRESSES = 4,  /* files may be smaller than the data: io_method.stored */
 } io_mode_trait;
 
 const char *io_mode_name(io_mode mode);

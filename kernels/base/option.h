@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the help says of an option, and what the command line needs to know of it. */
+/* An option, for the help and the parser. */
 #ifndef IOGAUGE_OPTION_H
 #define IOGAUGE_OPTION_H
 
 typedef struct {
     const char *name;  /* long name, or NULL */
     int letter;        /* short name, or a number above 255 */
-    const char *value; /* what it takes, or NULL for a flag */
+    const char *value; /* name of its value, or NULL for a flag */
     const char *help;
 } io_option;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Option values: counts, sizes and grids, with messages that show what is right. */
+/* Option values: counts, sizes and grids, with messages that say what is expected. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What option values look like; all of them usage errors that name the option. */
+/* Parsers of option values. Failures are usage errors that name the option. */
 #ifndef IOGAUGE_PARSE_H
 #define IOGAUGE_PARSE_H
 

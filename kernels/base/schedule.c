@@ -23,7 +23,7 @@
 static const char *const levels[IO_LEVELS] = {"posix", "mpiio-together", "mpiio-alone"};
 
 static int damaged(const io_schedule *s, const char *what, io_error *error) {
-    return io_fail_usage(error, "--schedule: %s; right is a file that plan-replay has made: %s", what,
+    return io_fail_usage(error, "--schedule: %s; right is a file that iogauge replay plan has made: %s", what,
                          s->path);
 }
 
@@ -62,10 +62,10 @@ static json_t *read_header(const io_schedule *s, uint64_t *data, io_error *error
         damaged(s, "it is a trace or another file, and no schedule", error);
         goto out;
     }
-    bool whole = pread(fd, tail, TAIL, (off_t)(size - TAIL)) == TAIL;
+    bool complete = pread(fd, tail, TAIL, (off_t)(size - TAIL)) == TAIL;
     memcpy(&length, tail, NUMBER);
     length = le64toh(length);
-    if (!whole || memcmp(tail + NUMBER, SCHEDULE_END, MAGIC_BYTES) || length > MOST_HEADER ||
+    if (!complete || memcmp(tail + NUMBER, SCHEDULE_END, MAGIC_BYTES) || length > MOST_HEADER ||
         length > size - MAGIC_BYTES - TAIL) {
         damaged(s, "it is cut off", error);
         goto out;
@@ -201,9 +201,9 @@ static const char *wrong_act(const io_schedule *s, const io_act *a) {
     if (a->kind == IO_ACT_PHASE) return a->length > INT64_MAX ? "a pause longer than any" : NULL;
     if (a->file >= s->nfiles) return "an act on a file that it has not";
     const io_schedule_file *f = &s->files[a->file];
-    bool together = a->kind == IO_ACT_READ_ALL || a->kind == IO_ACT_WRITE_ALL;
-    bool moves = together || a->kind == IO_ACT_READ || a->kind == IO_ACT_WRITE;
-    if (together && f->level != IO_LEVEL_MPI_TOGETHER)
+    bool collective = a->kind == IO_ACT_READ_ALL || a->kind == IO_ACT_WRITE_ALL;
+    bool moves = collective || a->kind == IO_ACT_READ || a->kind == IO_ACT_WRITE;
+    if (collective && f->level != IO_LEVEL_MPI_TOGETHER)
         return "a collective call on a file that is not MPI-IO's";
     if (moves && !lies_within(a, f->extent)) return "an access outside of its file";
     if (moves && f->level != IO_LEVEL_POSIX && a->length > INT32_MAX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each process of a recorded run did to its files, in order: a file that `iogauge
- * plan-replay` makes of a trace (analysis/replay/schedule.py writes it, and has the same tables).
+ * replay plan` makes of a trace (analysis/replay/schedule.py writes it, and has the same tables).
  *
  *   8 bytes  SCHEDULE_MAGIC
  *   acts     six 64-bit little-endian numbers each, those of process 0 first
@@ -48,7 +48,7 @@ typedef struct {
     uint64_t file, start, end;
 } io_extent;
 
-/* Which calls the log has for a file. */
+/* The calls that the log has for a file. */
 typedef enum { IO_LEVEL_POSIX, IO_LEVEL_MPI_TOGETHER, IO_LEVEL_MPI_ALONE, IO_LEVELS } io_level;
 
 typedef struct {
@@ -56,7 +56,7 @@ typedef struct {
     uint64_t extent; /* one past the last byte that is touched */
     io_level level;
     bool read, written;
-    bool by_library; /* POSIX reads that an MPI library made of the program's, into memory of its own */
+    bool by_library; /* POSIX reads by an MPI library on behalf of the program, into its own memory */
 } io_schedule_file;
 
 /* Of one process of the log. */
@@ -73,15 +73,15 @@ typedef struct {
     io_share *shares;
     io_share all;
     bool collective; /* somewhere in it */
-    bool reuses;     /* its data lay in one buffer, as far as its sizes say */
+    bool reuses;     /* its data was in one buffer, as far as the sizes show */
 } io_schedule;
 
-/* What it holds, without the acts. Zeroed on failure. */
+/* The schedule without its acts. Zeroed on failure. */
 int io_schedule_open(const char *path, io_schedule *schedule, io_error *error);
 void io_schedule_close(io_schedule *schedule);
-/* The acts of a process, checked; to be freed. NULL where there are none, or after io_fail. */
+/* The acts of a process, checked; the caller frees them. NULL if there are none, or after io_fail. */
 io_act *io_schedule_acts(const io_schedule *schedule, uint64_t process, io_error *error);
-/* What must be there beforehand, or else is undefined; to be freed. */
+/* Extents that must exist before the run, or that are undefined; the caller frees them. */
 io_extent *io_schedule_extents(const io_schedule *schedule, bool undefined, io_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 #include "methods/registry.h"
 #include "report/document_hints.h"
 
-/* The libraries of the run, with their versions; "" where these are not known. */
+/* The libraries of the run and their versions; "" if unknown. */
 typedef struct {
     bool has;
     char version[32];
@@ -52,7 +52,7 @@ static void use_mpi(libraries_in_use in, const char *dir) {
     } else if (!strncmp(text, mpich, strlen(mpich))) {
         const char *version = text + strlen(mpich);
         use(&in[IO_HINTS_OF_ROMIO], version + strspn(version, " \t"));
-    } else { /* which has which of these is not known */
+    } else { /* which version has which of these is unknown */
         use(&in[IO_HINTS_OF_ROMIO], "");
         use(&in[IO_HINTS_OF_OMPIO], "");
         use(&in[IO_HINTS_OF_IBM], "");
@@ -100,7 +100,7 @@ static int fail_another(const char *from, const io_known_hint *hint, const libra
                          *hint->until ? hint->until : hint->since, in[hint->library].version);
 }
 
-/* Is nobody here who reads the variable? */
+/* Does no library here read the variable? */
 static bool is_unread(const char *variable, const libraries_in_use in) {
     if (!strcmp(variable, "ROMIO_HINTS")) return !in[IO_HINTS_OF_ROMIO].has;
     if (!strcmp(variable, "PNETCDF_HINTS")) return !in[IO_HINTS_OF_PNETCDF].has;
@@ -116,7 +116,7 @@ static int check(const io_run *run, const libraries_in_use in, const char *name,
     if (io_known_hint_check(from, key, value, error)) return -1;
     if (run->unknown_hints) return 0;
     if (!hint) return fail_unknown(from, key, error);
-    /* A plan is of another machine; without libraries nobody reads any; HDF5's are the method's own. */
+    /* A plan is for another machine; without libraries none is read; HDF5's hints belong to the method. */
     if (run->plan || !in[IO_HINTS_OF_MPI].has || hint->library == IO_HINTS_OF_HDF5) return 0;
     const library_in_use *library = &in[hint->library];
     if (library->has && io_known_hint_is_of(hint, library->version)) return 0;

@@ -8,7 +8,7 @@
 #include "driver/replay.h"
 #include "methods/registry.h"
 
-/* What the pattern's options mean for the run; the method, and what of writing and reading is done. */
+/* Common options that follow from the pattern's own; the method; whether to write and to read. */
 static int adjust(io_run *run, io_error *error) {
     io_case *c = &run->what;
     if (c->pattern->adjust && c->pattern->adjust(c->state, &c->common, error)) return -1;
@@ -49,7 +49,7 @@ static int check_mode(const io_case *c, uint64_t processes, io_error *error) {
     return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, name, names);
 }
 
-/* MPI passes over hints that it does not know; a method knows its own. */
+/* MPI ignores unknown hints; a method knows its own. */
 static int check_own_hints(const io_case *c, io_error *error) {
     for (int i = 0; i < c->hints.n; i++) {
         const io_hint *hint = &c->hints.items[i];
@@ -62,7 +62,7 @@ static int check_own_hints(const io_case *c, io_error *error) {
     return 0;
 }
 
-/* A reused buffer stops a process's clock, and so must not be what others wait for on theirs. */
+/* A reused buffer stops the clock of its process, so no other process may wait for it meanwhile. */
 static int check_buffer(io_run *run, io_error *error) {
     io_case *c = &run->what;
     const char *waiting = c->method->servers ? "the I/O processes go on while values are made"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can only be made and checked once all options are known, and how many processes run. */
+/* Configuration that needs all options and the number of processes. */
 #ifndef IOGAUGE_CONFIGURE_H
 #define IOGAUGE_CONFIGURE_H
 
 #include "driver/run_options.h"
 
-/* Pattern, method and mode are configured for so many processes; usage errors name the option. */
+/* Configures pattern, method and mode for a number of processes. Usage errors name the option. */
 int io_configure(io_run *run, uint64_t processes, io_error *error);
 
 #endif

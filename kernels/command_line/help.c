@@ -26,7 +26,7 @@ void io_print_help(const io_run *run) {
     for (int i = 0; i < n; i++)
         if (!run->what.pattern || run->what.pattern == patterns[i]) {
             printf("%s: %s\n", patterns[i]->name, patterns[i]->summary);
-            /* Neighbours with one table show it once. */
+            /* Consecutive patterns with the same options show them once. */
             bool again = !run->what.pattern && i + 1 < n && patterns[i + 1]->options == patterns[i]->options;
             if (!again) print_options(patterns[i]->options);
         }
@@ -38,5 +38,6 @@ void io_print_help(const io_run *run) {
         }
     printf("\nOptions:\n");
     print_options(io_common_options);
-    printf("\nExit status: 0 all well and verified; 1 the run failed or a byte was wrong; 2 usage.\n");
+    printf("\nExit status: 0 success, everything verified; 1 the run failed or a byte was wrong; 2 usage "
+           "error.\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --list: what this build can do, as a table or as JSON. */
+/* --list: patterns, methods and modes of this build, as a table or as JSON. */
 #ifndef IOGAUGE_LIST_H
 #define IOGAUGE_LIST_H
 

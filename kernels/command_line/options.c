@@ -42,36 +42,39 @@ enum {
 };
 
 const io_option io_common_options[] = {
-    {"method", METHOD, "M", "how it is written and read (see --list)"},
-    {"mode", MODE, "MODE", "how the method calls its library: one of its modes (see --list)"},
-    {"dir", DIR, "D", "an existing, writable directory"},
+    {"method", METHOD, "M", "how data is written and read (see --list)"},
+    {"mode", MODE, "MODE", "how the method calls its library (see --list)"},
+    {"dir", DIR, "D", "existing, writable directory for the files"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"unknown-hints", UNKNOWN_HINTS, "HOW",
-     "hints that the library in use is not known to have: refuse (the default) or pass"},
-    {"prefix", PREFIX, "P", "before file names given to MPI, such as ufs:"},
+     "hints that the library is not known to have: refuse (default) or pass"},
+    {"prefix", PREFIX, "P", "prefix of file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
-    {"io-group", IO_GROUP, "N", "files of their own: one process of each N at a time (default: all at once)"},
-    {"buffer", BUFFER, "B", "whole: a step's data lies in memory; reused: one buffer, filled call by call"},
-    {"compute-seconds", COMPUTE, "T", "compute between dumps, and say how much of the time went into I/O"},
-    {"steps", STEPS, "N", "dumps, a file each (default 1)"},
-    {"repeat", REPEAT, "N", "repeats, with fresh files (default 1)"},
+    {"io-group", IO_GROUP, "N",
+     "with a file per process: one of every N processes at a time (default: all at once)"},
+    {"buffer", BUFFER, "B",
+     "whole: all data of a step in memory; reused: one buffer, refilled for each call"},
+    {"compute-seconds", COMPUTE, "T",
+     "compute for T seconds between dumps, and report the share of time in I/O"},
+    {"steps", STEPS, "N", "number of dumps, each to a new file (default 1)"},
+    {"repeat", REPEAT, "N", "repeat N times, with new files (default 1)"},
     {"write-only", WRITE_ONLY, NULL, "do not read back"},
     {"read-only", READ_ONLY, NULL, "read and verify files kept by an earlier run"},
-    {"keep", KEEP, NULL, "leave the files"},
-    {"ceilings", CEILINGS, NULL, "measure what the file system gives to plain POSIX, between repeats"},
+    {"keep", KEEP, NULL, "keep the files"},
+    {"ceilings", CEILINGS, NULL, "measure plain POSIX bandwidth too, between the repeats"},
     {"drop-caches", DROP_CACHES, NULL, "empty the page cache before reading"},
-    {"no-space-check", NO_SPACE_CHECK, NULL, "do not ask the file system for its free space first"},
-    {"seed", SEED, "N", "of the values (default 1)"},
-    {"patience", PATIENCE, "S", "end a job in which nothing moves for S seconds (default 60; 0: never)"},
+    {"no-space-check", NO_SPACE_CHECK, NULL, "do not check free space before writing"},
+    {"seed", SEED, "N", "seed of the data values (default 1)"},
+    {"patience", PATIENCE, "S", "end a job without progress for S seconds (default 60; 0: never)"},
     {"start-limit", START_LIMIT, "S",
      "end a job whose MPI has not started after S seconds (default 300; 0: never)"},
     {"phases", PHASES, NULL, "print minimum, mean and maximum of each phase"},
-    {"json", JSON, "FILE", "the result document; - for stdout"},
-    {"procs", PROCS, "N", "with --plan: process count"},
-    {"plan", PLAN, NULL, "print files, bytes, calls and memory, without running"},
-    {"list", LIST, NULL, "what this build can do"},
-    {"help", HELP, NULL, "this"},
-    {"version", VERSION, NULL, "version of iokernel and its libraries"},
+    {"json", JSON, "FILE", "write the result document (-: to stdout)"},
+    {"procs", PROCS, "N", "with --plan: number of processes"},
+    {"plan", PLAN, NULL, "print files, bytes, calls and memory of a run, without running it"},
+    {"list", LIST, NULL, "list patterns, methods and modes of this build"},
+    {"help", HELP, NULL, "this help"},
+    {"version", VERSION, NULL, "versions of iokernel and its libraries"},
     {0},
 };
 #define MOST_OPTIONS 96
@@ -105,7 +108,7 @@ static int set_seconds(io_run *run, const char *value, io_error *error) {
     return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
 }
 
-/* Of a watch: 0 for never, or at least 1. */
+/* A time limit: 0 for none, or at least 1. */
 static int set_limit(double *limit, const char *option, const char *value, io_error *error) {
     char *end;
     *limit = strtod(value, &end);
@@ -182,7 +185,7 @@ static int choose_pattern(const char *name, io_run *run, io_error *error) {
     return 0;
 }
 
-/* getopt's own messages would come from every process: ours comes once. */
+/* getopt would print on every process; this prints once. */
 static int bad_option(int c, char **argv, io_error *error) {
     const char *word = argv[optind - 1];
     if (c == ':') return io_fail_usage(error, "option %s needs a value; see iokernel --help", word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of the command line. */
+/* The command line. */
 #ifndef IOGAUGE_OPTIONS_H
 #define IOGAUGE_OPTIONS_H
 
@@ -8,10 +8,10 @@
 
 typedef enum { IO_DO_RUN, IO_DO_PLAN, IO_DO_LIST, IO_DO_HELP, IO_DO_VERSION } io_action;
 
-/* Those that every run has. */
+/* Options that do not depend on the pattern or method. */
 extern const io_option io_common_options[];
 
-/* What a run does that is asked nothing. */
+/* The defaults. */
 io_run io_run_defaults(void);
 /* Fills `run`; the pattern's state is new. -1 with a usage error in `error`. */
 int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error);

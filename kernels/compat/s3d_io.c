@@ -12,7 +12,7 @@
 #define DUMPS 5 /* i_time_end of S3D-IO's param_m.f90 */
 #define ARRAYS 4
 
-/* What the summary needs of the restart's reading and of the writing. */
+/* Totals of reading the restart file and of writing, for the summary. */
 typedef struct {
     double open, read, write, close; /* seconds */
     double read_bytes, write_bytes;
@@ -108,7 +108,7 @@ static void print_hints(MPI_Info used) {
     printf("\n");
 }
 
-/* 0 where the library does not say, as S3D-IO has it. */
+/* 0 if the library reports none, as in S3D-IO. */
 static int hint_number(MPI_Info used, const char *key) {
     char value[MPI_MAX_INFO_VAL + 1];
     int there = 0;
@@ -146,7 +146,7 @@ static void print(const io_run *run, const io_world *world, const totals *t) {
     printf(" I/O   bandwidth     :  %10.2f MiB/s\n", time > 0 ? all / time / MiB : 0);
 }
 
-/* As S3D-IO: a missing restart file is said and passed over. */
+/* As in S3D-IO, a missing restart file is reported and skipped. */
 static bool restart_file_there(const io_run *run, io_world *world) {
     char name[256], path[IO_MAX_PATH + 256];
     int there;

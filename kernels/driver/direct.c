@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a method in front of another is compared with: that other one alone, in mode independent, on the same
- * clients and with the same data, between the repeats of the run. In a directory of its own, because its
- * files have the run's names. */
+/* The baseline of a method that stands in front of another: the other one alone, in mode independent, on the
+ * same clients and with the same data, between the repeats of the run. It has its own directory, because its
+ * files have the same names. */
 #include "driver/direct.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ bool io_has_direct(const io_case *what) {
     return behind && !(behind->traits & IO_MOVES_NOTHING);
 }
 
-/* What was found wrong joins what the run itself found; how much was checked is the sample's. */
+/* Wrong elements are added to those of the run; the number checked belongs to the sample. */
 static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
     if (!to->check.wrong && from->check.wrong) {
         uint64_t elements = to->check.elements, bytes = to->check.bytes;
@@ -38,7 +38,7 @@ static int join(io_world *world, io_found *to, const io_found *from, io_sample *
     return code ? io_fail_mpi(&world->error, "MPI_Allreduce", "evidence", code) : 0;
 }
 
-/* Written, and read back and verified where the run itself is; the reading is not reported. */
+/* Writes, and if the run verifies, reads back and verifies. The reading is not reported. */
 static int measure_verified(io_session *s, const io_session *run, io_sample *sample) {
     io_found found;
     io_found_start(&found, s->what->steps, &s->world->error);
@@ -70,6 +70,6 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     if (io_agree(s.world)) return -1;
     int status = measure_verified(&s, session, sample);
     if (!status) MPI_Barrier(s.world->comm);
-    rmdir(dir); /* whoever comes last */
+    rmdir(dir); /* the last process succeeds */
     return status;
 }

@@ -79,8 +79,8 @@ static int verify(io_step *f) {
 
 static void now_at(const io_step *f, io_place at) { io_now_at(f->session->world, at); }
 
-/* What the phases do. The directory and the text files beside are part of creating, as users wait for them.
- */
+/* The work of each phase. Creating includes the directory and the text files, because users wait for them
+ * too. */
 static int create_file(io_step *f) {
     now_at(f, IO_AT_CREATE);
     if (has_texts(f) && io_write_texts(f->session, f->step)) return -1;
@@ -117,8 +117,8 @@ static int lap(io_step *f, io_phase which, int (*work)(io_step *)) {
     return status;
 }
 
-/* One phase: on the clock, and in turns where --io-group asks for them. A failure is in the world's error.
- * All processes begin it together, but for the files of a series after the first: each handles them alone. */
+/* Runs one phase on the clock, in turns with --io-group. A failure is in the world's error. All processes
+ * start it together, except for the files of a series after the first, which each process handles alone. */
 static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);
@@ -130,7 +130,7 @@ static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     return end(f, which);
 }
 
-/* What the library made of the file, asked once, between two phases. */
+/* Hints and offsets that the library reports, asked once, between two phases. */
 static int note(io_step *f) {
     io_found *found = f->session->found;
     if (f->direction == IO_WRITING && f->session->what->method->servers)
@@ -140,7 +140,7 @@ static int note(io_step *f) {
 
 static int write_phases(io_step *f) {
     io_session *s = f->session;
-    if (s->created <= f->step) s->created = f->step + 1; /* from here on, whatever comes of it */
+    if (s->created <= f->step) s->created = f->step + 1; /* from here on, also after a failure */
     if (phase(f, IO_PHASE_CREATE, create_file)) return -1;
     if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || note(f)) return -1;
     if (phase(f, IO_PHASE_WRITE, io_step_move)) return -1;
@@ -160,7 +160,7 @@ static int read_phases(io_step *f) {
     return phase(f, IO_PHASE_READ_CLOSE, close_file);
 }
 
-/* The file of this step; then the others of its series. */
+/* The file of this step, then the rest of its series. */
 static int each_file(io_step *f, int (*one)(io_step *)) {
     const io_session *s = f->session;
     if (one(f)) return -1;
@@ -213,7 +213,7 @@ static uint64_t owner_to_read(const io_session *s) {
     io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
                         s->repeat};
     if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
-    /* Another node's data where there is one, another process's anyway. */
+    /* Data of another node if there is one, else of another process. */
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
 }
 
@@ -224,7 +224,7 @@ static int measure(io_session *s, io_sample *sample) {
     *sample = (io_sample){0};
     s->began = 0;
     s->own_files = io_own_files(c);
-    if (s->what->write) io_clear_place(s); /* fresh files: overwriting is another measurement */
+    if (s->what->write) io_clear_place(s); /* new files: overwriting is a different measurement */
     for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
         if (!status) io_compute(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver: it alone holds the clock, and decides which process reads what. */
+/* The driver: the only code that reads a clock. It also decides which process reads what. */
 #ifndef IOGAUGE_DRIVER_H
 #define IOGAUGE_DRIVER_H
 

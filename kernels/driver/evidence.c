@@ -10,7 +10,7 @@
 
 void io_found_start(io_found *found, uint64_t steps, io_error *error) {
     *found = (io_found){.hints = MPI_INFO_NULL, .files = json_array()};
-    /* Each step has its phases and a series; the drain of a repeat stands in the step's room. */
+    /* Each step has its phases and a series; the drain of a repeat uses the room of a step. */
     found->spans = calloc(steps * (IO_PHASES + IO_DIRECTIONS), sizeof *found->spans);
     if (!found->spans) io_fail(error, "out of memory for the times of %" PRIu64 " steps", steps);
 }
@@ -61,7 +61,7 @@ static void unravel(const io_schema *schema, int dataset, uint64_t index, uint64
     }
 }
 
-/* Where the first wrong element stands by what the method knows. */
+/* The offset of the first wrong element, if the method knows it. */
 static bool ask(io_file *file, const io_check *check, uint64_t *offset) {
     const io_method *m = file->method;
     uint64_t size = io_type_size(file->schema->datasets[check->dataset].type);
@@ -75,7 +75,7 @@ static bool ask(io_file *file, const io_check *check, uint64_t *offset) {
     return true;
 }
 
-/* What a method knows comes from the file, which may be damaged: a place beyond its end is none. */
+/* The method reads it from the file, which may be damaged: an offset beyond its end is dropped. */
 static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
     struct stat st;
     uint64_t size = io_type_size(file->schema->datasets[check->dataset].type), end;
@@ -96,7 +96,7 @@ void io_verify_part(io_found *found, const io_part *part, const void *facts, io_
     snprintf(found->wrong_file, sizeof found->wrong_file, "%s", file->path);
 }
 
-/* As a number of the data set's type, so that a person can compare. */
+/* As a number of the data set's type, for people to compare. */
 static json_t *value_of(io_type type, uint64_t bits) {
     float f;
     double d;
@@ -128,7 +128,7 @@ static json_t *mismatch(const io_found *found, const io_world *world, const io_s
                      "process", world->rank, "host", host);
 }
 
-/* Brings one JSON text of every process that has one to process 0, lowest process first. */
+/* Gathers one JSON text from each process that has one on process 0, lowest process first. */
 static int gather_json(const io_world *w, const json_t *mine, json_t *all) {
     char *text = mine ? json_dumps(mine, JSON_COMPACT) : NULL;
     int n = text ? (int)strlen(text) + 1 : 0, code = 0;
@@ -155,7 +155,7 @@ int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io
     *summary =
         (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], json_array(), NULL};
     json_t *first = found->check.wrong ? mismatch(found, w, schema) : NULL, *firsts = json_array();
-    /* Only the first processes' lists can be shown, so only theirs travel. */
+    /* Only the lists of the first processes are shown, so only those are sent. */
     json_t *listed = json_array();
     const json_t *files = w->rank < IO_FILES_LISTED && json_array_size(found->files) ? found->files : NULL;
     if (!code) code = gather_json(w, first, firsts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run leaves behind besides times: hints in force, files, caches, and every wrong byte. */
+/* Evidence of a run besides times: hints in force, files, caches, and every wrong byte. */
 #ifndef IOGAUGE_EVIDENCE_H
 #define IOGAUGE_EVIDENCE_H
 
@@ -9,7 +9,7 @@
 #include "driver/session.h"
 #include "driver/values.h"
 
-/* A phase of one step: from the first process's beginning to the last one's end, in Unix time. */
+/* A phase of one step, from the start on the first process to the end on the last one, in Unix time. */
 typedef struct {
     uint64_t repeat;
     int direction;
@@ -20,34 +20,34 @@ typedef struct {
 struct io_found {
     bool noted;
     MPI_Info hints;                  /* in force on process 0; MPI_INFO_NULL for none */
-    uint64_t *offsets;               /* of data sets in the file; UINT64_MAX: in no one place */
+    uint64_t *offsets;               /* of data sets in the file; UINT64_MAX: not in one place */
     uint64_t resident, cached_bytes; /* of this process's files, just before reading, all repeats */
     uint64_t file_bytes, file_count; /* of this process, first repeat */
-    uint64_t packed;                 /* where data is compressed: what it takes in this process's files */
+    uint64_t packed;                 /* compressed data: bytes stored in the files of this process */
     json_t *files;                   /* the first IO_FILES_LISTED of them */
     io_check check;                  /* of this process, all repeats */
     bool located;                    /* wrong_offset is known */
     uint64_t wrong_offset, wrong_index[IO_MAX_DIMS];
     char wrong_file[IO_MAX_PATH];
-    io_span *spans; /* in the order of time; room for those of all repeats */
+    io_span *spans; /* in order of time, for all repeats */
     uint64_t nspans;
 };
 #define IO_FILES_LISTED 64
 
-/* Of a run of so many steps, all repeats. On failure the error says so. */
+/* For a run of that many steps, all repeats. Sets the error on failure. */
 void io_found_start(io_found *found, uint64_t steps, io_error *error);
 void io_found_stop(io_found *found);
 
-/* Keeps the hints in force and the places of data sets, once; called by all processes. */
+/* Stores the hints in force and the offsets of data sets, once. Called by all processes. */
 int io_note_file(io_found *found, io_world *world, io_file *file);
-/* Of a mode that compresses, of the first repeat: what the data takes in a file that is written. */
+/* For a mode that compresses, first repeat: bytes that the data takes in a file. */
 void io_note_packed(io_session *s, io_file *file);
 void io_note_size(io_found *found, const char *path, uint64_t bytes);
-/* Verifies a part, against `facts` where they are not NULL; keeps where the first wrong element stands. */
+/* Verifies a part, against `facts` if not NULL; notes the first wrong element. */
 void io_verify_part(io_found *found, const io_part *part, const void *facts, io_file *file, uint64_t seed,
                     uint64_t step);
 
-/* Adds up over processes, on process 0. The first mismatch is that of the lowest process. */
+/* Sums over processes, on process 0. The first mismatch is the one of the lowest process. */
 typedef struct {
     uint64_t elements, bytes, wrong, resident, cached_bytes, file_bytes, file_count, packed;
     json_t *files, *first; /* first: the mismatch, or NULL */

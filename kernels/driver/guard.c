@@ -17,29 +17,30 @@
 #include "driver/standstill.h"
 #include "driver/waiting.h"
 
-#define LOOKS 8 /* within the patience, but at least one a second */
+#define LOOKS 8 /* checks per patience, but at least one a second */
 #define SECONDS_TO_REMOVE 30
 #define SECONDS_TO_BE_ENDED 5
-#define SECONDS_TO_BE_HEARD 1 /* the launcher forgets what it has not yet passed on when the job ends */
+#define SECONDS_TO_BE_HEARD 1 /* the launcher drops what it has not yet forwarded when the job ends */
 
-/* The memory that a node's processes share. */
+/* Memory shared by the processes of a node. */
 typedef struct {
-    _Atomic int said; /* one of them speaks for all */
+    _Atomic int said; /* one of them has begun to report */
     io_pulse of[];
 } node;
 
 struct io_guard {
     io_world *world;
     node *shared;
-    io_nodes *nodes; /* NULL: this process does not speak for its node to others */
+    io_nodes *nodes; /* NULL: this process does not report to other nodes */
     size_t bytes;
-    int n, mine; /* processes on this node, and which of them this is */
+    int n, mine; /* processes on this node, and the index of this one */
     double patience, interval;
-    int io, state, storage; /* /proc/self/io, /proc/self/stat, /proc/vmstat; below 0: this system has none */
-    uint64_t looked;        /* bytes that the guard itself has read to see how many the process has */
-    uint64_t seen;          /* the process's bytes when the guard last went to sleep */
-    uint64_t moved, moves, stored; /* last seen: of the node, of this process, of storage */
-    double still;                  /* seconds that it watched without any move */
+    int io, state,
+        storage;     /* descriptors of /proc/self/io, /proc/self/stat, /proc/vmstat; negative if missing */
+    uint64_t looked; /* bytes that the guard itself has read from /proc */
+    uint64_t seen;   /* bytes of the process when the guard last went to sleep */
+    uint64_t moved, moves, stored; /* last values: of the node, of this process, of storage */
+    double still;                  /* seconds without progress */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -48,7 +49,7 @@ struct io_guard {
 
 /* ---------------------------------------------------------------- what moves */
 
-/* A file of /proc, as text; what the guard read is not the process's own reading. */
+/* Reads a file of /proc. The guard does not count its own reading. */
 static bool look(io_guard *g, int fd, char *text, size_t size) {
     ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
     if (n < 0) return false;
@@ -57,7 +58,7 @@ static bool look(io_guard *g, int fd, char *text, size_t size) {
     return true;
 }
 
-/* The sum of the named numbers, each at the beginning of a line. */
+/* Sums the numbers after these names, each at the start of a line. */
 static uint64_t sum_of(const char *text, const char *const *names) {
     uint64_t sum = 0;
     for (; *names; names++) {
@@ -68,16 +69,16 @@ static uint64_t sum_of(const char *text, const char *const *names) {
     return sum;
 }
 
-/* Bytes of this process, also within a call. */
+/* Bytes read and written by this process, also during a call. */
 static uint64_t own_bytes(io_guard *g) {
     static const char *const names[] = {"rchar:", "wchar:", "read_bytes:", "write_bytes:", NULL};
     char text[1024];
-    uint64_t before = g->looked; /* the system counts a reading when it is over */
+    uint64_t before = g->looked; /* the system counts a read when it has ended */
     return look(g, g->io, text, sizeof text) ? sum_of(text, names) - before : 0;
 }
 
-/* A process that waits in the kernel for storage (a flush, a read) moves with what the node's storage does.
- */
+/* A process that waits in the kernel for storage (a flush, a read) makes progress if the storage of the node
+ * does. */
 static bool storage_moves(io_guard *g) {
     static const char *const names[] = {"nr_written ", "pgpgin ", "pgpgout ", NULL};
     char text[16384];
@@ -94,7 +95,7 @@ static void note_time(io_pulse *p) {
     p->since = (double)now.tv_sec;
 }
 
-/* What the others need to see of this process; its own guard brings it. */
+/* Publishes the progress of this process for the others. */
 static void show(io_guard *g) {
     io_pulse *me = &g->shared->of[g->mine];
     const io_error *error = &g->world->error;
@@ -128,16 +129,16 @@ static void end_here(const io_guard *g) {
     _exit(EXIT_FAILURE);
 }
 
-/* Removing files may wait for the same storage that hangs: the job ends all the same. */
+/* Removing files may hang on the same storage: the job ends anyway. */
 static void *end_anyway(void *data) {
     sleep(SECONDS_TO_REMOVE);
     end_here(data);
     return NULL;
 }
 
-/* On several nodes, one that stands still may only wait for another one's slow work: then it must hold the
- * cause itself, or nothing moves on the others either. `line`: of another node's process, if that is likelier
- * to be the cause. */
+/* On several nodes, a node that hangs may only be waiting for slow work on another one. So end the job only
+ * if the cause is on this node, or if the others make no progress either. `line`: about a process of another
+ * node, if that is the likelier cause. */
 static bool to_be_ended(const io_guard *g, char *line, size_t size) {
     if (g->world->job_nodes == 1) return true;
     for (int i = 0; i < g->n; i++)
@@ -145,7 +146,7 @@ static bool to_be_ended(const io_guard *g, char *line, size_t size) {
     return g->nodes && io_nodes_are_still(g->nodes, g->patience, line, size);
 }
 
-/* What other nodes need to know of this one. */
+/* Reports the state of this node to the others. */
 static void tell_nodes(const io_guard *g) {
     char line[IO_MAX_PATH + 4096] = "";
     int which = io_find_still(g->shared->of, g->n);
@@ -153,8 +154,8 @@ static void tell_nodes(const io_guard *g) {
     io_nodes_tell(g->nodes, g->still, io_blame(&g->shared->of[which]), line);
 }
 
-/* Ends the job by one process that dies, `which` if it is another one: that is what launchers know. Open
- * MPI's has been seen to hang over two at once. */
+/* Ends the job by killing one process, `which` if it is not this one: launchers handle that. Open MPI's
+ * launcher has hung when two died. */
 static void end_by_one(const io_guard *g, int which) {
     int one = which != g->mine ? which : (which + 1) % g->n;
     if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
@@ -162,8 +163,8 @@ static void end_by_one(const io_guard *g, int which) {
     end_here(g);
 }
 
-/* The others of the node are stopped before files are removed, so that none makes new ones, and so that the
- * launcher does not end this process before it is done. If one moved in the last moment, all go on. */
+/* Stops the other processes of the node before removing files, so that none creates new ones, and so that the
+ * launcher does not end this process too early. If one has made progress meanwhile, all continue. */
 static bool end_job(io_guard *g, const char *elsewhere) {
     char line[IO_MAX_PATH + 4096];
     int which = io_find_still(g->shared->of, g->n);
@@ -177,10 +178,10 @@ static bool end_job(io_guard *g, const char *elsewhere) {
     }
     pthread_t ender;
     pthread_create(&ender, NULL, end_anyway, g);
-    char whole[sizeof line + 32];
-    int n = snprintf(whole, sizeof whole, "iokernel: error: %s\n", line);
+    char message[sizeof line + 32];
+    int n = snprintf(message, sizeof message, "iokernel: error: %s\n", line);
     bool said = g->nodes && io_nodes_said(g->nodes);
-    if (n > 0 && !said && write(STDERR_FILENO, whole, (size_t)n) < 0) g->stop = true; /* nobody listens */
+    if (n > 0 && !said && write(STDERR_FILENO, message, (size_t)n) < 0) g->stop = true; /* stderr is closed */
     if (g->nodes) io_nodes_have_said(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     sleep(SECONDS_TO_BE_HEARD);
@@ -188,8 +189,8 @@ static bool end_job(io_guard *g, const char *elsewhere) {
     return true;
 }
 
-/* A process of the node has crashed and waits in its handler: the first guard that knows the run cleans up
- * behind all, while they are stopped. */
+/* A process of the node has crashed and waits in its handler. The first guard that knows the run removes the
+ * files of all, while the others are stopped. */
 static bool clean_up(io_guard *g) {
     char line[IO_MAX_PATH + 512], host[IO_HOST_NAME] = "?";
     int which = 0, nobody = 0;
@@ -208,12 +209,12 @@ static bool clean_up(io_guard *g) {
     return true;
 }
 
-/* Who can write the document comes first: the node's first process, which has a run in hand. */
+/* The process that can write the document comes first: the first of the node, with a run in progress. */
 static double turn(const io_guard *g) {
     return g->patience + (g->mine ? 2 * g->interval : 0) + (g->world->abandon ? 0 : 4 * g->interval);
 }
 
-/* Time counts as far as the guard itself was awake: a job that was suspended as a whole has not hung. */
+/* Only time while the guard was awake counts: a suspended job has not hung. */
 static void look_after(io_guard *g, double slept) {
     if (clean_up(g)) return;
     show(g);
@@ -235,7 +236,7 @@ static void *watch(void *data) {
         io_wait_seconds(&g->wake, &g->lock, g->interval);
         double after = io_monotonic_seconds();
         if (!g->stop) look_after(g, after - before);
-        g->seen = own_bytes(g); /* what the guard has read of processes in the meantime is no move */
+        g->seen = own_bytes(g); /* the reads of the guard are not progress */
         before = after;
     }
     pthread_mutex_unlock(&g->lock);
@@ -244,7 +245,7 @@ static void *watch(void *data) {
 
 /* ---------------------------------------------------------------- the beginning */
 
-/* Processes in containers may have the same number as another one: is it the memory that is meant? */
+/* In containers the same pid may be another process: check that this is the right memory. */
 static int open_shared(const char *name, size_t bytes) {
     static const char right[] = "/memfd:iokernel";
     char link[64];
@@ -257,8 +258,8 @@ static int open_shared(const char *name, size_t bytes) {
     return -1;
 }
 
-/* One memory for a node's processes. It has no name that could be left behind: the others open what the first
- * one has open. */
+/* Shared memory for a node. It has no name, so nothing can be left behind: the other processes open the
+ * descriptor of the first one. */
 static node *share(MPI_Comm comm, size_t bytes) {
     int rank, fd = -1, there[2] = {-1, -1};
     MPI_Comm_rank(comm, &rank);
@@ -308,7 +309,7 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
         shared->of[mine].rank = world->rank;
         note_time(&shared->of[mine]);
         g->seen = own_bytes(g);
-        if (!g->seen) able = 0; /* a process that cannot be seen might move */
+        if (!g->seen) able = 0; /* progress that cannot be seen is possible */
     }
     MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
     if (able) return g;
@@ -319,7 +320,7 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
     return NULL;
 }
 
-/* It gets no signal: those are for the program and its libraries. */
+/* Signals are for the program and its libraries. */
 static bool start_thread(io_guard *g) {
     sigset_t all, before;
     sigfillset(&all);
@@ -346,7 +347,7 @@ io_guard *io_guard_start(io_world *world, double patience) {
     pthread_cond_init(&g->wake, NULL);
     world->pulse = &g->shared->of[g->mine];
     if (start_thread(g)) return g;
-    g->shared->said = 1; /* nobody can see this process move: nobody is ended */
+    g->shared->said = 1; /* the progress of this process is not visible: end nothing */
     world->pulse = NULL;
     release(g);
     return NULL;
@@ -359,7 +360,7 @@ void io_guard_stop(io_guard *g) {
     pthread_cond_signal(&g->wake);
     pthread_mutex_unlock(&g->lock);
     pthread_join(g->thread, NULL);
-    g->world->pulse->pid = 0; /* soon another process may have that number */
+    g->world->pulse->pid = 0; /* the pid may be reused */
     g->world->pulse = NULL;
     release(g);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread in each process that ends a job which stands still. It needs no MPI. All processes of a node show
- * in shared memory that they move (pulse.h); when none of them has for long enough, one guard says which
- * process stands still and where, and ends the job. */
+/* A thread in each process that ends a job that hangs. It makes no MPI calls. The processes of a node show
+ * their progress in shared memory (pulse.h). If none makes progress for long enough, one guard reports which
+ * process hangs and where, and ends the job. */
 #ifndef IOGAUGE_GUARD_H
 #define IOGAUGE_GUARD_H
 
@@ -9,10 +9,10 @@
 
 typedef struct io_guard io_guard;
 
-/* Called by all, after io_world_start. NULL where `patience` (seconds) is 0, or where the node's processes
- * cannot share memory or see what they read and wrote: then nothing is guarded. */
+/* Called by all, after io_world_start. NULL if `patience` (seconds) is 0, or if the processes of the node
+ * cannot share memory or see their own I/O counters: then nothing is guarded. */
 io_guard *io_guard_start(io_world *world, double patience);
-/* After MPI's end. */
+/* After MPI_Finalize. */
 void io_guard_stop(io_guard *guard);
 
 #endif

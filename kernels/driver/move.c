@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers, values and transfers. A buffer holds all data of a step, filled before the file is created and
- * verified when it was read; or it is reused: it holds a piece of a transfer, filled just before that is
- * written and verified just after it was read, while the step's clock stands still. */
+/* Buffers, values and transfers. A buffer either holds all data of a step, filled before the file is created
+ * and verified after it was read; or it is reused: it holds a piece of a transfer, filled just before the
+ * write and verified just after the read, while the clock of the step is stopped. */
 #include "driver/move.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "driver/values.h"
 #include "patterns/registry.h"
 
-#define POISON 0xA5               /* before reading: a read that moves nothing is seen */
+#define POISON 0xA5               /* before reading: shows a read that moves nothing */
 #define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or transfer must have more */
 
 double io_step_clock(const io_step *f) { return MPI_Wtime() - f->paused; }
@@ -25,7 +25,7 @@ bool io_step_verifies(const io_step *f) {
     return s->found && s->what->verify && !io_moves_nothing(s->what);
 }
 
-/* The parts of one transfer of the present file, pointing into the buffer of a step. */
+/* The parts of one transfer of the current file, pointing into the buffer of a step. */
 static int parts_of(io_step *f, uint64_t transfer) {
     const io_case *c = f->session->what;
     char *data = f->session->buffer + f->number * f->bytes_each;
@@ -34,9 +34,9 @@ static int parts_of(io_step *f, uint64_t transfer) {
     return n;
 }
 
-/* How many parts go into a reused buffer, from the first, and their bytes. A transfer to a shared file stays
- * whole, so that all processes make as many: even independent ones may set a view or read metadata together.
- */
+/* How many of the parts, from the first on, fit a reused buffer, and their bytes. A transfer to a shared file
+ * is not split, so that all processes make the same number of calls: even independent calls may set a view or
+ * read metadata together. */
 static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
     int some = 0;
     for (*bytes = 0; some < n; some++) {
@@ -115,8 +115,8 @@ static int hand_over(const io_step *f, const io_part *parts, int n) {
     return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
 }
 
-/* Processes that share a file begin each transfer together: it may wait for others within, on its clock,
- * while they make their values; and it would not meet their writing. */
+/* Processes that share a file start each transfer together. Otherwise one would wait on its clock while
+ * others make their values, and their writes would not overlap. */
 static void ready_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = MPI_Wtime();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
@@ -160,15 +160,15 @@ static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
     return 0;
 }
 
-/* Together, unless processes take turns: then one's stretch is over before another's begins. */
+/* Together, unless processes take turns: then one must finish before the next starts. */
 static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
-    bool together = !f->session->what->io_group;
+    bool all_at_once = !f->session->what->io_group;
     io_now_at(f->session->world, IO_AT_OTHERS);
-    if (together) MPI_Barrier(f->session->world->comm);
+    if (all_at_once) MPI_Barrier(f->session->world->comm);
     double began = io_step_clock(f);
     int status = move_transfers(f, from, to);
     f->seconds.stretch[which] += io_step_clock(f) - began;
-    return together ? io_agree(f->session->world) : status;
+    return all_at_once ? io_agree(f->session->world) : status;
 }
 
 int io_step_move(io_step *f) {

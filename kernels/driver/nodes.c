@@ -17,14 +17,14 @@
 #include "driver/world.h"
 
 #define ADDRESSES 8
-#define SILENT 3 /* the weight of a node that has fallen silent: as one whose processes are stopped */
+#define SILENT 3 /* weight of a silent node: like one whose processes are stopped */
 
-/* A datagram; all nodes of a job have one byte order. */
+/* A datagram. All nodes of a job have the same byte order. */
 typedef struct {
-    uint64_t job; /* another job's is not taken */
+    uint64_t job; /* datagrams of other jobs are dropped */
     double still;
     int32_t node, weight;
-    int32_t left, said; /* this is its last one; it has said why the job ends */
+    int32_t left, said; /* its last datagram; it has reported why the job ends */
     char host[IO_HOST_NAME], line[1024];
 } message;
 
@@ -40,12 +40,12 @@ struct io_nodes {
     int fd, n, mine;
     place first;
     message own;
-    message *last; /* of each node; of the others only the first one's is known to those that are not it */
-    double *heard; /* when; 0: never */
-    struct sockaddr_in *where; /* from where */
+    message *last;             /* of each node; nodes other than the first know only the first one */
+    double *heard;             /* when; 0: never */
+    struct sockaddr_in *where; /* sender */
 };
 
-/* Those of this node that others may reach; where all nodes are one machine, its loopback as well. */
+/* Addresses of this node that others may reach; its loopback too if all nodes are one machine. */
 static void find_addresses(place *first) {
     struct ifaddrs *all;
     if (getifaddrs(&all)) return;
@@ -96,12 +96,12 @@ static io_nodes *among(MPI_Comm leaders) {
     return NULL;
 }
 
-/* What is lost, or cannot be sent, is sent again soon. */
+/* A lost datagram is sent again soon. */
 static void send_to(const io_nodes *n, struct sockaddr_in to) {
     if (sendto(n->fd, &n->own, sizeof n->own, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to) < 0) return;
 }
 
-/* The first node answers each one that it hears; the others take its answers. */
+/* The first node answers each node; the others use its answers. */
 static void listen_to(io_nodes *n) {
     message got;
     struct sockaddr_in from;
@@ -128,7 +128,8 @@ void io_nodes_tell(io_nodes *n, double still, int weight, const char *line) {
     listen_to(n);
 }
 
-/* All know of each other before anything can go wrong: who has never been heard is not missed. */
+/* All nodes have heard from each other before anything can go wrong. A node that was never heard is not
+ * missed. */
 static void greet(io_nodes *n, MPI_Comm leaders) {
     io_nodes_tell(n, 0, 0, "");
     MPI_Barrier(leaders);
@@ -163,7 +164,7 @@ io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node) {
     return n;
 }
 
-/* A node whose every process is stopped says nothing; nor does one that is no more. */
+/* A node is silent if all of its processes are stopped, or if it is down. */
 static bool is_silent(const io_nodes *n, int node, double patience) {
     return n->heard[node] > 0 && !n->last[node].left && io_monotonic_seconds() - n->heard[node] >= patience;
 }
@@ -174,7 +175,7 @@ bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size) {
     for (int i = 0; i < n->n; i++) {
         const message *m = &n->last[i];
         bool silent = i != n->mine && is_silent(n, i, patience);
-        if (i == n->mine || (n->mine && i)) continue; /* of the others only the first one knows */
+        if (i == n->mine || (n->mine && i)) continue; /* only the first one knows the others */
         if (n->heard[i] <= 0 || (!silent && !m->left && (n->mine || m->still < patience))) return false;
         if (silent && most < SILENT)
             snprintf(

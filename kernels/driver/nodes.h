@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the guards of a job's nodes tell each other, without MPI: how long nothing has moved on each. The
- * first process of a node speaks for it, and the first node's listens, by datagrams. */
+/* Messages between the guards of the nodes of a job, without MPI: for how long each node has made no
+ * progress. The first process of a node speaks for it. The nodes send datagrams to the first node. */
 #ifndef IOGAUGE_NODES_H
 #define IOGAUGE_NODES_H
 
@@ -10,18 +10,18 @@
 
 typedef struct io_nodes io_nodes;
 
-/* Called by all processes of `job`; `node`: those of this one's node. NULL on all but the first of each node,
- * and where there is one node only, or no network. */
+/* Called by all processes of `job`; `node`: the processes of this node. NULL on all but the first process of
+ * each node, on a single node, and without a network. */
 io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node);
-/* To be called again and again: for so many seconds nothing has moved here. `weight`: how likely the cause is
- * here (standstill.h), of which `line` is said. */
+/* Called regularly: this node has made no progress for so many seconds. `weight`: how likely it is the cause
+ * (standstill.h); `line`: the message about it. */
 void io_nodes_tell(io_nodes *n, double still, int weight, const char *line);
-/* Has nothing moved anywhere for `patience` seconds, as far as is known here? `line` is that of the likeliest
- * cause; unchanged where it is here. A node that has never been heard may move. */
+/* Has no node made progress for `patience` seconds, as far as is known here? `line` becomes the message of
+ * the likeliest cause, unless that is here. A node that was never heard may be making progress. */
 bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size);
-/* This node has said why the job ends; the others need not. */
+/* This node has reported why the job ends; the others need not. */
 void io_nodes_have_said(io_nodes *n);
-/* Has another one? */
+/* Has another node reported? */
 bool io_nodes_said(const io_nodes *n);
 void io_nodes_stop(io_nodes *n);
 

@@ -19,7 +19,7 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t nu
     snprintf(name + used, size - used, ".%08" PRIu64, owner);
 }
 
-/* "dir/directory", or false where the pattern's own names have none. */
+/* "dir/directory"; false if the names of the pattern have no directory. */
 static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
     char name[IO_MAX_PATH / 2];
     if (!c->pattern->own_name) return false;
@@ -29,7 +29,7 @@ static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char p
     return snprintf(path, IO_MAX_PATH, "%s/%.*s", c->common.dir, (int)(slash - name), name) < IO_MAX_PATH;
 }
 
-/* Does this process look after its directory? One that all share is process 0's. */
+/* Does this process make and remove its directory? A shared one belongs to process 0. */
 static bool is_mine(const io_session *s, uint64_t step, const char *path) {
     char first[IO_MAX_PATH];
     return s->world->rank == 0 || !directory_of(s->what, step, 0, first) || strcmp(first, path) != 0;
@@ -63,7 +63,7 @@ bool io_text_path(const io_session *s, uint64_t step, int index, char path[IO_MA
     return snprintf(path, IO_MAX_PATH, "%s/%s", c->common.dir, name) < IO_MAX_PATH;
 }
 
-/* The text that belongs into a file; to be freed. */
+/* The contents of a text file; the caller frees it. */
 static char *text_of(const io_session *s, uint64_t step, int index, size_t *length) {
     char name[IO_MAX_PATH / 2], *text = NULL;
     FILE *out = open_memstream(&text, length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each process lets the others of its node see of itself, in memory that they share: that it moves, and
- * where it is. The guards (guard.h) read it. */
+/* What a process shows to the others of its node in shared memory: that it makes progress, and what it is
+ * doing. The guards (guard.h) read it. */
 #ifndef IOGAUGE_PULSE_H
 #define IOGAUGE_PULSE_H
 
@@ -11,17 +11,18 @@
 
 struct io_pulse {
     _Atomic uint64_t moves; /* steps of the driver, counted by the process itself */
-    _Atomic uint64_t bytes; /* what the system has counted of its reading and writing, by its guard */
+    _Atomic uint64_t bytes; /* bytes read and written as the system counts them, stored by its guard */
     _Atomic int at;         /* io_place */
     _Atomic uint64_t step, repeat;
-    _Atomic bool failed;                     /* `message` is there */
-    _Atomic bool crashed, cleaning, cleaned; /* it waits in its handler, until all that was made is removed */
-    int pid, rank;                           /* of the whole job; pid 0: it has left */
-    double since;                            /* Unix time of the last move that its guard saw */
+    _Atomic bool failed; /* `message` is there */
+    _Atomic bool crashed, cleaning,
+        cleaned;   /* it waits in its handler until the files of the run are removed */
+    int pid, rank; /* rank in the whole job; pid 0: the process has left */
+    double since;  /* Unix time of the last progress that its guard saw */
     char phase[16], method[24], path[IO_MAX_PATH], message[sizeof((io_error *)0)->text];
 };
 
-/* Where a process is: in a call, or in the driver, waiting for the others. */
+/* What a process is doing: a call, or waiting in the driver for the others. */
 typedef enum {
     IO_AT_START,
     IO_AT_OTHERS,
@@ -43,7 +44,7 @@ typedef enum {
     IO_PLACES
 } io_place;
 
-/* The process moves, and is now here. Cheap: between the calls that are timed. */
+/* Progress: the process is now here. Cheap enough between timed calls. */
 static inline void io_now_at(const io_world *world, io_place at) {
     if (!world->pulse) return;
     atomic_store_explicit(&world->pulse->at, at, memory_order_relaxed);

@@ -32,11 +32,11 @@ const io_method io_method_as_logged = {
 };
 
 #define NANO 1e-9
-/* Bytes of calls whose data is made before the first of them: more than a cache. */
-#define TOGETHER ((uint64_t)64 << 20)
-#define MOST_SLEEP 1.0 /* seconds at a time: who sleeps shows that it lives */
+/* Bytes of calls whose data is made before the first of them: more than a cache holds. */
+#define BATCH ((uint64_t)64 << 20)
+#define MOST_SLEEP 1.0 /* seconds at a time: a sleeping process must show progress */
 
-/* Until the program went on. */
+/* Sleeps until the program of the log continued. */
 static void rest(const io_replaying *r, double end) {
     for (double left; (left = end - MPI_Wtime()) > 0;) {
         io_now_at(r->session->world, IO_AT_COMPUTE);
@@ -46,7 +46,7 @@ static void rest(const io_replaying *r, double end) {
     }
 }
 
-/* Its buffer is where the call's bytes are. */
+/* The buffer for the bytes of a call. */
 typedef int visit(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 
 static bool moves(const io_act *act) {
@@ -55,10 +55,9 @@ static bool moves(const io_act *act) {
 
 static bool writes(const io_act *act) { return act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL; }
 
-/* A library reads into memory that it has just been given: that its pages must first be found is most of the
- * time of such a read. */
+/* A library reads into newly allocated memory: most of the time of such a read goes into page faults. */
 static void make_unread(const io_replaying *r, const io_act *act) {
-    memset(r->buffer, 0xA5, act->length); /* a read that moves nothing is seen */
+    memset(r->buffer, 0xA5, act->length); /* shows a read that moves nothing */
 #ifdef MADV_DONTNEED
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t ahead = (page - (uintptr_t)r->buffer % page) % page;
@@ -92,8 +91,8 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     }
 }
 
-/* The calls of a phase from a place on whose data is in memory together. `each` may be one that acts: then
- * opens, closes and flushes are done as they come. The place moves on. */
+/* The calls of a phase from `place` on whose data is in memory together. If `each` acts, opens, closes and
+ * flushes are done as they come. Advances the place. */
 static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visit *each) {
     int status = 0;
     uint64_t used = 0;
@@ -104,7 +103,7 @@ static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acti
             continue;
         }
         for (; !status && at->call < act->count; at->call++) {
-            if (used && (act->length > r->together || used > r->together - act->length)) return 0;
+            if (used && (act->length > r->batch || used > r->batch - act->length)) return 0;
             if (io_replay_path(r, act->file)) return -1;
             r->buffer = r->memory + used;
             status = each(r, l, act, act->offset + at->call * (uint64_t)act->stride);
@@ -114,7 +113,8 @@ static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acti
     return status;
 }
 
-/* A phase of one process, data of many calls at a time; its first are made already if `made`. */
+/* Runs a phase of one process, the data of many calls at a time; `made`: the data of the first ones exists.
+ */
 static int act_phase(io_replaying *r, io_logged *l, bool made) {
     int status = 0;
     while (!status && l->at.act < l->n && l->acts[l->at.act].kind != IO_ACT_PHASE) {
@@ -127,7 +127,7 @@ static int act_phase(io_replaying *r, io_logged *l, bool made) {
     return status;
 }
 
-/* What the first calls of a phase write, before the processes meet. */
+/* Makes the data of the first calls of a phase, before the processes meet. */
 static int make_ahead(io_replaying *r) {
     io_replay_place from = r->logged[0].at;
     return stretch(r, &r->logged[0], &from, false, make);
@@ -155,7 +155,7 @@ static int act_all(io_replaying *r) {
     return 0;
 }
 
-/* Phases of all processes, or they would wait for each other for ever. */
+/* All processes have the same number of phases, or they would wait for each other for ever. */
 static int check_phases(io_replaying *r) {
     uint64_t most[2] = {0, 0}, ends[2];
     for (uint64_t i = 0; i < r->nlogged; i++) {
@@ -188,8 +188,8 @@ static int start(io_replaying *r, io_session *s) {
         for (uint64_t k = 0; k < l->n; k++)
             if (l->acts[k].kind != IO_ACT_PHASE && l->acts[k].length > r->room) r->room = l->acts[k].length;
     }
-    r->together = c->reuse ? 0 : TOGETHER;
-    uint64_t memory = r->room > r->together ? r->room : r->together;
+    r->batch = c->reuse ? 0 : BATCH;
+    uint64_t memory = r->room > r->batch ? r->room : r->batch;
     r->buffer = r->memory = malloc(memory);
     r->right = malloc(r->room);
     if (!r->logged || !r->memory || !r->right)
@@ -229,7 +229,7 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     }
 }
 
-/* Every file that was written is there, as long as it must be. */
+/* Checks that every written file exists, and is as long as it must be. */
 static int look_at_files(io_replaying *r) {
     io_session *s = r->session;
     for (uint64_t f = (uint64_t)s->world->rank; f < r->plan->nfiles; f += (uint64_t)s->world->size) {
@@ -247,7 +247,7 @@ static int look_at_files(io_replaying *r) {
 static int play(io_replaying *r, io_sample *sample) {
     io_session *s = r->session;
     const io_schedule *plan = r->plan;
-    s->created = 1; /* from here on, whatever comes of it */
+    s->created = 1; /* from here on, also after a failure */
     if (io_replay_prepare(r) || io_replay_path(r, 0)) return -1;
     io_world_doing_file(s->world, "replay", s->what->method->name, r->file.path, io_may_remove(s, 0));
     io_now_in_step(s->world, s->repeat, 0);

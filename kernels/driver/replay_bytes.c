@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of a replay that are made before it, and verified in it and after it. */
+/* The bytes of a replay: made before it, verified in it and after it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "driver/replay_parts.h"
 #include "driver/run_files.h"
 
-/* Past a recorder, which stands before the C library's functions. */
+/* Bypasses a recorder, which wraps the C library. */
 static int open_aside(const char *path, int flags) {
 #ifdef SYS_openat
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0666);
@@ -42,7 +42,7 @@ static void close_aside(int fd) {
 #endif
 }
 
-/* One file at a time, as extents and accesses come in their order. */
+/* One file at a time, in the order of extents and accesses. */
 typedef struct {
     uint64_t file;
     int fd;
@@ -105,7 +105,7 @@ int io_replay_prepare(io_replaying *r) {
     return io_agree(r->session->world);
 }
 
-/* The first undefined extent that ends behind a place. */
+/* The first undefined extent that ends after an offset. */
 static uint64_t first_undefined(const io_replaying *r, uint64_t file, uint64_t offset) {
     uint64_t low = 0, high = r->plan->nundefined;
     while (low < high) {
@@ -119,7 +119,7 @@ static uint64_t first_undefined(const io_replaying *r, uint64_t file, uint64_t o
     return low;
 }
 
-/* Verifies what the buffer holds of a place, but for what the application left undefined. */
+/* Verifies the buffer against the bytes of an offset, except where the application left them undefined. */
 static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
     const io_session *s = r->session;
     uint64_t at = offset, end = offset + length;
@@ -139,7 +139,7 @@ static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t len
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
     io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->right);
     if (r->plan->nprepared && memcmp(r->buffer, r->right, length) != 0) {
-        /* What was there before is right too: then it counts as what it stands for. */
+        /* The bytes from before the run are correct too: they are then counted as expected. */
         char *now = r->right, *found = r->buffer;
         for (uint64_t at = 0, n; at < length; at += n) {
             char before[4096];

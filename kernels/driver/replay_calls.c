@@ -19,10 +19,11 @@ static io_opened *find(io_logged *l, uint64_t file) {
 }
 
 static int not_open(io_replaying *r, const io_act *act) {
-    return io_fail(r->ctx.error,
-                   "--schedule: an act on %s, which is not open then; right is a file that plan-replay "
-                   "has made: %s",
-                   file_of(r, act->file)->name, r->plan->path);
+    return io_fail(
+        r->ctx.error,
+        "--schedule: an act on %s, which is not open then; right is a file that iogauge replay plan "
+        "has made: %s",
+        file_of(r, act->file)->name, r->plan->path);
 }
 
 static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
@@ -109,7 +110,7 @@ int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {
     return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_sync", r->file.path, mpi) : 0;
 }
 
-/* One call, as the log has one; what it leaves undone makes others. */
+/* Makes one call, as in the log; a short call is continued by more. */
 static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, uint64_t length) {
     uint64_t done = 0;
     do {
@@ -180,7 +181,8 @@ void io_replay_forget(io_logged *l) {
     free(l->acts);
 }
 
-/* Of the processes that open a file together. Folded processes open each alone: some would do it twice. */
+/* Communicators of the processes that open a file together. Folded processes open each file alone, because
+ * some would open it twice. */
 int io_replay_communicators(io_replaying *r) {
     const io_world *w = r->session->world;
     bool folded = r->plan->processes > (uint64_t)w->size;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of a replay share: the loop over acts (replay.c), the calls (replay_calls.c), and bytes that
- * are made and verified (replay_bytes.c). */
+/* Shared by the files of the replay: the loop over acts (replay.c), the calls (replay_calls.c), and making
+ * and verifying bytes (replay_bytes.c). */
 #ifndef IOGAUGE_REPLAY_PARTS_H
 #define IOGAUGE_REPLAY_PARTS_H
 
 #include "driver/replay.h"
 
-/* Every byte is a function of its file and place, and of who made it. */
+/* A byte depends on its file, its offset and on who made it. */
 enum { IO_MADE_BEFORE, IO_MADE_BY_LOG };
 
 /* A file that a process of the log has open. */
@@ -16,7 +16,7 @@ typedef struct {
     MPI_File handle;
 } io_opened;
 
-/* Where a process is: an act, and which of its calls. */
+/* The position of a process: an act, and one of its calls. */
 typedef struct {
     uint64_t act, call;
 } io_replay_place;
@@ -36,13 +36,13 @@ typedef struct {
     double think;
     io_schema schema;
     io_ctx ctx;
-    MPI_Comm *comms; /* of each file that processes open together; MPI_COMM_NULL where this one does not */
+    MPI_Comm *comms; /* for each file that processes open together; MPI_COMM_NULL if this one does not */
     io_logged *logged;
-    uint64_t first, nlogged; /* which processes of the log this one is */
+    uint64_t first, nlogged; /* the processes of the log that this process replays */
     io_extent *prepared, *undefined;
-    char *memory, *buffer; /* of the calls that are made together; of the present one, in it */
-    char *right;           /* what a read is held against: `room` bytes, the most that a call moves */
-    uint64_t room, together;
+    char *memory, *buffer; /* memory of the calls made together; the current one in it */
+    char *right;           /* expected bytes of a read: `room` bytes, the most in a call */
+    uint64_t room, batch;
     io_file file; /* of the last access, for messages */
     io_seconds seconds;
     uint64_t calls[IO_DIRECTIONS];
@@ -60,11 +60,11 @@ int io_replay_communicators(io_replaying *r);
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)
 int io_replay_path(io_replaying *r, uint64_t file);
 void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length, int maker, void *data);
-/* Data that the log reads before it writes it; by all. */
+/* Makes data that the log reads before it writes it; called by all. */
 int io_replay_prepare(io_replaying *r);
-/* What an access of the log has read: as the log left it, or as it was before. */
+/* Verifies a read: data of the log, or from before the run. */
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length);
-/* All that another process has written, as the log left it; by all, after its end. */
+/* Reads back all that another process wrote; called by all, after the end of the log. */
 int io_replay_read_back(io_replaying *r);
 
 #endif

@@ -30,7 +30,7 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
 
 typedef void handle_file(io_session *session, const char *path);
 
-/* A file; or those of a folder, and then the folder. */
+/* Removes a file, or a folder with its files. */
 static void handle_path(io_session *s, const char *path, handle_file *handle) {
     char inner[IO_MAX_PATH];
     DIR *folder = s->what->method->traits & IO_FOLDER ? opendir(path) : NULL;
@@ -59,8 +59,8 @@ static void each_file(io_session *s, handle_file *handle) {
         handle_step(s, step, s->world->rank == 0, UINT64_MAX, handle);
 }
 
-/* For what each node's memory holds of the files: a shared one is looked at by a process of each node. Of a
- * series only the first file, because a look at a file brings in what the series is to measure. */
+/* For looking at the page cache of each node: a shared file is looked at by one process of a node. Of a
+ * series only the first file, because looking at a file loads metadata that the series is to measure. */
 static void each_cached_file(io_session *s, handle_file *handle) {
     for (uint64_t step = 0; step < s->what->steps; step++)
         handle_step(s, step, s->world->first_on_node, 1, handle);
@@ -72,7 +72,7 @@ static int remove_path(const io_session *s, const char *path) {
     return errno == EISDIR && s->what->method->traits & IO_FOLDER ? rmdir(path) : -1;
 }
 static void remove_file(io_session *s, const char *path) { remove_path(s, path); }
-/* At the end: what is left behind is an error. */
+/* At the end a file that is left is an error. */
 static void remove_or_say(io_session *s, const char *path) {
     if (remove_path(s, path) && errno != ENOENT) io_fail_errno(&s->world->error, "unlink", path, errno);
 }
@@ -90,7 +90,7 @@ static void look_at_cache(io_session *s, const char *path) {
     s->found->cached_bytes += bytes;
 }
 
-/* Opened for it, because a network file system may remember an older size. */
+/* Opens the file, because a network file system may cache an older size. */
 static void look_at_size(io_session *s, const char *path) {
     struct stat st;
     io_now_at(s->world, IO_AT_FILES);
@@ -112,7 +112,7 @@ void io_cool_files(io_session *s) {
     if (s->found) each_cached_file(s, look_at_cache);
 }
 
-/* The others may be waiting in a library: a shared file is removed by whoever ends the job. */
+/* The others may hang in a library: whoever ends the job removes the shared file. */
 static void remove_all_files(io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, true, UINT64_MAX, remove_file);
@@ -141,7 +141,7 @@ void io_clear_place(io_session *s) { each_file(s, remove_file); }
 /* The directories are empty once all processes have removed their files. */
 int io_remove_all(io_session *s) {
     int status = 0;
-    bool agreed = s->world->error.set; /* on a failure before: its message stays */
+    bool agreed = s->world->error.set; /* after a failure its message stays */
     for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_or_say);
     if (agreed)
@@ -156,7 +156,7 @@ int io_look_at_files(io_session *s) {
     s->stored = 0;
     each_file(s, look_at_size);
     if (!s->what->write || io_moves_nothing(s->what)) return 0;
-    /* Some libraries lose the error of a write to a full file system, but not its traces. */
+    /* Some libraries lose the error of a write to a full file system; the size of the file shows it. */
     uint64_t all = 0, right = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
     if (io_mode_has(s->what->mode, IO_COMPRESSES)) right = s->found->packed;
     MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);

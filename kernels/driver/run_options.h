@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options of a run: what is measured, and what is asked around it. */
+/* The options of a run. */
 #ifndef IOGAUGE_RUN_OPTIONS_H
 #define IOGAUGE_RUN_OPTIONS_H
 
@@ -10,11 +10,11 @@ typedef struct io_chosen io_chosen;
 typedef struct {
     io_case what;
     io_method own;     /* this run's copy of a method that has options (command_line/method_options.h) */
-    io_chosen *chosen; /* methods' options as they were given */
+    io_chosen *chosen; /* options of methods as given */
     int nchosen;
     uint64_t processes; /* with plan */
     bool reuse_given, ceilings, space_check, phases, plan;
-    bool unknown_hints; /* hints that are not known pass */
+    bool unknown_hints; /* unknown hints are allowed */
     double patience;    /* seconds without any progress after which the job ends; 0: never */
     double start_limit; /* seconds for MPI to start; 0: no limit */
     const char *json;

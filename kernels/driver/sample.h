@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is measured: phases, operations on files, and the times of one repeat. */
+/* Measurements: phases, operations on files, and the times of one repeat. */
 #ifndef IOGAUGE_SAMPLE_H
 #define IOGAUGE_SAMPLE_H
 
@@ -31,16 +31,17 @@ typedef struct {
     double min, mean, max; /* seconds, over processes */
 } io_time;
 
-/* What is done to each file of a series (create: to its close; open: read and close too); rates in files a
- * second. */
+/* Operations on each file of a series (create: until it is closed; open: with read and close); rates in files
+ * a second. */
 typedef enum { IO_OP_CREATE, IO_OP_STAT, IO_OP_OPEN, IO_OP_REMOVE, IO_OPERATIONS } io_operation;
 typedef struct {
     double mine;           /* seconds of this process, all steps; 0 where it did not run */
     io_time seconds, rate; /* over processes */
-    double all;            /* rate of all together: their files over the slowest process's seconds */
+    double all;            /* rate over all: their files divided by the time of the slowest process */
 } io_operation_time;
 
-/* What one process measured in one step, in seconds. Only doubles: reduced as an array (times.c). */
+/* Measurements of one process in one step, in seconds. Only doubles, because times.c reduces it as an array.
+ */
 typedef struct {
     double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
     double fill; /* to make the values; in no phase */
@@ -53,10 +54,10 @@ typedef struct {
     io_time phase[IO_PHASES];
     io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
-    uint64_t calls[IO_DIRECTIONS];              /* to the library, by the process that made most */
+    uint64_t calls[IO_DIRECTIONS];              /* calls to the library, by the process with the most */
     double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
     double fill;                                /* seconds to make the values, slowest process; in no phase */
-    double bandwidth[IO_DIRECTIONS];            /* MiB/s of the payload over that; 0 where nothing ran */
+    double bandwidth[IO_DIRECTIONS];            /* payload in MiB divided by `seconds`; 0 if nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
     double between;     /* seconds from the first creating to the end of writing, without `seconds` */
     io_queue_use queue; /* of a method with servers */

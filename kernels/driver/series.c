@@ -24,7 +24,7 @@ static int look_up(const char *path) {
 
 static bool is_series(const io_session *s) { return s->what->pattern->series && !io_moves_nothing(s->what); }
 
-/* The call on every file of an owner's step. Only the calls are on the clock, not the making of names. */
+/* The call on every file of a step of the owner. Only the calls are on the clock, not making the names. */
 static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *name, system_call *call,
                      double *seconds) {
     char path[IO_MAX_PATH];
@@ -63,10 +63,10 @@ void io_note_series(io_sample *sample, int direction, const double phase[IO_PHAS
             sample->operation[direction == IO_WRITING ? IO_OP_CREATE : IO_OP_OPEN].mine += phase[p];
 }
 
-/* A process's own rate, and what it is over all processes. */
+/* The rate of a process, and the statistics over all. */
 static void reduce(const io_session *s, io_operation_time *t) {
     double files = (double)(io_series_length(s->what) * s->what->steps), size = s->world->size;
-    /* Largest of -x is the least x: one reduction for both ends. */
+    /* The largest -x is the smallest x: one reduction for both ends. */
     double ends[2] = {-t->mine, t->mine}, most[2], sums[2] = {t->mine, t->mine > 0 ? files / t->mine : 0},
            all[2];
     MPI_Allreduce(ends, most, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that keep some of the processes for themselves (io_method.servers), and what the driver does
- * between and after dumps because of them. */
+/* Methods with servers (io_method.servers), and what the driver does for them between dumps and after the
+ * last one. */
 #ifndef IOGAUGE_SERVERS_H
 #define IOGAUGE_SERVERS_H
 
 #include "driver/sample.h"
 #include "driver/session.h"
 
-/* Which process of a job is a server: with `servers` of them, the last one of each of as many nearly equal
- * ranges of ranks. So they are spread over the nodes, and process 0 is none. */
+/* Is a process of the job a server? With N `servers`, the last process of each of N nearly equal ranges of
+ * ranks: they are spread over the nodes, and process 0 is a client. */
 bool io_is_server(int rank, int size, int servers);
 
 /* Called by all clients: computes for the session's seconds. */

@@ -85,7 +85,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *line, size_t size, c
     va_end(args);
 }
 
-/* Up to so many others by name. */
+/* So many others are named. */
 #define OTHERS_NAMED 4
 
 static void say_others(const io_pulse *all, int n, int which, char *line, size_t size) {

@@ -11,8 +11,9 @@
 #include "driver/waiting.h"
 #include "driver/world.h"
 
-#define LOOKS 8 /* within the limit, but at least one a second */
-/* Most launchers end the job when one process ends: so one after the other, for one line. */
+#define LOOKS 8 /* checks per limit, but at least one a second */
+/* Most launchers end the job when one process ends. Processes give up one after the other, so that one line
+ * is printed. */
 #define SECONDS_APART 2
 
 struct io_startup {
@@ -41,12 +42,12 @@ static _Noreturn void give_up(const io_startup *s) {
     _exit(EXIT_FAILURE);
 }
 
-/* First the first process, then others in MPI_Init, last those that wait for them. */
+/* The first process gives up first, then others in MPI_Init, then those that wait for them. */
 static double own_limit(const io_startup *s) {
     return s->limit + SECONDS_APART * (s->initialized ? 2 : s->rank > 0);
 }
 
-/* Time while the whole process was suspended does not count. */
+/* Time in which the process was suspended does not count. */
 static void *watch(void *data) {
     io_startup *s = data;
     double waited = 0;

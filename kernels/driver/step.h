@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One step in one direction while it is measured, as the driver's files share it: phases (driver.c), and
- * buffers, values and calls (move.c). */
+/* One step in one direction, shared by the phases (driver.c) and the transfers (move.c). */
 #ifndef IOGAUGE_STEP_H
 #define IOGAUGE_STEP_H
 
 #include "driver/sample.h"
 #include "driver/session.h"
 
-/* Its file, or one after the other of a series. */
+/* Its file, or the current one of a series. */
 typedef struct {
     io_session *session;
     io_ctx ctx;
@@ -18,7 +17,7 @@ typedef struct {
     uint64_t number, files, transfers_each, bytes_each; /* which file of the series, and what each has */
     int direction;
     char path[IO_MAX_PATH];
-    double began, paused; /* on the step's clock; seconds that this clock stood still */
+    double began, paused; /* on the step's clock; seconds for which that clock was stopped */
     bool in_step;         /* with a reused buffer, processes begin each transfer together */
     io_seconds seconds;
     uint64_t calls; /* to the library, with the closing one */

@@ -33,7 +33,7 @@ double io_wall_clock(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* `first`, `last`: of all processes. A direction's phases lie one after the other, as in io_phase. */
+/* `first`, `last`: over all processes. The phases of a direction are consecutive in io_phase. */
 static void note_spans(const io_session *s, const io_seconds *first, const io_seconds *last, int direction) {
     if (!s->found) return;
     for (int p = 0; p <= IO_PHASES; p++) {

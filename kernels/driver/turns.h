@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --io-group: of so many processes one at a time handles files of its own. */
+/* --io-group: one of every N processes at a time works on its own files. */
 #ifndef IOGAUGE_TURNS_H
 #define IOGAUGE_TURNS_H
 
 #include "driver/session.h"
 
-/* At most one process of each group is between these two; the token goes from rank to rank. Both are
- * called whatever has failed, so that nobody is left waiting. */
+/* At most one process of a group is between these calls; the token goes from rank to rank. Both are called
+ * even after a failure, so that no process waits for ever. */
 int io_take_turn(const io_session *session);
 int io_pass_turn(const io_session *session);
 

@@ -16,8 +16,7 @@
 #define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (i))))
 #endif
 
-/* The widest vector instructions that the machine has: the program chooses when it starts, and runs
- * everywhere. A sanitizer is not ready for such a choice. */
+/* Uses the widest vector instructions of the machine, chosen at start. Sanitizers cannot handle that. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12 &&                    \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -83,7 +82,7 @@ static inline uint64_t cut_value(uint64_t word, uint64_t size, uint64_t at) {
     }
 }
 
-/* The word that stands at a place: of each group the last `calm` are the same one. */
+/* The word at a position: the last `calm` of each group are the same one. */
 static inline uint64_t calm_number(uint64_t number, uint64_t calm) {
     return number % IO_CALM_GROUP < IO_CALM_GROUP - calm ? number : number | (IO_CALM_GROUP - 1);
 }
@@ -97,7 +96,7 @@ uint64_t io_value(uint64_t key, io_type type, int calm, uint64_t index) {
     return cut_value(word, size, index % each);
 }
 
-/* Words as they may stand in a buffer: a part can begin in the middle of one. */
+/* Unaligned words: a part can begin in the middle of one. */
 typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
 /* `words` whole words from number `first` on. */
@@ -111,7 +110,7 @@ typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first,
                               uint64_t words){BY_TYPE(type, FILL)}
 
-/* Is anything of them wrong? A sum of differences, so that the loop has no branch. */
+/* Is any of them wrong? A sum of differences, so that the loop has no branch. */
 #define DIFFER(as)                                                                                           \
     do {                                                                                                     \
         const any64 *in = data;                                                                              \
@@ -127,7 +126,7 @@ WIDEST
     return differ;
 }
 
-/* The one word that a group's calm part repeats. */
+/* The word that the calm part of a group repeats. */
 static uint64_t calm_word(io_type type, uint64_t key, uint64_t number) {
     uint64_t word = word_of(key + (number | (IO_CALM_GROUP - 1)));
 #define MAKE(as) word = as(word)
@@ -203,7 +202,7 @@ static void fill_run(void *data, io_type type, uint64_t key, int calm, uint64_t 
     fill_some(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
 }
 
-/* A member's values have a key of their own, and are counted by element. */
+/* The values of a member have their own key, and are counted by element. */
 static uint64_t member_value(const io_member *m, int number, uint64_t key, int calm, uint64_t index) {
     return io_value(key + (uint64_t)(number + 1) * STEP, m->type, calm, index);
 }
@@ -254,7 +253,7 @@ static bool run_differs(const void *data, io_type type, uint64_t key, int calm, 
            some_differ(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
 }
 
-/* Slow, for runs that are known to be wrong: counts, and keeps the first. */
+/* Slow path for runs with a wrong value: counts, and keeps the first. */
 static void count_wrong(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t key,
                         const char *facts, io_check *check) {
     uint64_t size = io_type_size(d->type);

@@ -19,7 +19,7 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
     return code ? io_fail_mpi(&w->error, "MPI_Gather", "host names", code) : 0;
 }
 
-/* Who sits where; `hosts`: their names are wanted. */
+/* Ranks and nodes; `hosts`: gather host names too. */
 static int place(io_world *w, bool hosts) {
     MPI_Comm node, leaders;
     int node_rank, node_size;
@@ -46,12 +46,12 @@ static int place(io_world *w, bool hosts) {
     return status;
 }
 
-/* Which process says the line of a crash: "process 1 on n2". */
+/* Begins the message of a crash: "process 1 on n2". */
 static void begin_line(io_world *w, const char *what) {
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
     w->doing_over = false;
-    w->doing_remove = false; /* before the path is another one: a crash may come at any time */
+    w->doing_remove = false; /* before the path changes: a crash may come at any time */
     snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
 }
 
@@ -82,7 +82,7 @@ static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data, w->error.text, IO_ENDS_FAILED);
-    sleep(1); /* the launcher forgets what it has not yet passed on when the job is aborted */
+    sleep(1); /* the launcher drops what it has not yet forwarded when the job is aborted */
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
@@ -95,7 +95,7 @@ int io_agree(io_world *w) {
     MPI_Status statuses[2];
     MPI_Iallreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
     MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
-    double end = io_monotonic_seconds() + IO_PATIENCE;
+    double end = io_monotonic_seconds() + IO_PEER_SECONDS;
     int done = !w->error.set;
     if (done) MPI_Waitall(2, requests, statuses);
     while (!done) {

@@ -75,7 +75,7 @@ static json_t *describe(const void *state) {
 
 /* ---------------------------------------------------------------- errors */
 
-/* The C interface prints what was the matter on stderr, and returns only of what kind it was. */
+/* The C interface prints the cause on stderr and returns only the kind of error. */
 static int fail(const io_ctx *ctx, const char *call, const char *path, adios2_error code) {
     static const char *const kinds[] = {
         [adios2_error_none] = "no handle",
@@ -292,7 +292,7 @@ static int flush_one(const io_ctx *ctx, const char *path) {
     return code ? io_fail_errno(ctx->error, "fsync", path, code) : 0;
 }
 
-/* ADIOS2 has no call for it. Which process wrote which file it does not tell, so each flushes all. */
+/* ADIOS2 cannot flush, and does not tell which process wrote which file, so each process flushes all. */
 static int sync_file(io_file *file) {
     char path[IO_MAX_PATH + 256];
     int status = end_step((adios2_file *)file);
@@ -339,7 +339,7 @@ static const io_option_functions own = {
 
 const io_method io_method_adios2 = {
     .name = "adios2",
-    .summary = "a folder of ADIOS2's format BP5",
+    .summary = "one directory in ADIOS2's format BP5",
     .extension = ".bp",
     .modes = IO_MODES_OF_adios2,
     .default_mode = IO_COLLECTIVE,

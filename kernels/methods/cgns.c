@@ -159,9 +159,9 @@ static int define(io_file *file) {
 /* A call in which nobody else takes part may be left out where there is nothing to move: but for reading
  * metadata the library asks HDF5 for collective calls, unless it is told not to. */
 static bool may_leave_out(const cgns_file *f) {
-    const char *together = io_hdf5_metadata(f->base.ctx);
+    const char *metadata = io_hdf5_metadata(f->base.ctx);
     if (f->base.ctx->mode != IO_INDEPENDENT) return false;
-    return f->creating ? !together || strcmp(together, "true") : together && !strcmp(together, "false");
+    return f->creating ? !metadata || strcmp(metadata, "true") : metadata && !strcmp(metadata, "false");
 }
 
 static int move_one(cgns_file *f, const io_part *part, bool writing) {

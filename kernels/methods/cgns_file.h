@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of the cgns method: its file, how it is opened, and what to call for each role of a data set. */
+/* Shared by the files of method cgns: its file, opening it, and the calls for each role of a data set. */
 #ifndef IOGAUGE_CGNS_FILE_H
 #define IOGAUGE_CGNS_FILE_H
 
 #include "methods/hdf5_file.h"
-/* The library's header after HDF5's, whose identifiers it needs. */
+/* After the header of HDF5, whose types it needs. */
 #include <pcgnslib.h>
 
-#define IO_CGNS_NAME 64 /* the library's names have 32 characters */
+#define IO_CGNS_NAME 64 /* names in CGNS have 32 characters */
 #define IO_CGNS_BASE "Base"
 #define IO_CGNS_ZONE "Zone%06d"
 
 typedef struct {
     io_file base;
     bool creating, serial;
-    int id, in_base;   /* the library's numbers of file and base */
-    int *zone, *index; /* of each data set: its zone's number, and its own among its kind there */
-    hid_t *data;       /* in mode multi: of each data set, held open; else NULL */
+    int id, in_base;   /* the library's indices of file and base */
+    int *zone, *index; /* for each data set: the index of its zone, and its own index there */
+    hid_t *data;       /* in mode multi, for each data set, open; else NULL */
 } cgns_file;
 
-/* Vertices or elements from first to last, counted from 1, the fastest dimension first. Without data the
- * process takes part and moves nothing. */
+/* Vertices or elements from first to last, counted from 1, the fastest dimension first. A process without
+ * data takes part and moves nothing. */
 typedef struct {
     cgsize_t first[IO_MAX_DIMS], last[IO_MAX_DIMS];
     void *data;
 } io_cgns_range;
 
 typedef struct {
-    const char *path; /* from the zone to its HDF5 data set, with the node's name */
+    const char *path; /* path from the zone to its HDF5 data set, with the name of the node */
     int (*make_parent)(cgns_file *f, int dataset);
-    int (*make)(cgns_file *f, int dataset); /* NULL: `write` does */
+    int (*make)(cgns_file *f, int dataset); /* NULL: `write` makes it */
     int (*find)(cgns_file *f, int dataset);
     int (*write)(cgns_file *f, int dataset, const io_cgns_range *range);
     int (*read)(cgns_file *f, int dataset, const io_cgns_range *range);
@@ -58,8 +58,8 @@ int io_cgns_find_section(cgns_file *f, int dataset);
 int io_cgns_find_field(cgns_file *f, int dataset);
 int io_cgns_find_array(cgns_file *f, int dataset);
 
-/* cgns_multi.c, where the library has calls for several arrays. How many parts, from the first, one call
- * moves: 1 for none of those. */
+/* cgns_multi.c, if the library has calls for several arrays: how many of the parts, from the first on, one
+ * call moves; 1: none of these calls fits. */
 #ifdef IOKERNEL_CGNS_MULTI
 int io_cgns_alike(const cgns_file *f, const io_part *parts, int n);
 int io_cgns_move_alike(cgns_file *f, const io_part *parts, int n, bool writing);

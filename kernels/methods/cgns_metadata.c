@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CGNS library sets HDF5's collective metadata itself (writes always; reads for files that exist), and
- * has no call to change it. To compare with and without, we stand between it and HDF5's H5Fcreate and
- * H5Fopen, as a tracing library does: what is wanted comes in the MPI_Info that the library hands on, so
- * nothing is kept here. Files opened without that word pass through. */
+/* The CGNS library sets HDF5's collective metadata itself (always for writing; for reading existing files)
+ * and has no call to change it. To compare with and without, this file wraps H5Fcreate and H5Fopen, like a
+ * tracing library. The setting comes in the MPI_Info that the library passes on, so nothing is stored here.
+ * Files opened without it pass through. */
 #ifdef IOKERNEL_CGNS_METADATA
 #include <dlfcn.h>
 #include <hdf5.h>
 
 #include "methods/cgns_file.h"
 
-/* A function's address, which C does not convert from an object's. */
+/* A function's address: C does not convert it from an object's. */
 typedef union {
     void *object;
     hid_t (*create)(const char *, unsigned, hid_t, hid_t);

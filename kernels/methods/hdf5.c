@@ -20,9 +20,9 @@ extern const io_method io_method_hdf5;
 typedef struct {
     io_file base;
     bool creating;
-    hid_t file, transfer, alone; /* alone: nobody else takes part */
-    hid_t find;                  /* how H5Dopen2 reads metadata */
-    hid_t *datasets, *types;     /* of each: its elements' */
+    hid_t file, transfer, independent; /* independent: no other process takes part */
+    hid_t find;                        /* how H5Dopen2 reads metadata */
+    hid_t *datasets, *types;           /* of each: its elements' */
 } hdf5_file;
 
 /* The library's own properties, as hints. */
@@ -41,7 +41,7 @@ static const struct {
     {"hdf5_meta_block_size", set_meta_block},
 };
 
-/* Names and values are known_hints.def's. */
+/* Names and values come from known_hints.def. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
     if (io_hdf5_is_filter_hint(hint->key)) return io_hdf5_check_filter_hint(hint, mode, error);
     return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
@@ -120,7 +120,7 @@ static void release(hdf5_file *f) {
     for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
         if (f->types[i] >= 0) H5Tclose(f->types[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
-    if (f->alone >= 0) H5Pclose(f->alone);
+    if (f->independent >= 0) H5Pclose(f->independent);
     if (f->find >= 0) H5Pclose(f->find);
     free(f->datasets);
 }
@@ -132,7 +132,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     snprintf(name, sizeof name, "%s%s", by_mpi(ctx) ? ctx->prefix : "", path);
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
     if (!f) return -1;
-    f->file = f->transfer = f->alone = f->find = -1;
+    f->file = f->transfer = f->independent = f->find = -1;
     f->creating = creating;
     const char *call = creating ? "H5Fcreate" : "H5Fopen";
     hid_t access = access_list(ctx);
@@ -145,8 +145,9 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     if (f->file < 0) goto failed;
     call = "H5Pset_dxpl_mpio";
     f->transfer = H5Pcreate(H5P_DATASET_XFER);
-    f->alone = H5Pcreate(H5P_DATASET_XFER);
-    if (f->transfer < 0 || f->alone < 0 || H5Pset_dxpl_mpio(f->alone, H5FD_MPIO_INDEPENDENT) < 0 ||
+    f->independent = H5Pcreate(H5P_DATASET_XFER);
+    if (f->transfer < 0 || f->independent < 0 ||
+        H5Pset_dxpl_mpio(f->independent, H5FD_MPIO_INDEPENDENT) < 0 ||
         H5Pset_dxpl_mpio(f->transfer, H5FD_MPIO_COLLECTIVE) < 0)
         goto failed;
     call = "H5Pset_all_coll_metadata_ops";
@@ -225,9 +226,9 @@ static uint64_t elements_of(const hdf5_file *f, const io_part *parts, int n) {
 static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
     hid_t memory = -1, space = -1, type = f->types[parts->dataset];
-    bool alone = d->small || f->base.ctx->mode == IO_INDEPENDENT;
-    hid_t transfer = alone ? f->alone : f->transfer, dataset = f->datasets[parts->dataset];
-    if (alone && !io_hdf5_metadata(f->base.ctx) && !elements_of(f, parts, n)) return 0;
+    bool independent = d->small || f->base.ctx->mode == IO_INDEPENDENT;
+    hid_t transfer = independent ? f->independent : f->transfer, dataset = f->datasets[parts->dataset];
+    if (independent && !io_hdf5_metadata(f->base.ctx) && !elements_of(f, parts, n)) return 0;
     herr_t code = select_parts(f, parts, n, &memory, &space);
     f->base.calls++;
     if (code >= 0 && writing)
@@ -282,7 +283,7 @@ static int add_one(hdf5_file *f, several *s, const io_part *parts, int n) {
                : 0;
 }
 
-/* All data sets in one call, but for small ones: these each process moves alone. */
+/* All data sets in one call, except small ones: each process moves these alone. */
 static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing) {
     hid_t *ids = malloc((size_t)n * 4 * sizeof *ids);
     void **data = malloc((size_t)n * sizeof *data);

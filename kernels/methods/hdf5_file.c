@@ -97,7 +97,7 @@ int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path) {
     return io_fail_library(ctx->error, call, path, inner[0] ? inner : text);
 }
 
-/* What HDF5 writes to: an MPI_File or a file descriptor. */
+/* The MPI_File or file descriptor below HDF5. */
 static int handle_of(hid_t id, void **handle, bool *mpi) {
     hid_t access = H5Fget_access_plist(id);
     if (access < 0) return -1;
@@ -110,7 +110,7 @@ int io_hdf5_sync(io_file *file, hid_t id) {
     bool mpi;
     file->calls += 2;
     if (H5Fflush(id, H5F_SCOPE_GLOBAL) < 0) return io_hdf5_fail(file->ctx, "H5Fflush", file->path);
-    /* H5Fflush hands its buffers to the layer below; durable is what that one promises. */
+    /* H5Fflush passes its buffers to the layer below; that one makes them durable. */
     if (handle_of(id, &handle, &mpi)) return io_hdf5_fail(file->ctx, "H5Fget_vfd_handle", file->path);
     if (!mpi) return fsync(*(int *)handle) ? io_fail_errno(file->ctx->error, "fsync", file->path, errno) : 0;
     int code = MPI_File_sync(*(MPI_File *)handle);
@@ -135,7 +135,7 @@ int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
                          io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
 }
 
-/* What HDF5 itself says of collective metadata, beside MPI's hints. */
+/* HDF5's settings of collective metadata, in addition to MPI's hints. */
 static int add_metadata(hid_t id, MPI_Info used) {
     hbool_t read = false, write = false;
     hid_t access = H5Fget_access_plist(id);

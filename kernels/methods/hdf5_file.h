@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the methods on top of HDF5 share: its types, its messages, and the MPI file below a file of its own.
- */
+/* Shared by the methods on top of HDF5: types, messages, and the MPI file below an HDF5 file. */
 #ifndef IOGAUGE_HDF5_FILE_H
 #define IOGAUGE_HDF5_FILE_H
 

@@ -23,10 +23,10 @@ extern const io_method io_method_ioserver;
 
 enum { PROCESSES = 1, LIMIT, SEND, INNER };
 static const io_option options[] = {
-    {"io-processes", PROCESSES, "N", "processes that only queue and write (default 1)"},
-    {"queue-limit", LIMIT, "SIZE", "bytes that each of them holds at most (default 64m)"},
-    {"send", SEND, "HOW", "copy or zero-copy (default): by way of a send buffer, or from the array"},
-    {"inner", INNER, "M", "the method that they write with (default posix)"},
+    {"io-processes", PROCESSES, "N", "number of I/O processes (default 1)"},
+    {"queue-limit", LIMIT, "SIZE", "most bytes queued by each of them (default 64m)"},
+    {"send", SEND, "HOW", "copy (through a send buffer) or zero-copy (default)"},
+    {"inner", INNER, "M", "method used by the I/O processes (default posix)"},
     {0},
 };
 
@@ -165,7 +165,7 @@ static void stop(const io_ctx *ctx, int status, bool keep) {
     ioserver *s = ctx->state;
     header *last = malloc(sizeof *last); /* not freed after a failure: it may be under way for ever */
     if (!last) return;
-    *last = (header){.say = SAY_STOP, .status = status, .keep = keep};
+    *last = (header){.request = REQUEST_STOP, .status = status, .keep = keep};
     for (int i = 0; i < s->nmine; i++) {
         MPI_Request request;
         MPI_Isend(last, sizeof *last, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
@@ -210,15 +210,15 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     if (!f) return -1;
     bool own = schema->file_per_process || s->inner->traits & IO_FILE_PER_PROCESS;
     f->number = s->created++;
-    /* A file of its own is written by one server, the next one by the next. */
+    /* A client's own file is written by one server, the next file by the next server. */
     f->first = own ? (int)(f->number % (uint64_t)s->nmine) : 0;
     f->count = own ? 1 : s->nmine;
     *file = &f->base;
-    header head = {.say = SAY_CREATE, .file = f->number};
+    header head = {.request = REQUEST_CREATE, .file = f->number};
     void *packed = ioserver_pack(path, schema, &head.bytes);
     if (!packed) return io_fail(ctx->error, "out of memory to announce %s", path);
     int status = tell_each(f, &head, packed);
-    if (!status) free(packed); /* else it may be under way still */
+    if (!status) free(packed); /* else it may still be in use */
     return status;
 }
 
@@ -237,8 +237,8 @@ static int write_parts(io_file *file, const io_part *parts, int n) {
     client_file *f = (client_file *)file;
     ioserver *s = file->ctx->state;
     for (int i = 0; i < n; i++) {
-        pieces all = {.schema = file->schema, .whole = &parts[i], .most = s->piece};
-        header head = {.say = SAY_WRITE, .file = f->number};
+        pieces all = {.schema = file->schema, .part = &parts[i], .most = s->piece};
+        header head = {.request = REQUEST_WRITE, .file = f->number};
         while (ioserver_next_piece(&all, &head.part)) {
             head.bytes = io_part_bytes(file->schema, &head.part);
             if (head.bytes > s->limit || (s->copy && head.bytes > s->piece))
@@ -265,7 +265,7 @@ static int read_parts(io_file *file, const io_part *parts, int n) {
 
 static int sync_file(io_file *file) {
     client_file *f = (client_file *)file;
-    return tell_each(f, &(header){.say = SAY_SYNC, .file = f->number}, NULL);
+    return tell_each(f, &(header){.request = REQUEST_SYNC, .file = f->number}, NULL);
 }
 
 static int close_file(io_file *file) {
@@ -274,7 +274,7 @@ static int close_file(io_file *file) {
     if (f->inner)
         status = f->inner->method->close(f->inner);
     else
-        status = tell_each(f, &(header){.say = SAY_CLOSE, .file = f->number}, NULL);
+        status = tell_each(f, &(header){.request = REQUEST_CLOSE, .file = f->number}, NULL);
     free(f);
     return status;
 }
@@ -282,8 +282,8 @@ static int close_file(io_file *file) {
 static int drain(const io_ctx *ctx, io_queue_use *use) {
     ioserver *s = ctx->state;
     for (int i = 0; i < s->nmine; i++)
-        if (ioserver_tell(ctx, s->servers[i], &(header){.say = SAY_DRAIN}, NULL)) return -1;
-    /* No waiting for these to be received: the answer tells. */
+        if (ioserver_tell(ctx, s->servers[i], &(header){.request = REQUEST_DRAIN}, NULL)) return -1;
+    /* Does not wait for these to be received: the answer shows it. */
     int status = ioserver_wait_answers(ctx, use);
     return status ? status : ioserver_wait_sent(ctx);
 }
@@ -323,7 +323,7 @@ static const io_server_functions own_servers = {
 
 const io_method io_method_ioserver = {
     .name = "ioserver",
-    .summary = "reserved I/O processes queue the data and write it with another method",
+    .summary = "reserved I/O processes queue data and write it with another method",
     .extension = ".bin",
     .create = create,
     .open = open_existing,

@@ -10,14 +10,21 @@
 #include "method_roles.h"
 
 enum { HEADER_TAG = 1, BYTES_TAG, NEWS_TAG };
-typedef enum { SAY_CREATE, SAY_WRITE, SAY_SYNC, SAY_CLOSE, SAY_DRAIN, SAY_STOP } saying;
+typedef enum {
+    REQUEST_CREATE,
+    REQUEST_WRITE,
+    REQUEST_SYNC,
+    REQUEST_CLOSE,
+    REQUEST_DRAIN,
+    REQUEST_STOP
+} request_kind;
 
 typedef struct {
-    saying say;
+    request_kind request;
     bool keep;      /* stop */
     int status;     /* stop */
-    uint64_t file;  /* the how-manieth that clients have created */
-    uint64_t bytes; /* in the message that follows; 0: none does */
+    uint64_t file;  /* number of the file, in the order in which clients create files */
+    uint64_t bytes; /* size of the message that follows; 0: there is none */
     io_part part;   /* write */
 } header;
 
@@ -35,7 +42,7 @@ typedef struct {
     char *copy; /* of the bytes, with --send copy */
 } slot;
 #define SLOTS 4
-#define PIECE ((uint64_t)4 << 20) /* the most bytes in a message, so that no call keeps a server for long */
+#define PIECE ((uint64_t)4 << 20) /* most bytes in a message, so that no call occupies a server for long */
 
 typedef struct {
     /* The options. */
@@ -53,47 +60,47 @@ typedef struct {
     slot slots[SLOTS];
     unsigned next;
     uint64_t created;
-    int answered; /* servers, since the last drain */
+    int answered; /* servers that have answered since the last drain */
     io_queue_use use;
 } ioserver;
 
-/* ioserver_wire.c. A schema as bytes, behind the path of its file; NULL: out of memory. */
+/* ioserver_wire.c. Serialises a schema, after the path of its file; NULL: out of memory. */
 void *ioserver_pack(const char *path, const io_schema *schema, uint64_t *bytes);
-/* The other way; the schema's pointers point into `packed`. The path is its beginning. Every data set is one
- * that is moved by independent calls, which is how servers write. */
+/* Deserialises it. The pointers of the schema point into `packed`, which begins with the path. Every data set
+ * is marked for independent calls, which servers use. */
 void ioserver_unpack(void *packed, io_schema *schema);
 
-/* A part cut into boxes that lie in one piece in its memory. */
+/* A part split into boxes that are contiguous in memory. */
 typedef struct {
     const io_schema *schema;
-    const io_part *whole;
+    const io_part *part;
     uint64_t most, at; /* bytes of a piece; elements handed out */
 } pieces;
 bool ioserver_next_piece(pieces *pieces, io_part *piece);
 
-/* ioserver_queue.c: entries in the order of their coming, with their data in one arena of `limit` bytes. */
+/* ioserver_queue.c: entries in order of arrival, with their data in one arena of `limit` bytes. */
 typedef struct entry {
     struct entry *next;
     header head;
     int client;
     void *data;     /* of head.bytes */
-    uint64_t spent; /* bytes of the arena, with what was skipped at its end; 0: on the heap */
+    uint64_t spent; /* bytes used in the arena, with what was skipped at its end; 0: on the heap */
 } entry;
 typedef struct {
     char *arena;
-    uint64_t limit, begin, end, used, peak; /* used: between begin and end, round the arena's end */
+    uint64_t limit, begin, end, used, peak; /* used: between begin and end, wrapping round */
     entry *first, **last;
 } queue;
 int ioserver_queue_start(queue *q, uint64_t limit);
 void ioserver_queue_stop(queue *q);
-/* A new entry at the end, with room for its bytes; false: no room yet. Only what is written counts: the few
- * bytes of a schema come from the heap. */
+/* Appends an entry with room for its bytes; false: no room yet. Only data counts: the few bytes of a schema
+ * come from the heap. */
 bool ioserver_queue_add(queue *q, const header *head, int client, entry **added);
 /* Drops the first entry. */
 void ioserver_queue_drop(queue *q);
 
-/* ioserver_send.c: the clients' side of messages. Failures are in ctx->error; a server's own comes as soon as
- * it is known, whatever a client is waiting for. */
+/* ioserver_send.c: the clients' side. Failures are in ctx->error; a server's failure is reported as soon as
+ * it is known, whatever the client is waiting for. */
 int ioserver_send_start(const io_ctx *ctx);
 int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void *bytes);
 int ioserver_wait_sent(const io_ctx *ctx);                       /* until all bytes have left */

@@ -47,14 +47,14 @@ bool ioserver_queue_add(queue *q, const header *head, int client, entry **added)
     if (!e) return true;
     e->head = *head;
     e->client = client;
-    if (head->say == SAY_WRITE)
+    if (head->request == REQUEST_WRITE)
         e->data = place(q, head->bytes, &e->spent);
     else if (head->bytes)
         e->data = malloc(head->bytes);
     if (head->bytes && !e->data) {
         free(e);
         *added = NULL;
-        return head->say != SAY_WRITE;
+        return head->request != REQUEST_WRITE;
     }
     *q->last = e;
     q->last = &e->next;

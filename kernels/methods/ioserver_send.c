@@ -8,7 +8,7 @@
 
 #define SETTLING 2000 /* milliseconds, about */
 
-/* A process that waits leaves its core to others after a while: a server may need it. */
+/* A waiting process yields its core after a while: a server may need it. */
 static void wait_a_little(unsigned turn) {
     static const struct timespec little = {.tv_nsec = 20000};
     if (turn > 1000)
@@ -31,8 +31,8 @@ int ioserver_send_start(const io_ctx *ctx) {
     return 0;
 }
 
-/* After a failure what is under way should still arrive, because its memory will be freed; but a server that
- * is caught in a library never receives it. */
+/* After a failure pending messages should still arrive, because their memory will be freed; but a server that
+ * hangs in a library never receives them. */
 static void settle(ioserver *s) {
     static const struct timespec little = {.tv_nsec = 1000000};
     MPI_Status statuses[2];
@@ -68,7 +68,7 @@ static int receive_news(const io_ctx *ctx, int from) {
     return -1;
 }
 
-/* What servers have said, if anything; -1 when one has failed: then nobody waits for it. */
+/* Receives messages of servers; -1 if one has failed: then do not wait for it. */
 static int look_for_news(const io_ctx *ctx) {
     ioserver *s = ctx->state;
     int there = 0;
@@ -97,7 +97,7 @@ int ioserver_wait_sent(const io_ctx *ctx) {
     return look_for_news(ctx);
 }
 
-/* Synchronous, because a small message would otherwise lie in MPI's own memory, which has no limit. */
+/* Synchronous, because small messages would else be buffered by MPI without a limit. */
 int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void *bytes) {
     ioserver *s = ctx->state;
     slot *to = &s->slots[s->next++ % SLOTS];
@@ -110,7 +110,7 @@ int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void 
         code =
             MPI_Issend(&to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
     if (!code && head->bytes) {
-        bool copied = s->copy && head->say == SAY_WRITE;
+        bool copied = s->copy && head->request == REQUEST_WRITE;
         if (copied) memcpy(to->copy, bytes, head->bytes);
         code = MPI_Issend(copied ? to->copy : bytes, (int)head->bytes, MPI_BYTE, server, BYTES_TAG, s->link,
                           &to->requests[1]);

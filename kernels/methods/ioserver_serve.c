@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server's life: receive while the queue has room and something comes, else write the queue's first
- * entry, else wait. While it is inside a call of the inner method nobody is received: hence small pieces.
- * After a failure all clients are told; what still comes is received and dropped, so that nobody hangs. */
+/* The main loop of a server: receive while the queue has room and something arrives, else write the first
+ * entry of the queue, else wait. It receives nothing during a call of the inner method: hence small pieces.
+ * After a failure all clients are told, and what still arrives is received and dropped, so that no client
+ * hangs. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,7 +11,7 @@
 
 #include "methods/ioserver.h"
 
-/* A file that clients have announced: the shared one, or one client's own. Kept until they drain. */
+/* A file announced by clients: the shared one, or one of a client. Kept until they drain. */
 typedef struct served {
     struct served *next;
     uint64_t number;
@@ -22,7 +23,7 @@ typedef struct served {
     io_file *file; /* NULL: closed */
 } served;
 
-/* A header whose bytes have not found room. */
+/* A header whose data did not find room yet. */
 typedef struct waiting {
     struct waiting *next;
     header head;
@@ -101,7 +102,7 @@ static int write_piece(server *s, entry *e) {
     return s->method->inner->write(f->file, &e->head.part, 1);
 }
 
-/* Done when it is closed: a client that is about to close would have to wait for the end of a long call. */
+/* Done when the file is closed: a client that is about to close would else wait for a long call. */
 static int sync_file(server *s, entry *e) {
     served *f = find(s, e);
     if (f) f->sync = true;
@@ -130,7 +131,7 @@ static void forget_files(server *s, bool remove) {
     }
 }
 
-/* All has been written: says so to all clients of this server, and begins to count anew. */
+/* Everything is written: tells all clients of this server, and resets the counters. */
 static int drain(server *s, entry *e) {
     (void)e;
     if (++s->drains < s->method->nmine) return 0;
@@ -152,13 +153,13 @@ static int drain(server *s, entry *e) {
 }
 
 static int (*const doing[])(server *, entry *) = {
-    [SAY_CREATE] = create,    [SAY_WRITE] = write_piece, [SAY_SYNC] = sync_file,
-    [SAY_CLOSE] = close_file, [SAY_DRAIN] = drain,
+    [REQUEST_CREATE] = create,    [REQUEST_WRITE] = write_piece, [REQUEST_SYNC] = sync_file,
+    [REQUEST_CLOSE] = close_file, [REQUEST_DRAIN] = drain,
 };
 
 static void do_first(server *s) {
     entry *e = s->queue.first;
-    if (!s->told && doing[e->head.say](s, e)) fail(s);
+    if (!s->told && doing[e->head.request](s, e)) fail(s);
     ioserver_queue_drop(&s->queue);
 }
 
@@ -204,11 +205,11 @@ static bool hear(server *s) {
     MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
     if (!there) return false;
     waiting *w = malloc(sizeof *w);
-    if (!w) abort(); /* some 200 bytes: nothing could be said either */
+    if (!w) abort(); /* about 200 bytes: an error could not be reported either */
     *w = (waiting){.client = status.MPI_SOURCE};
     MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link, MPI_STATUS_IGNORE);
     if (!s->began) s->began = MPI_Wtime();
-    if (w->head.say == SAY_STOP) {
+    if (w->head.request == REQUEST_STOP) {
         s->stops++;
         s->status |= w->head.status;
         s->keep |= w->head.keep;
@@ -220,7 +221,7 @@ static bool hear(server *s) {
     return true;
 }
 
-/* Nothing to do: polls, less and less often, until something comes. */
+/* Idle: polls, less and less often, until a message arrives. */
 static void idle(server *s) {
     static const struct timespec little = {.tv_nsec = 20000};
     double began = MPI_Wtime();

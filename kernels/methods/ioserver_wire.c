@@ -69,22 +69,22 @@ void ioserver_unpack(void *packed, io_schema *s) {
 }
 
 bool ioserver_next_piece(pieces *p, io_part *piece) {
-    const io_part *whole = p->whole;
-    const io_dataset *d = &p->schema->datasets[whole->dataset];
-    uint64_t size = io_type_size(d->type), below = 1, row = whole->count[d->ndims - 1];
+    const io_part *part = p->part;
+    const io_dataset *d = &p->schema->datasets[part->dataset];
+    uint64_t size = io_type_size(d->type), below = 1, row = part->count[d->ndims - 1];
     uint64_t most = p->most / size;
-    if (p->at >= io_part_elements(p->schema, whole)) return false;
+    if (p->at >= io_part_elements(p->schema, part)) return false;
     /* The dimension that is cut: the last one whose single slices are small enough. Rows that are records
      * stay whole. */
     int cut = d->ndims - 1;
     if (p->schema->records) below = row, cut--;
-    while (cut > 0 && below * whole->count[cut] <= most) below *= whole->count[cut--];
-    *piece = *whole;
+    while (cut > 0 && below * part->count[cut] <= most) below *= part->count[cut--];
+    *piece = *part;
     uint64_t rest = p->at / below, count = 1;
     for (int i = cut; i >= 0; i--) {
-        uint64_t position = rest % whole->count[i];
-        rest /= whole->count[i];
-        uint64_t left = whole->count[i] - position;
+        uint64_t position = rest % part->count[i];
+        rest /= part->count[i];
+        uint64_t left = part->count[i] - position;
         piece->start[i] += position;
         piece->count[i] = 1;
         if (i != cut) continue;
@@ -94,7 +94,7 @@ bool ioserver_next_piece(pieces *p, io_part *piece) {
     }
     piece->offset += p->at * size;
     if (p->schema->records) piece->frames += p->at / row * 2 * sizeof(int32_t);
-    piece->data = (char *)whole->data + p->at * size;
+    piece->data = (char *)part->data + p->at * size;
     p->at += count * below;
     return true;
 }

@@ -17,7 +17,7 @@ extern const io_method io_method_master;
 #define SLAB_BYTES (8u << 20)
 #define BOX (2 * IO_MAX_DIMS)
 
-/* Where one process stands in its part: runs can be taken in pieces. */
+/* The position of a process in its part: runs can be taken in pieces. */
 typedef struct {
     io_runs runs;
     bool more;
@@ -92,19 +92,19 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     struct stat st;
     if (start(ctx, path, schema, O_RDONLY, file)) return -1;
     if (ctx->rank || fstat(((master_file *)*file)->posix.fd, &st)) return 0;
-    /* Here, where all agree, and not in a call that others would wait in. */
+    /* Checked here, where all agree, and not in a call where others would wait. */
     return io_raw_check_size(ctx, path, schema, (uint64_t)st.st_size);
 }
 
 /* Moves one process's pieces between its share and the slab (or, where the slab has holes, the
  * file itself: `base` is then the data set's place in it). */
-static int place(master_file *f, cursor *c, bool writing, bool whole, char *share, uint64_t lo, uint64_t hi,
+static int place(master_file *f, cursor *c, bool writing, bool dense, char *share, uint64_t lo, uint64_t hi,
                  uint64_t size, uint64_t base) {
     uint64_t global, local, length;
     int status = 0;
     while (take(c, hi, &global, &local, &length)) {
         char *in_slab = f->slab + (global - lo) * size;
-        if (!whole)
+        if (!dense)
             status |= io_posix_move_at(&f->posix, writing, share, length * size, base + global * size);
         else
             memcpy(writing ? in_slab : share, writing ? share : in_slab, length * size);
@@ -120,9 +120,9 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
     uint64_t size = io_type_size(schema->datasets[part->dataset].type), covered = 0, first = 0;
     uint64_t base = io_dataset_offset(schema, part->dataset);
     for (int r = 0; r < ctx->size; r++) covered += remaining(f->cursors[r], hi, &first);
-    bool whole = covered == hi - lo;
+    bool dense = covered == hi - lo;
     int status = 0, code = 0;
-    if (whole && !writing)
+    if (dense && !writing)
         status = io_posix_move_at(&f->posix, false, f->slab, (hi - lo) * size, base + lo * size);
     for (int r = 0; r < ctx->size; r++) {
         uint64_t n = remaining(f->cursors[r], hi, &first);
@@ -130,12 +130,12 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
         char *share = r ? f->share : (char *)part->data + first * size;
         if (r && writing)
             code |= MPI_Recv(share, (int)(n * size), MPI_BYTE, r, 0, ctx->comm, MPI_STATUS_IGNORE);
-        status |= place(f, &f->cursors[r], writing, whole, share, lo, hi, size, base);
+        status |= place(f, &f->cursors[r], writing, dense, share, lo, hi, size, base);
         if (r && !writing) code |= MPI_Send(share, (int)(n * size), MPI_BYTE, r, 0, ctx->comm);
     }
     f->posix.base.calls += (uint64_t)ctx->size;
     if (code) return io_fail_mpi(ctx->error, writing ? "MPI_Recv" : "MPI_Send", f->posix.base.path, code);
-    if (whole && writing)
+    if (dense && writing)
         status |= io_posix_move_at(&f->posix, true, f->slab, (hi - lo) * size, base + lo * size);
     return status;
 }
@@ -220,7 +220,7 @@ static int close_file(io_file *file) {
 
 const io_method io_method_master = {
     .name = "master",
-    .summary = "process 0 gathers everything and alone writes one raw file",
+    .summary = "process 0 gathers all data and writes one raw file",
     .extension = ".bin",
     .traits = IO_JUST_DATA,
     .create = create,

@@ -108,8 +108,8 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_raw_check_size(ctx, path, schema, (uint64_t)size);
 }
 
-/* A contiguous piece of a data set needs no view; every process decides alike, because it looks at
- * the data set's largest block, not at its own part. */
+/* A contiguous piece of a data set needs no view. Every process decides the same, because it looks at the
+ * largest block of the data set, not at its own part. */
 static bool needs_view(const mpiio_file *f, const io_part *parts, int n) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[parts[0].dataset];
@@ -162,8 +162,8 @@ static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n)
     return bytes;
 }
 
-/* What a call moves in memory: bytes, or values that MPI gives another form. MPICH 4.0 crashes in
- * MPI_Pack_external_size of an empty type, also where none of it is moved: there it is of one value. */
+/* The memory type of a call: bytes, or values that MPI converts. MPICH 4.0 crashes in MPI_Pack_external_size
+ * of an empty type, so an unused one has one value. */
 static int memory_type(const mpiio_file *f, io_type of, uint64_t bytes, MPI_Datatype *type) {
     io_error *error = f->base.ctx->error;
     if (f->base.ctx->mode != IO_EXTERNAL32) return io_mpi_bytes(bytes, type, error);
@@ -254,7 +254,7 @@ static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const di
     return status;
 }
 
-/* Only messages need to know where an ordered call put things, so this is kept, not asked of MPI. */
+/* Only messages need the offset of an ordered call, so it is tracked here. */
 static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     io_error *error = f->base.ctx->error;
     uint64_t mine = bytes, before = 0, all = 0;

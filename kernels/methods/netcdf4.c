@@ -19,7 +19,7 @@ extern const io_method io_method_netcdf4;
 
 typedef struct {
     int group, id;
-    bool alone;
+    bool independent;
 } variable;
 
 typedef struct {
@@ -35,7 +35,7 @@ static const nc_type file_type[IO_TYPES] = {
     [IO_INT16] = NC_SHORT,    [IO_UINT16] = NC_USHORT, [IO_UINT32] = NC_UINT, [IO_UINT64] = NC_UINT64,
 };
 
-/* NetCDF says of all that HDF5 has the matter with "HDF error"; what it was, HDF5 may still know. */
+/* NetCDF reports all HDF5 failures as "HDF error"; HDF5 may still know the cause. */
 static int fail(const io_ctx *ctx, const char *call, const char *path, int code) {
     if (code == NC_EHDFERR && H5Eget_num(H5E_DEFAULT) > 0) return io_hdf5_fail(ctx, call, path);
     return io_fail_library(ctx->error, call, path, nc_strerror(code));
@@ -115,8 +115,8 @@ static int write_attributes(netcdf4_file *f) {
               &schema->attributes[i].value);
     for (int i = 0; i < schema->nnotes; i++) {
         const io_note *note = &schema->notes[i];
-        const variable whole = {f->id, NC_GLOBAL, false};
-        const variable *of = note->dataset < 0 ? &whole : &f->variables[note->dataset];
+        const variable global = {f->id, NC_GLOBAL, false};
+        const variable *of = note->dataset < 0 ? &global : &f->variables[note->dataset];
         CHECK(&f->base, nc_put_att, of->group, of->id, note->name, file_type[note->type], note->count,
               note->values);
     }
@@ -166,8 +166,8 @@ static int choose_access(netcdf4_file *f) {
     for (int i = 0; i < schema->ndatasets; i++) {
         const io_dataset *d = &schema->datasets[i];
         variable *v = &f->variables[i];
-        v->alone = d->small || io_is_scalar(schema, d) || f->base.ctx->mode == IO_INDEPENDENT;
-        CHECK(&f->base, nc_var_par_access, v->group, v->id, v->alone ? NC_INDEPENDENT : NC_COLLECTIVE);
+        v->independent = d->small || io_is_scalar(schema, d) || f->base.ctx->mode == IO_INDEPENDENT;
+        CHECK(&f->base, nc_var_par_access, v->group, v->id, v->independent ? NC_INDEPENDENT : NC_COLLECTIVE);
     }
     return 0;
 }
@@ -185,7 +185,7 @@ static int move_one(netcdf4_file *f, const io_part *part, bool writing) {
     const variable *v = &f->variables[part->dataset];
     const bool nothing = !io_part_elements(schema, part);
     size_t first[IO_MAX_DIMS] = {0}, count[IO_MAX_DIMS] = {0};
-    if (nothing && v->alone) return 0;
+    if (nothing && v->independent) return 0;
     for (int i = 0; i < schema->datasets[part->dataset].ndims && !nothing; i++) {
         first[i] = (size_t)part->start[i];
         count[i] = (size_t)part->count[i];

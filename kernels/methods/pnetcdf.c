@@ -140,11 +140,12 @@ typedef struct {
     const char *put_name, *get_name, *putn_name, *getn_name;
 } calls;
 
-static const calls together = {ncmpi_put_vara_all,   ncmpi_get_vara_all,   ncmpi_put_varn_all,
-                               ncmpi_get_varn_all,   "ncmpi_put_vara_all", "ncmpi_get_vara_all",
-                               "ncmpi_put_varn_all", "ncmpi_get_varn_all"};
-static const calls each_alone = {ncmpi_put_vara,   ncmpi_get_vara,   ncmpi_put_varn,   ncmpi_get_varn,
-                                 "ncmpi_put_vara", "ncmpi_get_vara", "ncmpi_put_varn", "ncmpi_get_varn"};
+static const calls collective_calls = {ncmpi_put_vara_all,   ncmpi_get_vara_all,   ncmpi_put_varn_all,
+                                       ncmpi_get_varn_all,   "ncmpi_put_vara_all", "ncmpi_get_vara_all",
+                                       "ncmpi_put_varn_all", "ncmpi_get_varn_all"};
+static const calls independent_calls = {ncmpi_put_vara,   ncmpi_get_vara,   ncmpi_put_varn,
+                                        ncmpi_get_varn,   "ncmpi_put_vara", "ncmpi_get_vara",
+                                        "ncmpi_put_varn", "ncmpi_get_varn"};
 
 /* A box in PnetCDF's words; how many elements. */
 static MPI_Offset box_of(const pnetcdf_file *f, const io_part *part, MPI_Offset *start, MPI_Offset *count) {
@@ -230,7 +231,8 @@ static int move_small(pnetcdf_file *f, const io_part *parts, int n, bool writing
     bool within = ctx->mode == IO_INDEPENDENT; /* the file is in independent mode already */
     if (!within) CHECK(ctx, f->base.path, ncmpi_begin_indep_data, f->id);
     for (int i = 0; i < n; i++)
-        if (io_part_elements(f->base.schema, &parts[i]) && move_one(f, &parts[i], writing, &each_alone))
+        if (io_part_elements(f->base.schema, &parts[i]) &&
+            move_one(f, &parts[i], writing, &independent_calls))
             return -1;
     if (!within) CHECK(ctx, f->base.path, ncmpi_end_indep_data, f->id);
     return 0;
@@ -238,7 +240,7 @@ static int move_small(pnetcdf_file *f, const io_part *parts, int n, bool writing
 
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
     pnetcdf_file *f = (pnetcdf_file *)file;
-    const calls *way = file->ctx->mode == IO_COLLECTIVE ? &together : &each_alone;
+    const calls *way = file->ctx->mode == IO_COLLECTIVE ? &collective_calls : &independent_calls;
     if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, writing);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
@@ -290,12 +292,12 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
         return io_fail_usage(
             error,
             "method pnetcdf has no compounds (CDF-5 has none), and data set %s is one; right "
-            "is method hdf5, or plan-like --skip",
+            "is method hdf5, or iogauge replay like --skip",
             compound);
     if (!name) return 0;
     return io_fail_usage(error,
                          "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "
-                         "or plan-like --only",
+                         "or iogauge replay like --only",
                          name);
 }
 

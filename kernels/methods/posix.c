@@ -37,7 +37,7 @@ static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t i
 
 const io_method io_method_posix = {
     .name = "posix",
-    .summary = "a file for each process, written with pwrite",
+    .summary = "a file per process, written with pwrite",
     .extension = ".bin",
     .traits = IO_FILE_PER_PROCESS | IO_ALONE | IO_JUST_DATA,
     .create = create,

@@ -39,7 +39,7 @@ static int read_parts(io_file *file, const io_part *parts, int n) { return move(
 
 const io_method io_method_posix_shared = {
     .name = "posix-shared",
-    .summary = "one shared file, each process its own contiguous runs with pwrite",
+    .summary = "one shared file; each process writes its contiguous runs with pwrite",
     .extension = ".bin",
     .traits = IO_ALONE | IO_JUST_DATA,
     .create = create,

@@ -21,15 +21,14 @@ extern const io_method io_method_twophase;
 
 enum { BUFFER = 1, AGGREGATORS, ROUNDS, SHARE, FORMAT, JOIN, STRAIGHT };
 static const io_option options[] = {
-    {"buffer-size", BUFFER, "SIZE", "bytes of a buffer and of a chunk of the file (default 256k)"},
-    {"aggregators", AGGREGATORS, "N", "processes of a node that write and read (default all)"},
-    {"rounds", ROUNDS, "N", "buffers of each of them, which fill and empty in turn (default 2)"},
-    {"share", SHARE, "N", "processes that share memory at most (default a node's; 1: messages only)"},
+    {"buffer-size", BUFFER, "SIZE", "size of a buffer, and of a chunk of the file (default 256k)"},
+    {"aggregators", AGGREGATORS, "N", "aggregators per node (default: all processes)"},
+    {"rounds", ROUNDS, "N", "buffers per aggregator (default 2)"},
+    {"share", SHARE, "N", "most processes that share memory (default: all of a node; 1: messages only)"},
     {"format", FORMAT, "F",
-     "raw (default), cdf5 or hdf5: what file, as posix-shared, pnetcdf and hdf5 write"},
-    {"join", JOIN, "SIZE", "bytes of a process's small writes that are kept and go together (default 1m)"},
-    {"straight", STRAIGHT, "SIZE",
-     "rows of at least this go straight between their process and the file (default 4k)"},
+     "file format: raw (default), cdf5 or hdf5, as written by posix-shared, pnetcdf and hdf5"},
+    {"join", JOIN, "SIZE", "collect small writes of a process up to this size (default 1m)"},
+    {"straight", STRAIGHT, "SIZE", "rows of at least this size are not exchanged (default 4k)"},
     {0},
 };
 
@@ -144,7 +143,7 @@ static const io_option_functions own = {
 
 const io_method io_method_twophase = {
     .name = "twophase",
-    .summary = "one shared file by collective buffering of our own, without MPI-IO",
+    .summary = "one shared file by collective buffering without MPI-IO",
     .extension = ".bin",
     .create = create,
     .open = open_existing,

@@ -11,23 +11,24 @@
 #include "method_roles.h"
 #include "methods/posix_file.h"
 
-#define TWOPHASE_ROUNDS 16                 /* the most that may be under way */
-#define TWOPHASE_JOINED 256                /* parts, of which every process holds everybody's boxes */
-#define TWOPHASE_NEVER ((uint64_t)1 << 30) /* --straight of this and more: no rows do */
-#define TWOPHASE_TURNED (64 << 10)         /* bytes of numbers that are turned round at once */
+#define TWOPHASE_ROUNDS 16  /* most buffers in flight */
+#define TWOPHASE_JOINED 256 /* parts; every process holds the boxes of all processes for them */
+#define TWOPHASE_NEVER ((uint64_t)1 << 30) /* --straight of at least this: never */
+#define TWOPHASE_TURNED (64 << 10)         /* bytes that are byte-swapped at a time */
 
 typedef struct twophase_file twophase_file;
 
-/* A kind of file: which method makes it, and what is to be known of its data. */
+/* A file format: the method that makes it, and facts about its data. */
 typedef struct {
     const char *name, *maker;
-    bool swapped; /* its numbers have the other byte order */
+    bool swapped; /* its byte order is not the one of this machine */
     int (*check_schema)(const io_schema *schema, const io_choice *choice, io_error *error);
 } twophase_format;
 
 /* NULL after io_fail_usage. */
 const twophase_format *twophase_format_find(const char *name, io_error *error);
-/* By one process: makes the file, or opens one that exists, says where its data sets begin, and closes it. */
+/* Called by one process: makes the file or opens an existing one, returns the offsets of its data sets, and
+ * closes it. */
 int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offsets);
 
 /* The options. */
@@ -38,7 +39,7 @@ typedef struct {
     const io_method *maker, *mine;
 } twophase;
 
-/* What the processes of a node know together, in the window's first part. */
+/* Shared by the processes of a node, at the start of the window. */
 typedef struct {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -48,8 +49,8 @@ typedef struct {
 /* An aggregator's, in front of its buffers in the window. Chunk number n (of its own, from 0 since the file
  * was opened) is in buffer n modulo rounds. */
 typedef struct {
-    uint64_t ready; /* reading: how many chunks are in a buffer, or were */
-    uint64_t done;  /* of how many the buffer is free again */
+    uint64_t ready; /* reading: chunks that have been put into a buffer so far */
+    uint64_t done;  /* chunks whose buffer is free again */
     /* Of each buffer: how many of the node's processes have put in, or taken out, their shares. */
     uint64_t arrived[TWOPHASE_ROUNDS];
 } twophase_queue;
@@ -75,17 +76,17 @@ struct twophase_file {
     const twophase *options;
     uint64_t *offsets; /* of the data sets */
     twophase_joined joined;
-    char *turned;  /* numbers on their way to the file, where they are turned round */
-    bool failed;   /* a call to the file: all hear of it when they next agree */
+    char *turned;  /* for byte-swapping on the way to the file */
+    bool failed;   /* a file call failed; all hear of it at the next agreement */
     uint64_t room; /* bytes in a buffer */
     MPI_Comm node; /* the processes that share the window */
     int node_size;
-    bool *near; /* of each rank: is it one of them? */
-    bool alone; /* all are */
+    bool *near;       /* for each rank: is it one of them? */
+    bool single_node; /* all are */
     MPI_Win window;
     twophase_board *board;
-    int crowded;  /* for so many waits to come this process sleeps at once */
-    char *memory; /* in the window's place, where there is one process */
+    int crowded;  /* so many of the next waits sleep at once */
+    char *memory; /* instead of the window, for a single process */
     twophase_aggregator *aggregators;
     int naggregators, mine; /* mine: which one this process is, or -1 */
     /* An aggregator's messages from the other nodes' processes, or to them: one of each rank. */
@@ -101,34 +102,34 @@ int twophase_read(io_file *file, const io_part *parts, int n);
 int twophase_sync(io_file *file);
 int twophase_close(io_file *file);
 int twophase_join_start(twophase_file *f);
-/* All go on, or all fail with the message of the first one that did. */
+/* Either all continue, or all fail with the message of the first that failed. */
 int twophase_agree(const twophase_file *f, int status);
 
 /* The window, the aggregators and the way between them; by all processes together. */
 int twophase_node_start(twophase_file *f);
 int twophase_node_stop(twophase_file *f);
-uint64_t twophase_events(twophase_file *f); /* how many there were; before one looks for something to do */
-/* Until there is another one; where there are other nodes, for a moment, because MPI must go on. */
+uint64_t twophase_events(twophase_file *f); /* events so far; call it before looking for work */
+/* Waits for another event; with other nodes only for a moment, because MPI must make progress. */
 void twophase_wait(twophase_file *f, uint64_t seen);
-/* To be called around looking at a queue, or changing it: then with `change`. */
+/* Call these around looking at a queue, or changing it (`change`). */
 void twophase_lock(twophase_file *f);
 void twophase_unlock(twophase_file *f, bool change);
 
-/* A data set of a call, on its way. */
+/* A data set of a call, while it is moved. */
 typedef struct {
     twophase_file *file;
     const io_part *parts;      /* this process's */
     const uint64_t *boxes;     /* everybody's */
     int n, stride;             /* parts of a process in this data set; in the call */
-    bool writing, whole;       /* whole: no element between lo and hi is nobody's */
-    uint64_t base, size, swap; /* swap: of how many bytes a number is that is to be turned round, or 1 */
+    bool writing, dense;       /* dense: each element between lo and hi has an owner */
+    uint64_t base, size, swap; /* swap: size of numbers to byte-swap, or 1 */
     uint64_t lo, hi;           /* elements */
     uint64_t first, end;       /* chunks */
-    uint64_t next, own; /* the next chunk that this process has a share of, and that it has as aggregator */
-    bool failed;        /* a call to the file; the others are still waited for and served */
+    uint64_t next, own;        /* next chunk in which this process has a share; next one as aggregator */
+    bool failed;               /* a file call failed; the other processes are still served */
 } twophase_way;
 
-/* Both ways are taken by all processes together; -1 where messages failed. */
+/* Called by all processes together; -1 if messages failed. */
 int twophase_write_way(twophase_way *w);
 int twophase_read_way(twophase_way *w);
 
@@ -138,12 +139,13 @@ int twophase_read_way(twophase_way *w);
 io_part twophase_box(const twophase_way *w, int rank, int i);
 /* Elements of a chunk. */
 void twophase_chunk(const twophase_way *w, uint64_t chunk, uint64_t *first, uint64_t *end);
-/* Bytes of a rank's share of elements first to end; where they begin in that rank's data of this data set. */
+/* Bytes of a rank's share of elements first to end; `at`: where they begin in that rank's data of this data
+ * set. */
 uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_t end, uint64_t *at);
 /* Copies a rank's share into the buffer where element `first` stands at `buffer`, or out of it. */
 void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end, char *buffer, char *share,
                    bool in);
-/* Copies numbers of `swap` bytes and turns each round; `to` may be `from`. */
+/* Copies and byte-swaps numbers of `swap` bytes; `to` may be `from`. */
 void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes);
 /* Moves the elements first to end between buffer and file; sets `failed`. */
 void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer);

@@ -24,7 +24,7 @@ int twophase_agree(const twophase_file *f, int status) {
     return -1;
 }
 
-/* By an aggregator, or a process that has data to move straight: once. */
+/* Called by an aggregator, or by a process that writes its own rows. */
 static int open_file(twophase_file *f, bool writing) {
     io_file *opened;
     const io_file *base = &f->posix.base;
@@ -39,7 +39,7 @@ static int open_file(twophase_file *f, bool writing) {
 
 /* ---------------------------------------------------------------- exchange */
 
-/* Everybody's boxes of some parts, so that nobody has to ask. */
+/* The boxes of all processes for some parts. */
 static uint64_t *gather(const twophase_file *f, const io_part *parts, int n) {
     const io_ctx *ctx = f->posix.base.ctx;
     size_t mine = (size_t)n * TWOPHASE_BOX;
@@ -71,8 +71,8 @@ static bool ends_of(const io_schema *schema, const io_part *part, uint64_t *firs
     return true;
 }
 
-/* How many of the way's parts, from the first, are in file order in every process: those of different calls
- * need not be. */
+/* How many parts, from the first on, are in file order on every process: parts of different calls need not
+ * be. */
 static int in_order(const twophase_way *w) {
     const io_schema *schema = w->file->posix.base.schema;
     int n = w->n;
@@ -88,7 +88,7 @@ static int in_order(const twophase_way *w) {
     return n;
 }
 
-/* What of the data set is moved, and in which chunks. */
+/* The range of elements and chunks to move. */
 static void set_range(twophase_way *w) {
     const io_schema *schema = w->file->posix.base.schema;
     uint64_t there = 0, first, end;
@@ -102,13 +102,13 @@ static void set_range(twophase_way *w) {
             if (end > w->hi) w->hi = end;
         }
     if (w->lo >= w->hi) return;
-    w->whole = there == w->hi - w->lo;
+    w->dense = there == w->hi - w->lo;
     w->first = (w->base + w->lo * w->size) / w->file->options->buffer;
     w->end = (w->base + w->hi * w->size - 1) / w->file->options->buffer + 1;
     w->next = w->first;
 }
 
-/* Of how many bytes a number is that is to be turned round, or 1. */
+/* The size of numbers to byte-swap, or 1. */
 static uint64_t swap_of(const twophase_file *f, uint64_t size) {
     return f->options->format->swapped ? size : 1;
 }
@@ -159,7 +159,7 @@ static int exchange(twophase_file *f, const io_part *parts, int n, bool writing)
 
 /* ---------------------------------------------------------------- joined */
 
-/* What a process moves of a data set in a call at most. */
+/* The most bytes of a data set that a process moves in a call. */
 static uint64_t most_bytes(const io_dataset *d) {
     uint64_t bytes = io_type_size(d->type);
     for (int k = 0; k < d->ndims; k++) bytes *= d->block[k];
@@ -187,7 +187,7 @@ static int flush(twophase_file *f) {
     return exchange(f, j->parts, n, true);
 }
 
-/* Keeps the parts for later; first what was kept is moved, where there is no room for these too. */
+/* Keeps the parts for later. If there is no room for them, those kept before are moved first. */
 static int write_later(twophase_file *f, const io_part *parts, int n) {
     const io_schema *schema = f->posix.base.schema;
     twophase_joined *j = &f->joined;
@@ -206,7 +206,7 @@ static int write_later(twophase_file *f, const io_part *parts, int n) {
 int twophase_join_start(twophase_file *f) {
     twophase_joined *j = &f->joined;
     j->parts = malloc(TWOPHASE_JOINED * sizeof *j->parts);
-    j->data = malloc(f->options->join); /* the system gives what is touched */
+    j->data = malloc(f->options->join); /* the system allocates pages when they are touched */
     f->turned = malloc(TWOPHASE_TURNED);
     if (j->parts && j->data && f->turned) return 0;
     return io_fail(f->posix.base.ctx->error,
@@ -216,9 +216,9 @@ int twophase_join_start(twophase_file *f) {
 
 /* ---------------------------------------------------------------- straight */
 
-/* Would an exchange gain nothing? Not for the data sets that every method moves by independent calls, not
- * where the largest part has runs that are long, and not to read one that is a single run: a short write
- * waits for others, a read cannot. */
+/* Would an exchange gain nothing? It gains for data sets that are not moved by independent calls, whose
+ * largest part has short runs; but not for reading one contiguous part: a short write can wait for others, a
+ * read cannot. */
 static bool is_straight(const twophase_file *f, const io_dataset *d, bool writing) {
     const io_schema *schema = f->posix.base.schema;
     uint64_t run = io_type_size(d->type), runs = 1;
@@ -258,7 +258,7 @@ static int straight_part(twophase_file *f, const io_part *part, bool writing) {
     return status;
 }
 
-/* One that fails goes on, for the others count on it: all hear of it when they next agree. */
+/* A process that fails continues, because others depend on it: all hear of it at the next agreement. */
 static void straight(twophase_file *f, const io_part *parts, int n, bool writing) {
     if (!f->failed && open_file(f, writing)) f->failed = true;
     for (int i = 0; i < n && !f->failed; i++)
@@ -286,10 +286,10 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
 int twophase_write(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 int twophase_read(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
-/* All that was kept is moved, and everybody's calls are over: an exchange ends with that. */
+/* Moves what was kept, and waits for the calls of all processes: an exchange ends with that. */
 static int settle(twophase_file *f) { return f->joined.n ? flush(f) : twophase_agree(f, f->failed); }
 
-/* By each process that has written: as fast as by one of a node, and nobody has to know who shares one. */
+/* Called by each process that has written: as fast as one per node, and simpler. */
 int twophase_sync(io_file *file) {
     twophase_file *f = (twophase_file *)file;
     if (settle(f)) return -1;

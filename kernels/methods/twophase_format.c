@@ -16,12 +16,12 @@ static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error
     if (compound)
         return io_fail_usage(error,
                              "method twophase with --format cdf5 has no compounds, and data set %s is one; "
-                             "right is --format raw or hdf5, or plan-like --skip",
+                             "right is --format raw or hdf5, or iogauge replay like --skip",
                              compound);
     if (name)
         return io_fail_usage(error,
                              "method twophase with --format cdf5 has no groups, and data set %s is in one; "
-                             "right is --format raw or hdf5, or plan-like --only",
+                             "right is --format raw or hdf5, or iogauge replay like --only",
                              name);
     if (!schema->grows) return 0;
     return io_fail_usage(error, "method twophase with --format cdf5 writes no variables that grow: their "
@@ -35,7 +35,7 @@ static int refuse_chunks(const io_schema *schema, const io_choice *choice, io_er
             return io_fail_usage(
                 error,
                 "method twophase with --format hdf5 writes what stands in one piece, and data set "
-                "%s wants chunks; right is method hdf5, or plan-like --contiguous",
+                "%s wants chunks; right is method hdf5, or iogauge replay like --contiguous",
                 schema->datasets[i].name);
     return 0;
 }
@@ -60,14 +60,14 @@ const twophase_format *twophase_format_find(const char *name, io_error *error) {
 int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offsets) {
     const io_file *base = &f->posix.base;
     const io_method *maker = f->options->maker;
-    io_ctx alone = *base->ctx;
+    io_ctx self = *base->ctx;
     io_file *file = NULL;
-    alone.comm = MPI_COMM_SELF;
-    alone.rank = 0;
-    alone.size = 1;
-    alone.mode = maker->default_mode;
-    alone.state = NULL;
-    if ((creating ? io_method_create : io_method_open)(maker, &alone, base->path, base->schema, &file))
+    self.comm = MPI_COMM_SELF;
+    self.rank = 0;
+    self.size = 1;
+    self.mode = maker->default_mode;
+    self.state = NULL;
+    if ((creating ? io_method_create : io_method_open)(maker, &self, base->path, base->schema, &file))
         return -1;
     int status = 0;
     for (int i = 0; i < base->schema->ndatasets && !status; i++)

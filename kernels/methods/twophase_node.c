@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processes of a node: their window, who of them aggregates, and how they wait for each other. */
+/* The processes of a node: their window, the aggregators, and waiting for each other. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +21,17 @@ static int failed(const twophase_file *f, const char *call, int code) {
 static int split(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     uint64_t share = f->options->share;
-    MPI_Comm whole;
+    MPI_Comm node_comm;
     int rank, size,
-        code = MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &whole);
+        code = MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &node_comm);
     if (code) return failed(f, "MPI_Comm_split_type", code);
-    f->node = whole;
-    MPI_Comm_rank(whole, &rank);
-    MPI_Comm_size(whole, &size);
+    f->node = node_comm;
+    MPI_Comm_rank(node_comm, &rank);
+    MPI_Comm_size(node_comm, &size);
     if (share) {
-        code = MPI_Comm_split(whole, (int)((uint64_t)rank / share), rank, &f->node);
+        code = MPI_Comm_split(node_comm, (int)((uint64_t)rank / share), rank, &f->node);
         if (code) return failed(f, "MPI_Comm_split", code);
-        MPI_Comm_free(&whole);
+        MPI_Comm_free(&node_comm);
         MPI_Comm_size(f->node, &size);
     }
     MPI_Comm_set_errhandler(f->node, MPI_ERRORS_RETURN);
@@ -43,7 +43,7 @@ static bool aggregates(const twophase_file *f, int node_rank) {
     return !f->options->aggregators || (uint64_t)node_rank < f->options->aggregators;
 }
 
-/* Who shares a window with this process, and who aggregates, in the order of ranks. */
+/* Finds the processes that share a window with this one, and the aggregators, in order of ranks. */
 static int find_aggregators(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     int rank, facts[2] = {ctx->rank, 0};
@@ -68,7 +68,7 @@ static int find_aggregators(twophase_file *f) {
         for (int k = 0; k < TWOPHASE_ROUNDS; k++) a->under_way[k] = MPI_REQUEST_NULL;
     }
     free(all);
-    f->alone = f->node_size == ctx->size;
+    f->single_node = f->node_size == ctx->size;
     if (!room) return io_fail(ctx->error, "out of memory for a list of %d processes", ctx->size);
     return code ? failed(f, "MPI_Allgather", code) : 0;
 }
@@ -144,7 +144,7 @@ static int prepare(twophase_file *f, int node_rank) {
     if (!node_rank && make_board(f->board))
         return io_fail(ctx->error, "pthread_mutex_init: no lock that processes share: %s",
                        f->posix.base.path);
-    if (f->alone || f->mine < 0) return 0;
+    if (f->single_node || f->mine < 0) return 0;
     f->messages = malloc(f->room);
     if (f->messages) return 0;
     return io_fail(ctx->error, "out of memory for a buffer of %llu bytes; right is a smaller --buffer-size",
@@ -167,7 +167,7 @@ int twophase_node_start(twophase_file *f) {
 
 int twophase_node_stop(twophase_file *f) {
     int code = 0;
-    if (f->node != MPI_COMM_NULL) code = MPI_Barrier(f->node); /* nobody waits in the board any more */
+    if (f->node != MPI_COMM_NULL) code = MPI_Barrier(f->node); /* no process waits on the board any more */
     if (f->window != MPI_WIN_NULL && !code) code = MPI_Win_free(&f->window);
     if (f->node_size == 1) free(f->memory);
     if (f->node != MPI_COMM_NULL && !code) code = MPI_Comm_free(&f->node);
@@ -205,7 +205,7 @@ static bool yielded(twophase_file *f, uint64_t seen) {
 }
 
 void twophase_wait(twophase_file *f, uint64_t seen) {
-    if (!f->alone) { /* MPI must go on meanwhile */
+    if (!f->single_node) { /* MPI must go on meanwhile */
         sched_yield();
         return;
     }

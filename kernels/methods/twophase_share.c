@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Geometry: what of a chunk is whose, and copying it. Everything follows from the boxes, so that no process
- * asks another. */
+/* Geometry: the share of each process in a chunk, and copying it. It follows from the boxes, so that
+ * processes need not ask each other. */
 #include <string.h>
 
 #include "methods/twophase.h"
@@ -125,13 +125,13 @@ static void move_run(twophase_way *w, uint64_t element, uint64_t n, char *data) 
 void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
     int ranks = w->file->posix.base.ctx->size;
     uint64_t there = 0, at, element, n;
-    for (int rank = 0; !w->whole && rank < ranks; rank++) there += twophase_share(w, rank, first, end, &at);
-    if (!w->whole && !there) return;
-    if (w->whole || !w->writing || there == (end - first) * w->size) {
+    for (int rank = 0; !w->dense && rank < ranks; rank++) there += twophase_share(w, rank, first, end, &at);
+    if (!w->dense && !there) return;
+    if (w->dense || !w->writing || there == (end - first) * w->size) {
         move_run(w, first, end - first, buffer);
         return;
     }
-    /* Only what is somebody's: what stands between is not ours to write. */
+    /* Only elements with an owner: the gaps between them must not be written. */
     for (int rank = 0; rank < ranks; rank++)
         for (pieces p = pieces_of(w, rank, first, end); next_piece(&p, &element, &n);)
             move_run(w, element, n, buffer + (element - first) * w->size);

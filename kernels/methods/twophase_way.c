@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A data set's way to the file and back.
+/* Moves a data set to the file or from it.
  *
- * Each process walks through the chunks twice: as one that has a share of each, and as the aggregator of
- * some. It does whatever can be done next, first what others may wait for, and waits only when nothing can.
- * All take the chunks in the same order, so the first one that is not through can always go on. */
+ * Each process walks through the chunks twice: for its share of each, and as the aggregator of some. It does
+ * whatever can be done next, first the work that others may wait for, and waits only if nothing can be done.
+ * All take the chunks in the same order, so the first unfinished one can always continue. */
 #include "methods/twophase.h"
 
 enum { NOTHING, SOMETHING, FAILED = -1 };
@@ -127,14 +127,14 @@ static int write_own(twophase_way *w) {
     twophase_aggregator *a = twophase_place(w, w->own, &number);
     char *buffer = twophase_buffer(f, a, number);
     twophase_chunk(w, w->own, &first, &end);
-    if (!f->alone) {
+    if (!f->single_node) {
         if (!f->receiving && begin_messages(w, first, end, NULL)) return FAILED;
         f->receiving = true;
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
     if (!chunk_is(f, a, number, FULL)) return NOTHING;
-    if (!f->alone) unpack(w, first, end, buffer);
+    if (!f->single_node) unpack(w, first, end, buffer);
     f->receiving = false;
     twophase_move_chunk(w, first, end, buffer);
     twophase_lock(f);
@@ -152,13 +152,13 @@ static int read_own(twophase_way *w) {
     twophase_aggregator *a = twophase_place(w, w->own, &number);
     char *buffer = twophase_buffer(f, a, number);
     if (!chunk_is(f, a, number, FREE)) return NOTHING;
-    if (!f->alone) {
+    if (!f->single_node) {
         int found = over(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
     twophase_chunk(w, w->own, &first, &end);
     twophase_move_chunk(w, first, end, buffer);
-    if (!f->alone && begin_messages(w, first, end, buffer)) return FAILED;
+    if (!f->single_node && begin_messages(w, first, end, buffer)) return FAILED;
     twophase_lock(f);
     a->queue->ready++;
     twophase_unlock(f, true);
@@ -184,9 +184,9 @@ static int finish(twophase_way *w) {
         twophase_aggregator *a = twophase_place(w, chunk, &number);
         a->chunks += (w->end - chunk + all - 1) / all;
     }
-    for (int i = 0; !f->alone && i < f->naggregators && !code; i++)
+    for (int i = 0; !f->single_node && i < f->naggregators && !code; i++)
         code = MPI_Waitall(TWOPHASE_ROUNDS, f->aggregators[i].under_way, f->statuses);
-    if (!code && !f->alone && f->mine >= 0)
+    if (!code && !f->single_node && f->mine >= 0)
         code = MPI_Waitall(f->posix.base.ctx->size, f->requests, f->statuses);
     return code ? failed(w, "MPI_Waitall", code) : 0;
 }

@@ -30,9 +30,9 @@ static const char *const nodes[COORDINATES] = {"CoordinateX", "CoordinateY", "Co
 
 static const io_option options[] = {
     {"zone", 256, "XxYxZ", "vertices of each process's zone (default 50x50x50)"},
-    {"one-block", 257, "XxYxZ", "instead: one zone of so many vertices, split over processes along z"},
-    {"real", 258, "TYPE", "of the coordinates: float32 (default) or float64"},
-    {"by-coordinate", 259, NULL, "one coordinate after the other, instead of all three at once"},
+    {"one-block", 257, "XxYxZ", "one zone instead, split over the processes along z"},
+    {"real", 258, "TYPE", "type of the coordinates: float32 (default) or float64"},
+    {"by-coordinate", 259, NULL, "one call per coordinate (default: all three at once)"},
     {0},
 };
 
@@ -184,7 +184,7 @@ static uint64_t bytes(const void *state, uint64_t owner) {
 
 const io_pattern io_pattern_cgns_structured = {
     .name = "cgns-structured",
-    .summary = "parallel CGNS 2005: a structured zone for each process, or one block split over them",
+    .summary = "parallel CGNS 2005: a structured zone per process, or one block split over all",
     .options = options,
     .state_size = sizeof(structured),
     .most_parts = most_parts,

@@ -56,7 +56,7 @@ typedef struct {
 } mesh;
 
 static const io_option options[] = {
-    {"elements", 256, "N", "of the whole mesh, with 6 nodes each (default 65536)"},
+    {"elements", 256, "N", "elements of the mesh, 6 nodes each (default 65536)"},
     {0},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* extents: what another program wrote, as arrays and boxes of them, through any method. Of a trace,
- * iogauge plan-replay --what-if makes the file that is read here:
+ * iogauge replay plan --what-if makes the file that is read here:
  *
  *   8 bytes EXTENTS_MAGIC
  *   for each transfer, for each process, its parts: start and count in each dimension (uint64,
@@ -53,10 +53,9 @@ typedef struct {
 
 static const io_option options[] = {
     {"extents", 256, "FILE",
-     "what a traced program wrote, as arrays: iogauge plan-replay LOG -o S --what-if FILE makes "
-     "it"},
+     "arrays of a traced program, made by iogauge replay plan LOG -o S --what-if FILE"},
     {"columns", 257, "RxAxB",
-     "instead: R rows of A and B bytes, of which a call writes all first ones, and a call all others"},
+     "instead: R rows of A and B bytes; one call writes the first columns, another the rest"},
     {0},
 };
 
@@ -73,7 +72,8 @@ static int option(void *state, int letter, const char *value, io_error *error) {
 }
 
 static int damaged(const extents *s, const char *what, io_error *error) {
-    return io_fail_usage(error, "--extents: %s; right is a file that plan-replay --what-if has made: %s",
+    return io_fail_usage(error,
+                         "--extents: %s; right is a file that iogauge replay plan --what-if has made: %s",
                          what, s->path);
 }
 
@@ -364,7 +364,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
 
 const io_pattern io_pattern_extents = {
     .name = "extents",
-    .summary = "what a traced program wrote, as arrays: iogauge plan-replay --what-if",
+    .summary = "arrays written by a traced program, from iogauge replay plan --what-if",
     .options = options,
     .state_size = sizeof(extents),
     .defaults = defaults,

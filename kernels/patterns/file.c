@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file: arrays like those of a file that the user has. `iogauge plan-like` reads it and writes
+/* file: arrays like those of a file that the user has. `iogauge replay like` reads it and writes
  * what it holds as a document (--like); the dimensions are cut over the processes, each by itself, and a call
  * moves one variable. A process holds what belongs to its places along all of the variable's dimensions; a
  * variable that lacks a dimension which is cut belongs to the first places along that one.
@@ -33,14 +33,13 @@ typedef struct {
 
 static const io_option options[] = {
     {"like", LIKE, "FILE",
-     "what the file holds: iogauge plan-like output.nc -o FILE makes it (default: a small "
-     "built-in one)"},
+     "description of a file, made by iogauge replay like output.nc -o FILE (default: a small built-in one)"},
     {"procs-grid", GRID, "AxBx...",
-     "processes along the last dimensions of the largest variable, in its order (default: even blocks)"},
+     "process grid along the last dimensions of the largest variable (default: even blocks)"},
     {"cut", CUT, "D=N[:cyclic[:B]],...",
-     "or by name: dimension D over N processes, in blocks or B points in turn; " LONGEST
-     ": each variable by itself, in blocks of its longest dimension"},
-    {"compressibility", CALM, "X", "of the values, the part that repeats: 0 (default) to 1"},
+     "instead, by name: dimension D over N processes, in blocks or cyclically B points at a time; " LONGEST
+     ": each variable in blocks of its longest dimension"},
+    {"compressibility", CALM, "X", "share of the values that repeats: 0 (default) to 1"},
     {0},
 };
 
@@ -97,9 +96,9 @@ static bool has_dim(const io_dataset *d, int axes, int dim) {
 
 /* The cut of an axis of a variable; one dimension of two axes is cut along the first of them. */
 static const file_cut *cut_of(const like *s, const io_dataset *d, int axis) {
-    static const file_cut whole = {.procs = 1};
-    if (s->by_variable) return axis == spread_axis(s, d) ? &s->spread : &whole;
-    return has_dim(d, axis, d->dim[axis]) ? &whole : &s->file.cuts[d->dim[axis]];
+    static const file_cut undivided = {.procs = 1};
+    if (s->by_variable) return axis == spread_axis(s, d) ? &s->spread : &undivided;
+    return has_dim(d, axis, d->dim[axis]) ? &undivided : &s->file.cuts[d->dim[axis]];
 }
 
 static uint64_t length_of(const like *s, const io_dataset *d, int axis) {
@@ -198,7 +197,7 @@ static int check_maps(const like *s, io_error *error) {
     if (s->cut || s->grid)
         return io_fail_usage(error,
                              "%s: a decomposition map says who has what; right is to leave it out, or "
-                             "plan-like without --list",
+                             "iogauge replay like without --list",
                              s->cut ? "--cut" : "--procs-grid");
     if (theirs == s->processes) return 0;
     return io_fail_usage(error,
@@ -225,9 +224,9 @@ static int cut_up(like *s, io_error *error) {
     for (int i = 0; i < f->schema.ndims; i++) {
         f->cuts[i].procs = f->cuts[i].lists && !s->by_variable ? f->cuts[i].lists : 1;
         if (f->cuts[i].lists && s->by_variable)
-            return io_fail_usage(error,
-                                 "--cut " LONGEST ": dimension %s has a list; right is plan-like without it",
-                                 f->dims[i].name);
+            return io_fail_usage(
+                error, "--cut " LONGEST ": dimension %s has a list; right is iogauge replay like without it",
+                f->dims[i].name);
     }
     if (s->by_variable) return f->nmaps ? check_maps(s, error) : 0;
     if (s->cut && file_cuts_parse(f, s->cut, error)) return -1;
@@ -333,7 +332,7 @@ static uint64_t bytes(const void *state, uint64_t owner) {
 
 const io_pattern io_pattern_file = {
     .name = "file",
-    .summary = "arrays like those of a file of yours: iogauge plan-like",
+    .summary = "arrays like those in your own file, from iogauge replay like",
     .options = options,
     .state_size = sizeof(like),
     .most_parts = most_parts,

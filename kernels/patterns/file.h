@@ -13,15 +13,15 @@
 #define FILE_MOST_DIMS 1024
 #define FILE_MOST_DATASETS 65536
 
-/* How the points along a dimension are given to the `procs` places along it: in blocks; `cycle` points to
- * each place in turn; or as a list says, in runs of points that follow each other. */
+/* How the points along a dimension are divided over the `procs` places along it: in blocks; cyclically,
+ * `cycle` points at a time; or by lists of runs. */
 typedef struct {
-    uint64_t runs, points, longest; /* the most of these, of all places; points of the longest run */
+    uint64_t runs, points, longest; /* largest number in any place; points of the longest run */
 } file_cut_most;
 typedef struct {
     uint64_t procs, cycle;
     bool given;          /* by --cut */
-    uint64_t lists;      /* the places of a list; 0: there is none */
+    uint64_t lists;      /* places in the list; 0: there is no list */
     uint64_t *first;     /* lists + 1: where the runs of each begin */
     uint64_t *start, *n; /* of each run: its first point, how many */
     uint64_t *points;    /* of each place of a list */
@@ -35,11 +35,13 @@ void file_cut_run(const file_cut *cut, uint64_t length, uint64_t at, uint64_t i,
                   uint64_t *n);
 uint64_t file_cut_point(const file_cut *cut, uint64_t length, uint64_t at, uint64_t i);
 file_cut_most file_cut_largest(const file_cut *cut, uint64_t length);
-/* Of a JSON list: of each place its runs [first, how many], in order. -1: a point is missing, or too many. */
+/* Reads a JSON list: for each place its runs [first, count], in order. -1: a point is missing or occurs
+ * twice. */
 int file_cut_take(file_cut *cut, json_t *all, uint64_t length);
 void file_cut_release(file_cut *cut);
 
-/* Who has which points of several dimensions together, in no grid. A run lies within one row of the last. */
+/* The owner of each point of several dimensions together, without a process grid. A run is within one row of
+ * the last dimension. */
 typedef struct {
     const char *name; /* of its first dimension */
     int ndims, dim[IO_MAX_DIMS];
@@ -47,7 +49,7 @@ typedef struct {
 } file_map;
 
 typedef struct {
-    json_t *document; /* the names are its */
+    json_t *document; /* owns the names */
     const char *source;
     /* dims: those with a name; one without, for data sets without dimensions; the bytes of each compound */
     io_schema schema;
@@ -57,11 +59,11 @@ typedef struct {
     io_note *notes;
     void **values;  /* of the notes */
     file_cut *cuts; /* of the dims */
-    int nmaps;      /* if any, they say who has what, and the cuts nothing */
+    int nmaps;      /* if there are maps, they replace the cuts */
     file_map *maps;
 } file_schema;
 
-/* Reads a document that plan-like has made (path NULL: the built-in one), and believes nothing of it. */
+/* Reads a document made by iogauge replay like (path NULL: the built-in one), and checks everything in it. */
 int file_schema_read(const char *path, file_schema *schema, io_error *error);
 void file_schema_release(file_schema *schema);
 /* The dimension of that name, or -1. */
@@ -71,13 +73,13 @@ static inline int file_schema_dim(const file_schema *s, const char *name, size_t
     return -1;
 }
 
-/* The maps of the document. NULL, or the first dimension of one that is wrong. */
+/* Reads the maps of the document. NULL, or the first dimension of an invalid one. */
 const char *file_maps_take(file_schema *schema);
 void file_maps_release(file_schema *schema);
-/* The map of a data set, the one of most dimensions, and its first axis there; NULL: none is. */
+/* The map of a data set, the one of most dimensions, and its first axis there; NULL if it has none. */
 const file_map *file_map_of(const file_schema *schema, const io_dataset *dataset, int *axis);
-/* Of a data set with a map: pieces of the process that has most, elements, piece `number` (false: the process
- * has fewer), and the largest piece. */
+/* For a data set with a map: pieces of the process with the most, elements, piece `number` (false: the
+ * process has fewer), and the largest piece. */
 uint64_t file_map_parts(const file_schema *schema, const io_dataset *dataset);
 uint64_t file_map_elements(const file_schema *schema, const io_dataset *dataset, uint64_t owner);
 bool file_map_part(const file_schema *schema, const io_dataset *dataset, uint64_t owner, uint64_t number,
@@ -88,7 +90,7 @@ void file_map_block(const file_schema *schema, io_dataset *dataset);
 int file_cuts_parse(file_schema *schema, const char *text, io_error *error);
 /* --procs-grid AxB...: along the last dimensions of the largest data set, in its order. */
 int file_cuts_grid(file_schema *schema, const char *text, io_error *error);
-/* Neither: as evenly as it goes, over the dimensions of the largest data set. */
+/* Without these options: as evenly as possible, over the dimensions of the largest data set. */
 void file_cuts_default(file_schema *schema, uint64_t processes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --cut, --procs-grid, and what holds where neither is given. */
+/* --cut, --procs-grid, and the default without them. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int file_cuts_parse(file_schema *s, const char *text, io_error *error) {
     }
 }
 
-/* The data set of most bytes, the first of them. */
+/* The first data set of the largest size. */
 static const io_dataset *largest_of(const file_schema *s) {
     int largest = 0;
     for (int i = 1; i < s->schema.ndatasets; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document that plan-like makes (analysis/file_import/document.py writes it, and has the same names). */
+/* The document made by iogauge replay like (analysis/file_import/document.py writes it, with the same names).
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,8 +36,8 @@ static const char built_in[] =
     "'attributes':[{'name':'title','type':'char','values':'built-in'}]}";
 
 static int damaged(const char *path, io_error *error, const char *what, const char *name) {
-    return io_fail_usage(error, "--like: %s%s%s; right is a file that iogauge plan-like makes: %s",
-                         what, *name ? " " : "", name, path ? path : "built-in");
+    return io_fail_usage(error, "--like: %s%s%s; right is a file that iogauge replay like makes: %s", what,
+                         *name ? " " : "", name, path ? path : "built-in");
 }
 
 static json_t *load(const char *path, io_error *error) {
@@ -75,23 +76,23 @@ static bool find_type(const char *name, io_type *type) {
 
 /* ---------------------------------------------------------------- attributes */
 
-/* One number, as plan-like writes it: what JSON cannot hold is a text. */
+/* One number, as iogauge replay like writes it: a string if JSON has no such number. */
 static int take_number(json_t *from, io_type type, char *to) {
     union {
         int64_t i;
         uint64_t u;
-    } whole = {0};
+    } integer = {0};
     double real = json_is_string(from) ? strtod(json_string_value(from), NULL) : json_number_value(from);
     float single = (float)real;
     if (!json_is_string(from) && !json_is_number(from)) return -1;
     if (json_is_string(from) && type == IO_UINT64)
-        whole.u = strtoull(json_string_value(from), NULL, 10);
+        integer.u = strtoull(json_string_value(from), NULL, 10);
     else if (json_is_integer(from))
-        whole.i = json_integer_value(from);
-    const int8_t one = (int8_t)whole.i;
-    const int16_t two = (int16_t)whole.i;
-    const int32_t four = (int32_t)whole.i;
-    const void *value[] = {[1] = &one, [2] = &two, [4] = &four, [8] = &whole};
+        integer.i = json_integer_value(from);
+    const int8_t one = (int8_t)integer.i;
+    const int16_t two = (int16_t)integer.i;
+    const int32_t four = (int32_t)integer.i;
+    const void *value[] = {[1] = &one, [2] = &two, [4] = &four, [8] = &integer};
     uint64_t size = io_type_size(type);
     const void *bits = type == IO_FLOAT32 ? &single : type == IO_FLOAT64 ? (const void *)&real : value[size];
     memcpy(to, bits, size);

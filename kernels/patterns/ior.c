@@ -39,25 +39,25 @@ typedef struct {
 
 static const io_option options[] = {
     {NULL, 'a', "API", "POSIX, MPIIO, HDF5 or NCMPI (default POSIX)"},
-    {NULL, 'b', "SIZE", "block: contiguous bytes of each process in a segment (default 1m)"},
-    {NULL, 't', "SIZE", "transfer: bytes of a call (default 256k)"},
-    {NULL, 's', "N", "segments (default 1)"},
-    {NULL, 'F', NULL, "file for each process"},
-    {NULL, 'c', NULL, "collective calls (else independent)"},
-    {NULL, 'G', "N", "data as IOR's -G N makes it, which its -R checks (default: a number for each place)"},
-    {NULL, 'C', NULL, "read back what the next node's process wrote"},
-    {NULL, 'Z', NULL, "read back what a random other process wrote"},
+    {NULL, 'b', "SIZE", "block size: contiguous bytes of a process in a segment (default 1m)"},
+    {NULL, 't', "SIZE", "transfer size: bytes of a call (default 256k)"},
+    {NULL, 's', "N", "number of segments (default 1)"},
+    {NULL, 'F', NULL, "file per process"},
+    {NULL, 'c', NULL, "collective calls (default: independent)"},
+    {NULL, 'G', "N", "data of IOR's -G N, which its -R checks (default: values of this program)"},
+    {NULL, 'C', NULL, "read back data of a process on the next node"},
+    {NULL, 'Z', NULL, "read back data of a random other process"},
     {NULL, 'e', NULL, "fsync after writing (--fsync)"},
     {NULL, 'i', "N", "repetitions (--repeat)"},
-    {NULL, 'w', NULL, "write only, unless -r is there too"},
-    {NULL, 'r', NULL, "read only, unless -w is there too"},
+    {NULL, 'w', NULL, "write only, unless -r is given too"},
+    {NULL, 'r', NULL, "read only, unless -w is given too"},
     {NULL, 'R', NULL, "read and verify (here every read is verified)"},
     {NULL, 'k', NULL, "keep the files (--keep)"},
     {NULL, 'o', "FILE", "file name, in --dir or with its own directory (default testFile)"},
     {0},
 };
 
-/* What each API of IOR is called here. */
+/* Our names of the APIs of IOR. */
 static const struct {
     const char *api, *method, *with_f;
     layout shared, own;
@@ -305,7 +305,7 @@ static uint64_t owner_to_read(const void *state, const io_reader *reader) {
 
 const io_pattern io_pattern_ior = {
     .name = "ior",
-    .summary = "IOR: segments of one block for each process, moved in transfers",
+    .summary = "IOR: segments of one block per process, moved in transfers",
     .options = options,
     .state_size = sizeof(ior),
     .max_parts = 1,

@@ -22,8 +22,8 @@ typedef struct {
 enum { FILES = 256, UNIQUE_DIR };
 
 static const io_option options[] = {
-    {"files", FILES, "N", "files that each process handles, one after the other (default 100)"},
-    {"unique-dir", UNIQUE_DIR, NULL, "a directory for each process's files (default: all in --dir)"},
+    {"files", FILES, "N", "files per process (default 100)"},
+    {"unique-dir", UNIQUE_DIR, NULL, "a directory per process (default: all files in --dir)"},
     {0},
 };
 
@@ -102,7 +102,7 @@ static void facts(const void *state, uint64_t owner, uint64_t step, const io_par
 
 const io_pattern io_pattern_metadata = {
     .name = "metadata",
-    .summary = "a series of small files of each process: create, stat, read, remove",
+    .summary = "small files of each process: create, stat, read, remove",
     .options = options,
     .state_size = sizeof(metadata),
     .max_parts = 1,

@@ -15,10 +15,10 @@ enum { SIZE = 256, LAYOUT, MERGE, REFINE, VALUES };
 
 const io_option ramses_options[] = {
     {"size", SIZE, "N", "cells along each edge of the box, a power of two (default 128)"},
-    {"layout", LAYOUT, "L", "of shared files: level-major (default) or process-major"},
-    {"merge-levels", MERGE, NULL, "one call for each structure, not for each component of each level"},
-    {"refine", REFINE, NULL, "two levels more, with grids on every fourth process only"},
-    {"values", VALUES, "V", "of grids: hash (default), or physical: a tree and a blast wave to be read"},
+    {"layout", LAYOUT, "L", "layout of shared files: level-major (default) or process-major"},
+    {"merge-levels", MERGE, NULL, "one call per structure (default: per component of each level)"},
+    {"refine", REFINE, NULL, "add two levels, with grids on every fourth process"},
+    {"values", VALUES, "V", "values of grids: hash (default), or physical: a readable tree and blast wave"},
     {0},
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ramses-amr and ramses-hydro share: a dump of the RAMSES code as tables of what differs.
+/* Shared by ramses-amr and ramses-hydro: a dump of the RAMSES code; tables hold the differences.
  *
- * Shared files (as IDRIS wrote them in 2011): section 1, the same for all, from process 0; section 2, a
- * row for each process; section 3, the grids: structure -> component -> level -> process, or with
- * --layout process-major structure -> component -> process -> level.
- * A file for each process is RAMSES's own: Fortran records in output_NNNNN/{amr,hydro}_NNNNN.outPPPPP,
- * as backup_amr and backup_hydro of trunk/ramses write them (ramses-organisation/ramses on GitHub, commits
- * 03bc994 and 4498879), beside info_NNNNN.txt and header_NNNNN.txt. */
+ * Shared files (as IDRIS wrote them in 2011): section 1, the same for all, from process 0; section 2, a row
+ * for each process; section 3, the grids: structure -> component -> level -> process, or with --layout
+ * process-major structure -> component -> process -> level.
+ * Files per process are those of RAMSES: Fortran records in output_NNNNN/{amr,hydro}_NNNNN.outPPPPP, as
+ * backup_amr and backup_hydro of trunk/ramses write them (ramses-organisation/ramses on GitHub, commits
+ * 03bc994 and 4498879), with info_NNNNN.txt and header_NNNNN.txt. */
 #ifndef IOGAUGE_RAMSES_H
 #define IOGAUGE_RAMSES_H
 
@@ -18,7 +18,7 @@
 #define RAMSES_NVAR 5  /* density, three velocities, pressure */
 #define RAMSES_SCALARS 24
 
-/* Where the values of a header's data set come from. */
+/* The source of the values of a header data set. */
 typedef enum {
     RAMSES_INTS,     /* `count` of the kind's integers, from `first` */
     RAMSES_DOUBLES,  /* likewise its float64 */

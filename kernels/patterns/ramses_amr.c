@@ -101,7 +101,7 @@ static void defaults(void *state) { ramses_defaults(state, &kind); }
 
 const io_pattern io_pattern_ramses_amr = {
     .name = "ramses-amr",
-    .summary = "RAMSES mesh: headers, tables, and 36 components of each level's grids",
+    .summary = "RAMSES mesh: headers, tables, and 36 components of the grids of each level",
     .defaults = defaults,
     RAMSES_PATTERN,
 };

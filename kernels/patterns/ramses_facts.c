@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the headers of a RAMSES dump say. */
+/* The contents of the headers of a RAMSES dump. */
 #include "patterns/ramses.h"
 
 #include <inttypes.h>
@@ -115,7 +115,7 @@ void ramses_table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
         for (int i = 0; i < l->levels; i++) put(out, (uint64_t)i, doubles[t->first]);
         break;
     case RAMSES_NUMBTOT: count_levels(l, out); break;
-    case RAMSES_NUMBB: /* no such region (nboundary is 0); zeros could be lost and nobody would see it */
+    case RAMSES_NUMBB: /* no such region (nboundary is 0); lost zeros would not be noticed */
         memset(out, -1, ramses_table_length(l, t) * sizeof *ints);
         break;
     case RAMSES_WALLS:

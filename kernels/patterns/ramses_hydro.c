@@ -58,7 +58,7 @@ static void defaults(void *state) { ramses_defaults(state, &kind); }
 
 const io_pattern io_pattern_ramses_hydro = {
     .name = "ramses-hydro",
-    .summary = "RAMSES gas: headers, tables, and 40 components of each level's grids",
+    .summary = "RAMSES gas: headers, tables, and 40 components of the grids of each level",
     .defaults = defaults,
     RAMSES_PATTERN,
 };

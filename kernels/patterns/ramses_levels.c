@@ -38,7 +38,7 @@ typedef struct {
     int axis;
 } descent;
 
-static descent whole(const ramses_levels *l) {
+static descent from_whole_box(const ramses_levels *l) {
     descent d = {.box = whole_box(l), .n = l->processes};
     if (d.n > 1) d.wall = ramses_wall(&d.box, d.axis, d.n);
     return d;
@@ -54,7 +54,7 @@ static void take_half(descent *d, bool high) {
 }
 
 ramses_box ramses_domain(const ramses_levels *l, uint64_t owner) {
-    descent d = whole(l);
+    descent d = from_whole_box(l);
     while (d.n > 1) take_half(&d, owner >= d.first + d.n / 2);
     return d.box;
 }
@@ -101,7 +101,7 @@ ramses_box ramses_part_of(const ramses_levels *l, int level, uint64_t owner) {
 }
 
 uint64_t ramses_cpu_at(const ramses_levels *l, int level, const uint64_t at[3], ramses_box *part) {
-    descent d = whole(l);
+    descent d = from_whole_box(l);
     while (d.n > 1) take_half(&d, at[d.axis] >= first_from(l, level, d.wall));
     *part = part_of(l, level, d.first, d.box);
     return d.first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The schema of a RAMSES dump, and where in its files a process's data begin. */
+/* The schema of a RAMSES dump, and the offsets of the data of a process. */
 #include "patterns/ramses.h"
 
 #include <string.h>
@@ -57,8 +57,7 @@ static void add_table(ramses *s, const ramses_table *t, bool each, bool flat) {
     add_dim(d, by_cpu ? cpu_dim(s) : dim(s, t->name, "_values", length), length);
 }
 
-/* In files of their own, level and number of grids before each block of grids: a record of one number each.
- */
+/* In files per process, level and number of grids before each block of grids: a record of one number each. */
 static void add_counts(ramses *s) {
     io_dataset *d = add_set(s, "level_and_count", IO_INT32);
     d->facts = true;
@@ -111,7 +110,8 @@ uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner) {
     return start;
 }
 
-/* One process's header: of its own, or the common section from process 0 and its rows of the next one. */
+/* The header of a process: its file's own, or the common section from process 0 and its rows of the next one.
+ */
 int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out) {
     int n = s->own_files && s->kind->counted ? s->first_grid_set - 1 : s->first_grid_set;
     io_schema schema;

@@ -25,11 +25,10 @@ typedef struct {
 
 static const io_option options[] = {
     {"schedule", SCHEDULE, "FILE",
-     "what to replay: iogauge plan-replay LOG -o FILE makes it of a trace"},
-    {"trace", TRACE, "LOG", "says which command makes a schedule of a trace, or does all of it"},
-    {"think", THINK, "X",
-     "of the time between phases, in which the program did something else: 1 all of it (default), 0 none"},
-    {"fold", FOLD, NULL, "fewer processes than the log has: each does the work of several"},
+     "schedule to replay, made from a trace by iogauge replay plan LOG -o FILE"},
+    {"trace", TRACE, "LOG", "not read here: prints the command that replays a trace"},
+    {"think", THINK, "X", "share of the time between phases to keep: 1 all of it (default), 0 none"},
+    {"fold", FOLD, NULL, "run on fewer processes than the log has; each does the work of several"},
     {0},
 };
 
@@ -60,7 +59,7 @@ static int adjust(void *state, io_common *common, io_error *error) {
     replay *s = state;
     if (!s->path)
         return io_fail_usage(error, "no --schedule given; right is a file that "
-                                    "iogauge plan-replay LOG -o FILE has made of a trace");
+                                    "iogauge replay plan LOG -o FILE has made of a trace");
     if (common->method || common->mode)
         return io_fail_usage(error, "replay makes the calls of its log; leave --method and --mode out");
     if (common->write_only || common->read_only)
@@ -144,7 +143,7 @@ static uint64_t transfers(const void *state) {
     return most;
 }
 
-/* Accesses are no boxes that all processes hand over together: see `schedule`. */
+/* Accesses are not boxes that all processes write together: see `schedule`. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     (void)state;
     (void)owner;
@@ -173,7 +172,7 @@ static const io_schedule *schedule(const void *state, double *think) {
 
 const io_pattern io_pattern_replay = {
     .name = "replay",
-    .summary = "what a traced program did, as it was: iogauge plan-replay",
+    .summary = "the calls of a traced program, from a schedule of iogauge replay plan",
     .options = options,
     .state_size = sizeof(replay),
     .max_parts = 1,

@@ -24,7 +24,7 @@ typedef struct {
 
 static const io_option options[] = {
     {"grid", 256, "NXxNYxNZ", "global grid points (default 100x100x100)"},
-    {"procs-grid", 257, "PXxPYxPZ", "process grid (default: near-cubic for the processes that run)"},
+    {"procs-grid", 257, "PXxPYxPZ", "process grid (default: near-cubic)"},
     {0},
 };
 

@@ -37,9 +37,9 @@ static const struct {
 
 static const io_option options[] = {
     {"set", SET, "NAME", "altix (default), sc45 or gsfc: grid and number of arrays"},
-    {"grid", GRID, "NXxNYxNZ", "another grid than the set's: longitudes, latitudes, levels"},
-    {"arrays", ARRAYS, "N", "another number of arrays than the set's"},
-    {"merge", MERGE, NULL, "one call for all arrays of a dump (default: one for each)"},
+    {"grid", GRID, "NXxNYxNZ", "longitudes, latitudes and levels, instead of those of the set"},
+    {"arrays", ARRAYS, "N", "number of arrays, instead of that of the set"},
+    {"merge", MERGE, NULL, "one call for all arrays of a dump (default: one per array)"},
     {0},
 };
 
@@ -166,7 +166,7 @@ static uint64_t bytes(const void *state, uint64_t owner) {
 
 const io_pattern io_pattern_weather = {
     .name = "weather",
-    .summary = "float32 fields of a weather model, the horizontal cut over processes (PAIO)",
+    .summary = "float32 fields of a weather model, split horizontally over processes (PAIO)",
     .options = options,
     .state_size = sizeof(weather),
     .max_parts = MOST_ARRAYS,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define TRIES 2 /* who is interrupted in both is not to be expected */
+#define TRIES 2 /* an interruption in both is unlikely */
 
 bool clock_has_ticks(void) {
 #ifdef CLOCK_COUNT
@@ -35,7 +35,7 @@ double clock_now(const recorder_clock *c) {
     return (double)(now.tv_sec - c->origin.tv_sec) + (double)(now.tv_nsec - c->origin.tv_nsec) * 1e-9;
 }
 
-/* The clock was read between two counts: the closest two of all tries. */
+/* Reads the clock between two counts; the closest pair of all tries. */
 static clock_mark reading(const recorder_clock *c) {
     clock_mark best = {0};
     uint64_t least = UINT64_MAX;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When something happened, to be asked at every access: two questions of the clock were half of what
- * recording a small write costs. Where the kernel's own clock counts the processor's ticks (x86-64, clock
- * source `tsc`: of one rate, the same on all cores, and watched by the kernel), a moment is that count. It
- * becomes seconds by the line between two readings of both, one before and one after it: so nobody has to
- * know the rate, and no time is outside of what the clock said. Anywhere else a moment is the clock, in
+/* Time stamps for every access: two clock calls were half of the cost of recording a small write. If the
+ * kernel's clock counts processor ticks (x86-64, clock source `tsc`: constant rate, the same on all cores,
+ * checked by the kernel), a moment is that count. It becomes seconds by interpolation between two readings of
+ * both, one before and one after it, so the rate need not be known. Elsewhere a moment is the clock in
  * nanoseconds. */
 #ifndef RECORDER_CLOCK_H
 #define RECORDER_CLOCK_H
@@ -34,11 +33,11 @@ typedef struct {
 /* Does the kernel's clock count ticks that this library can read? */
 bool clock_has_ticks(void);
 void clock_start(recorder_clock *clock, bool ticks);
-/* Reads the clock, so that the moments since the last reading can be told in seconds. */
+/* Reads the clock, so that moments since the last reading can be converted. */
 void clock_read(recorder_clock *clock);
-/* Of a moment before the latest reading. Between the latest two it is as exact as they are (within a
- * microsecond); before both, as when another thread read the clock during a long call, within a thousandth
- * of how long ago it is. */
+/* Seconds of a moment before the latest reading. Between the latest two readings it is as exact as they are
+ * (within a microsecond). Before both, when another thread read the clock during a long call, the error is at
+ * most a thousandth of its age. */
 double clock_seconds(const recorder_clock *clock, moment at);
 /* CLOCK_MONOTONIC since the start. */
 double clock_now(const recorder_clock *clock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counters of Darshan's POSIX and MPI-IO modules, in the order of its log format. The names that
- * Python prints come from Darshan's own library; only the order stands here. */
+/* The counters of Darshan's POSIX and MPI-IO modules, in the order of its log format. Their names come from
+ * Darshan's library. */
 #ifndef RECORDER_COUNTERS_H
 #define RECORDER_COUNTERS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What orders the accesses of several processes, and what says which bytes an access of MPI-IO moves. Kept
- * where each access is kept; analysis/blame reads it. */
+/* Events that order the accesses of several processes, and file views, which say what bytes an MPI-IO access
+ * moves. Kept when each access is kept; analysis/blame reads them. */
 #ifndef RECORDER_EVENTS_H
 #define RECORDER_EVENTS_H
 
@@ -15,7 +15,7 @@ enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
     EVENT_SYNC,
-    EVENT_MEET, /* nobody leaves before all have come */
+    EVENT_MEET, /* a barrier: no process leaves before all have come */
     EVENT_LOCK_READ,
     EVENT_LOCK_WRITE,
     EVENT_UNLOCK,
@@ -38,8 +38,8 @@ typedef struct {
 
 enum { VIEW_DISPLACEMENT, VIEW_EXTENT, VIEW_SIZE, VIEW_ELEMENT, VIEW_WORDS };
 
-/* A file view: `pieces` of offset and length, in bytes from the displacement, every `extent` anew. No piece:
- * not known, as the type is of a kind that was not taken apart, or has too many. */
+/* A file view: `pieces` of offset and length, in bytes from the displacement, repeated every `extent`. No
+ * pieces: unknown, because the type is unsupported or has too many. */
 typedef struct {
     int64_t word[VIEW_WORDS], (*piece)[2];
     uint64_t pieces;
@@ -50,7 +50,7 @@ typedef struct {
     size_t used, room;
 } view_list;
 
-/* With the lock held. Nothing where accesses are only counted, and for no record. */
+/* With the lock held. Does nothing if accesses are only counted, and for no record. */
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
 /* Takes over the pieces of the view. */
 void event_view(const record *r, view *v, double start, double end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes a data type apart into the pieces of bytes that it has. */
+/* Decomposes a data type into pieces of bytes. */
 #include "mpi_view.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI's beginning and end: who this process is, and whether it ended well. */
+/* MPI_Init and MPI_Finalize: the rank of this process, and whether it ended well. */
 #include "mpi_handles.h"
 #include "recorder.h"
 
@@ -29,7 +29,7 @@ EXPORT int PMPI_Init_thread(int *argc, char ***argv, int wanted, int *given) {
 }
 BOTH_NAMES(MPI_Init_thread, (int *argc, char ***argv, int wanted, int *given));
 
-/* Before the library's own: it may end the process where another one failed. */
+/* Before the library's own call, which may end the process if another one failed. */
 EXPORT int PMPI_Finalize(void) {
     NEXT_MPI(MPI_Finalize, (void));
     recorder_finish(true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI-IO: all forms of reading and writing, as a table of forms. */
+/* MPI-IO: all forms of reading and writing, in a table. */
 #include "mpi_handles.h"
 #include "mpi_view.h"
 #include "paths.h"
@@ -150,8 +150,8 @@ static int64_t bytes_of(int64_t count, MPI_Datatype type) {
     return type_size(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size * count : 0;
 }
 
-/* Where in the file an access of the view begins. Open MPI 4 fails in that for some views, and Darshan
- * does not ask it either. */
+/* The file offset of an access through a view. Open MPI 4 fails to give it for some views, and Darshan does
+ * not ask for it. */
 static int64_t place_of(MPI_File handle, MPI_Offset at) {
 #ifdef OPEN_MPI
     (void)handle;
@@ -184,8 +184,8 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
 #define REQUEST , MPI_Request *extra
 #define EXTRA , extra
 
-/* A call without an offset of its own has UNKNOWN: to ask where its pointer stands would move the
- * shared one's lock. */
+/* A call without an explicit offset has UNKNOWN: asking for the position would take the lock of the shared
+ * pointer. */
 #define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                   \
     EXPORT int P##NAME(MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST) {                \
         NEXT_MPI(NAME, (MPI_File, MEMORY, COUNT, MPI_Datatype LAST));                                        \

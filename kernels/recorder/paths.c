@@ -10,16 +10,16 @@
 #include "recorder.h"
 
 bool path_clean(const char *path, char clean[RECORDER_PATH]) {
-    char whole[2 * RECORDER_PATH];
+    char full[2 * RECORDER_PATH];
     size_t used = 0, end = 0;
     if (path[0] != '/') {
-        if (!getcwd(whole, RECORDER_PATH)) return false;
-        used = strlen(whole);
-        whole[used++] = '/';
+        if (!getcwd(full, RECORDER_PATH)) return false;
+        used = strlen(full);
+        full[used++] = '/';
     }
-    if (used + strlen(path) >= sizeof whole) return false;
-    strcpy(whole + used, path);
-    for (char *rest, *part = strtok_r(whole, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
+    if (used + strlen(path) >= sizeof full) return false;
+    strcpy(full + used, path);
+    for (char *rest, *part = strtok_r(full, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
         if (!strcmp(part, ".")) continue;
         if (!strcmp(part, "..")) {
             while (end && clean[--end] != '/') continue;
@@ -49,7 +49,7 @@ static bool below(const char *folder, size_t length, const char *path) {
 }
 
 bool path_wanted(const char *include, const char *clean) {
-    /* Open MPI tries locks on a file of its own beside each shared file. */
+    /* Open MPI tests locks on its own file beside each shared file. */
     if (strstr(clean, ".locktest.")) return false;
     if (!*include) return true;
     for (const char *at = include; at;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of files. */
+/* File names. */
 #ifndef RECORDER_PATHS_H
 #define RECORDER_PATHS_H
 
@@ -7,13 +7,13 @@
 
 #define RECORDER_PATH 4096
 
-/* Absolute, without `//`, `.` and `..`; false where it does not fit. */
+/* Makes a path absolute, without `//`, `.` and `..`; false if it is too long. */
 bool path_clean(const char *path, char clean[RECORDER_PATH]);
-/* Of a path relative to an open folder; `joined` or `path` itself. */
+/* Resolves a path relative to an open folder; returns `joined` or `path`. */
 const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]);
-/* Below one of the folders of `include` (all where that is empty), and no MPI library's probe. */
+/* Is it below one of the folders of `include` (or that is empty), and not a probe of an MPI library? */
 bool path_wanted(const char *include, const char *clean);
-/* Behind a file system's prefix, as ROMIO finds it. */
+/* The path after a file system prefix, parsed like ROMIO. */
 const char *path_without_prefix(const char *path);
 
 #endif

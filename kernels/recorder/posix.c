@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors: which file each is of, and where it stands. */
+/* Descriptors: their file and file offset. */
 #include "posix.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void posix_forget(int fd) {
     if (!--d->descriptors) free(d);
 }
 
-/* The kernel's own word, by a call that is not recorded. */
+/* Asks the kernel, by a call that is not recorded. */
 static int64_t ask_offset(int fd) {
     NEXT(off_t, lseek, (int, off_t, int));
     int code = errno;
@@ -40,9 +40,9 @@ static int64_t ask_offset(int fd) {
     return at;
 }
 
-/* Where an access without an offset of its own began; moves the descriptor on. Only where somebody else
- * may have moved it too (another process after a fork, the end of the file with O_APPEND) the kernel
- * is asked: that is a system call for each access. */
+/* The offset at which an access without an explicit one began; advances the descriptor. The kernel is asked
+ * only if the offset may have changed elsewhere (another process after a fork, O_APPEND), because that costs
+ * a system call for each access. */
 static int64_t step(description *d, int fd, int64_t size) {
     bool unsure = d->append || d->forks != recorder_state()->shared_offsets;
     if (unsure) {
@@ -85,7 +85,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         attach(fd, d);
         if (!d->descriptors) free(d);
     } else {
-        posix_forget(fd); /* closed in a way that nobody saw */
+        posix_forget(fd); /* closed by a call that was not seen */
     }
     recorder_unlock();
     errno = code;
@@ -114,7 +114,7 @@ void posix_counted(int fd, int counter, double start) {
         record *r = d->file;
         bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
         r->counter[counter]++;
-        /* Darshan counts waiting for storage as writing, and mapping as nothing. */
+        /* Like Darshan, counts flushes as writing, and mmap as nothing. */
         if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, end);
         if (!flush && counter != POSIX_MMAPS)
             record_time(&r->time[F_META_TIME], &r->last_meta_end, start, end);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the POSIX wrappers share. */
+/* Shared by the POSIX wrappers. */
 #ifndef RECORDER_POSIX_H
 #define RECORDER_POSIX_H
 
 #include "state.h"
 
-/* `next`: the wrapped function behind this library, looked up once. Two threads that do so at the same
- * time find the same. */
+/* `next`: the wrapped function in the next library, looked up once. Two threads that do so at once find the
+ * same. */
 #define NEXT(RESULT, NAME, PARAMETERS)                                                                       \
     static RESULT(*next) PARAMETERS;                                                                         \
     if (!next) next = (RESULT(*) PARAMETERS)recorder_next(#NAME)
 
-enum { HERE = -1 }; /* in place of an offset: where the descriptor stands */
+enum { HERE = -1 }; /* instead of an offset: the current one of the descriptor */
 
 /* With the lock held. */
 description *posix_description(int fd);
 void posix_forget(int fd);
 
-/* Each takes the lock. `result`: what the call returned; nothing is counted where it failed. */
+/* Each takes the lock. `result`: of the call; failed calls are not counted. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);

@@ -12,7 +12,7 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 
-/* The memory of a vectored call is Darshan's notion of it: the first piece. */
+/* The address of a vectored call, as in Darshan: its first piece. */
 static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov_base : NULL; }
 
 /* X(name, direction, parameters, arguments, offset, memory); the descriptor is `fd`. */

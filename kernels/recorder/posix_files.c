@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, closing, and what else names a file or a descriptor, as tables. */
+/* Calls that open, close, or name a file or a descriptor, in tables. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ OPENS(WRAP_OPEN)
     }
 OTHER_OPENS(WRAP_OTHER_OPEN)
 
-/* Forgotten before the call: once it is closed, another thread may be given the same number. */
+/* Forgets the descriptor before the call: afterwards another thread may get the same number. */
 EXPORT int close(int fd) {
     NEXT(int, close, (int));
     if (!recorder_on()) return next(fd);
@@ -117,7 +117,7 @@ static void posix_locked(int fd, const void *argument, int result, double start)
     recorder_unlock();
 }
 
-/* The argument is a word or a pointer: whichever it is, a pointer's room holds it. */
+/* The argument is an integer or a pointer: a pointer has room for both. */
 #define WRAP_FCNTL(NAME)                                                                                     \
     EXPORT int NAME(int fd, int command, ...) {                                                              \
         NEXT(int, NAME, (int, int, ...));                                                                    \
@@ -230,7 +230,7 @@ EXPORT int rename(const char *from, const char *to) {
     return result;
 }
 
-/* Ways out that pass no destructor. */
+/* Exits that run no destructor. */
 #define WRAP_EXIT(NAME)                                                                                      \
     EXPORT _Noreturn void NAME(int status) {                                                                 \
         NEXT(void, NAME, (int));                                                                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The trace that a process leaves: native byte order, read by analysis/darshan/raw.py, whose tables
- * must change with these. */
+/* The trace of a process, in native byte order. analysis/darshan/raw.py reads it, and its tables must match.
+ */
 #ifndef RECORDER_TRACE_H
 #define RECORDER_TRACE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting: what Darshan's runtime does at each access, so that the counters agree with its. */
+/* Counting like the Darshan runtime at each access, so that the counters agree. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "state.h"
 
-/* Where a module's record has the counters that both modules have; -1: it has none. */
+/* The counters that both modules have, by module; -1: missing. */
 static const struct {
     int bytes[DIRECTIONS], largest_time_size[DIRECTIONS], histogram[DIRECTIONS], switches;
     int sizes, stride, calls[DIRECTIONS], largest_byte[DIRECTIONS], consecutive[DIRECTIONS],
@@ -48,7 +48,7 @@ void record_clear(record *r) {
     r->counter[POSIX_FILE_ALIGNMENT] = file;
 }
 
-/* What a thread-safe counter of time needs: two calls at once count once. */
+/* Overlapping calls of two threads are counted once. */
 void record_time(double *total, double *last, double start, double end) {
     *total += end - (start > *last ? start : *last);
     if (end > *last) *last = end;

@@ -21,7 +21,7 @@ recorder_switches recorder_switch;
 
 void *recorder_next(const char *name) {
     void *next = dlsym(RTLD_NEXT, name);
-    /* Not all have both names of a call: MPICH 5.0.2's library of the standard ABI has no PMPI_File_close. */
+    /* Some libraries lack one of the two names: MPICH 5.0.2 with the standard ABI has no PMPI_File_close. */
     if (!next && *name == 'P') next = dlsym(RTLD_NEXT, name + 1);
     if (next) return next;
     fprintf(stderr, "iogauge recorder: no %s behind this library: %s\n", name, dlerror());
@@ -73,7 +73,7 @@ record *recorder_known(int module, const char *path) {
     return path_clean(path, clean) ? find(module, clean) : NULL;
 }
 
-/* The block size of the file system: what an aligned access is a multiple of. */
+/* The block size of the file system, which aligned accesses are multiples of. */
 static int64_t alignment_of(const char *path) {
     struct statfs fs;
     char folder[RECORDER_PATH];

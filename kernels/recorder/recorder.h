@@ -21,10 +21,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* As Darshan's runtime has them, so that the counters agree; but for the bins, whose first width there
- * (0.1 s) shows nothing of a short run. */
+/* As in the Darshan runtime, so that the counters agree; but its first bin width (0.1 s) is too coarse for
+ * short runs. */
 #define MEMORY_ALIGNMENT 8
-#define COMMON_KEPT 32 /* different sizes, and strides, that a record tells apart */
+#define COMMON_KEPT 32 /* distinct sizes and strides in a record */
 #define BINS 200
 #define FIRST_BIN_SECONDS 0.01
 
@@ -42,8 +42,8 @@ typedef struct {
     double start, end;
 } segment;
 
-/* What a segment has besides: `at` as the caller gave it, in elements of its file view (-1: it gave none);
- * its number among all that this process kept; the call's name. */
+/* More about a segment: `at` is the offset as given by the caller, in elements of its file view (-1: none);
+ * its number among all that this process kept; the name of the call. */
 typedef struct {
     int64_t at;
     uint32_t sequence;
@@ -83,7 +83,7 @@ typedef struct {
     double start, end;
 } access_info;
 
-/* The same, seen and not counted yet. */
+/* An access that is not counted yet. */
 typedef struct {
     record *file;
     const char *call;
@@ -92,24 +92,24 @@ typedef struct {
     int direction;
 } waiting;
 
-/* What every call looks at, so open to all; recorder.c alone changes it. */
+/* Read by every call, so not hidden behind a function; only recorder.c and recording.c change it. */
 typedef struct {
     atomic_bool on;
     bool ticks;
 } recorder_switches;
 extern recorder_switches recorder_switch __attribute__((visibility("hidden")));
 
-/* Is anything recorded? Nothing is before the library's constructor has run, after the trace is written,
- * and where no folder for it was named. */
+/* Is recording on? Not before the constructor of the library has run, after the trace is written, or without
+ * a folder for it. */
 static inline bool recorder_on(void) {
     return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed);
 }
-/* The cheapest way to say when an access begins or ends. */
+/* The cheapest time stamp for the start or end of an access. */
 static inline moment recorder_moment(void) { return clock_moment(recorder_switch.ticks); }
 bool recorder_wants_segments(void);
 /* Seconds since the start of this process's recording. */
 double recorder_now(void);
-/* Whoever holds the lock finds all accesses counted that were seen before. */
+/* Takes the lock and counts all accesses seen so far. */
 void recorder_lock(void);
 /* Only for recorder_wait(): accesses may wait to be counted. */
 void recorder_lock_for_access(void);
@@ -117,30 +117,30 @@ void recorder_unlock(void);
 /* Something was lost: the log is marked as partial. */
 void recorder_partial(void);
 
-/* With the lock held. The record of a file, made when it is new; NULL for a file that is not recorded:
- * outside of the folders asked for, or noise of an MPI library. A relative path, and one with a file
- * system's prefix (`ufs:`), is taken as the process or its MPI library takes it. */
+/* With the lock held. The record of a file, new if needed. NULL for files that are not recorded: outside of
+ * the chosen folders, or internal to an MPI library. Relative paths, and paths with a file system prefix
+ * (`ufs:`), are resolved like the process or its MPI library does. */
 record *recorder_record(int module, const char *path);
 record *recorder_known(int module, const char *path);
-/* With one of both locks held: an access to count, soon. Many are counted together, because each system call
- * may have driven out of the cache what counting needs, and the clock is read for all at once. */
+/* With either lock held: queues an access. Many are counted together, because a system call may have evicted
+ * from the cache what counting needs, and the clock is then read once for all. */
 void recorder_wait(const waiting *access);
 void record_open(record *r, double start, double end);
 void record_close(record *r, double start, double end);
 /* Adds the part of an interval that was not counted yet: threads overlap. */
 void record_time(double *total, double *last, double start, double end);
 
-/* Darshan's name of a file: a hash of its path. */
+/* Darshan's identifier of a file: a hash of its path. */
 uint64_t record_id(const char *path);
 
-/* recording.c. What MPI tells: this process's number, and that it has ended well. */
+/* recording.c. The rank of this process, and the end of the recording. */
 void recorder_set_process(int rank, int processes);
 void recorder_finish(bool complete);
 
-/* The next definition of a function after this library's; aborts the program where there is none. */
+/* The next definition of a function after this library; aborts if there is none. */
 void *recorder_next(const char *name);
 
-/* How deep in wrapped calls a thread is: what a library does inside one that was counted is its own. */
+/* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. */
 extern _Thread_local int recorder_depth __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recording's beginning and end, and what a fork makes of it. */
+/* Starts and ends the recording, and handles forks. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void unlock_in_parent(void) {
     recorder_unlock();
 }
 
-/* The child begins with nothing counted: its parent writes what was before. */
+/* The child starts with nothing counted: its parent writes what was before. */
 static void begin_again_in_child(void) {
     recorder *the = recorder_state();
     for (record *r = the->all; r; r = r->all) record_clear(r);
@@ -72,8 +72,8 @@ __attribute__((constructor)) static void begin(void) {
     atomic_store(&recorder_switch.on, true);
 }
 
-/* A program without MPI ends well here. One with MPI that comes here has not finalized; a forked child
- * never does. */
+/* A program without MPI has ended normally here. One with MPI has not called MPI_Finalize, except for a
+ * forked child, which never does. */
 __attribute__((destructor)) void recorder_end_now(void) {
     const recorder *the = recorder_state();
     recorder_finish(!the->mpi || the->forked);

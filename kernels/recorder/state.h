@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recorder knows; only recorder.c has one. */
+/* The state of the recorder; there is one, in recorder.c. */
 #ifndef RECORDER_STATE_H
 #define RECORDER_STATE_H
 
@@ -11,7 +11,7 @@
 #define RECORD_BUCKETS 4096
 #define DESCRIPTORS 65536
 #define MPI_FILES 256                  /* open at a time */
-#define WAITING 64                     /* accesses that are counted together */
+#define WAITING 64                     /* queued accesses */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
@@ -20,7 +20,7 @@ typedef struct {
     int64_t offset;
     int descriptors;
     bool append;
-    int forks; /* how many there had been when the offset was learned */
+    int forks; /* forks at the time the offset was learned */
 } description;
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     moment start;
 } pending;
 
-/* Which file an open MPI file is of. */
+/* The file of an open MPI file handle. */
 typedef struct {
     const void *handle;
     record *file;
@@ -42,7 +42,7 @@ typedef struct {
     recorder_clock clock;
     struct timespec started;
     size_t most_segments, segments; /* most: 0 where accesses are only counted */
-    uint32_t sequence;              /* of what is kept one by one: accesses and events */
+    uint32_t sequence;              /* numbers accesses and events */
     event_list events;
     view_list views;
     int shared_offsets; /* how often this process was forked */
@@ -59,7 +59,7 @@ typedef struct {
 
 /* With the lock held. */
 recorder *recorder_state(void);
-/* Asynchronous accesses that were begun; `take` gives the time of the beginning, once. */
+/* Asynchronous accesses in progress; `take` returns the start time, once. */
 void recorder_aio_add(const void *what, moment start);
 bool recorder_aio_take(const void *what, moment *start);
 

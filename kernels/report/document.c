@@ -61,7 +61,7 @@ static json_t *system_json(const io_report *r) {
     uname(&name);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
     json_t *hosts = json_array();
-    /* Process 0 knows all hosts; another one that ends the job alone knows its own. */
+    /* Process 0 knows all hosts; another process that ends the job knows only its own. */
     for (int i = 0; r->world->hosts && i < r->world->job_nodes; i++)
         json_array_append_new(hosts, json_string(r->world->hosts + (size_t)i * IO_HOST_NAME));
     if (!r->world->hosts) json_array_append_new(hosts, json_string(name.nodename));
@@ -74,8 +74,8 @@ static json_t *system_json(const io_report *r) {
                      "options", fs->options);
 }
 
-/* ROMIO shows its romio_ hints in a file's info, OMPIO none of them; but within Open MPI there stands only
- * what was given, whoever took it. */
+/* ROMIO shows its romio_ hints in the info of a file, OMPIO does not; but in Open MPI the info only holds the
+ * given hints, whichever of them uses it. */
 static json_t *mpi_io_name(const io_report *r, const json_t *hints) {
     const char *key;
     json_t *value;

@@ -5,8 +5,8 @@
 
 #include "report/report.h"
 
-/* A new document; `error` NULL or the line that went to stderr. `hung`: that line says where it stands still.
- */
+/* A new document. `error`: NULL, or the line printed on stderr. `hung`: the run hung, and that line says
+ * where. */
 json_t *io_result(const io_report *report, const char *error, bool hung);
 
 #endif

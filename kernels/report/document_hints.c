@@ -21,7 +21,7 @@ static void take(asked_hints *to, const char *key, const char *value, const char
         json_object_del(to->ways, key);
 }
 
-/* A file of lines "KEY VALUE". ROMIO too is silent where it cannot be read. */
+/* Reads a file of lines "KEY VALUE". Like ROMIO, without an error if it cannot be read. */
 static void take_romio(asked_hints *to) {
     const char *path = getenv(ROMIO);
     FILE *file = path ? fopen(path, "r") : NULL;
@@ -59,7 +59,7 @@ static void take_variable(asked_hints *to, const char *entry) {
 
 json_t *io_asked_hints(const io_hints *given, char *const *environment, json_t *ways) {
     asked_hints all = {json_object(), ways};
-    take_romio(&all); /* for ROMIO what a program gives counts more; for PnetCDF its variable does */
+    take_romio(&all); /* in ROMIO the hints of the program win, in PnetCDF the variable does */
     for (; *environment; environment++) take_variable(&all, *environment);
     for (int i = 0; i < given->n; i++) {
         char name[IO_HINT_NAME];
@@ -74,7 +74,8 @@ json_t *io_ignored_hints(const json_t *asked, const json_t *ways, const json_t *
     json_t *ignored = json_array(), *value;
     const char *name, *key;
     json_object_foreach((json_t *)(uintptr_t)asked, name, value) {
-        /* What is in use is asked once, of the first file: a hint of reading alone is not told of. */
+        /* The hints in force are from the first file, which is written: hints for reading only are skipped.
+         */
         if (io_hint_direction(name, &key) == IO_HINT_OF_READING) continue;
         const char *way = json_string_value(json_object_get(ways, name));
         bool is_told = !way || !strcmp(way, ROMIO) || !strcmp(way, PNETCDF);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hints of a run in the result document, whichever way they came. */
+/* The hints of a run in the result document, from all sources. */
 #ifndef IOGAUGE_DOCUMENT_HINTS_H
 #define IOGAUGE_DOCUMENT_HINTS_H
 
@@ -7,12 +7,12 @@
 
 #include "base/hints.h"
 
-/* The hints that were given, and those that libraries take from the environment by themselves, by name;
- * `ways`, an object too: of the latter, the variable. `environment` is environ. */
+/* The given hints, and those that libraries take from the environment, by name. `ways`: an object with the
+ * variable of the latter. `environment`: environ. */
 json_t *io_asked_hints(const io_hints *given, char *const *environment, json_t *ways);
 
-/* The names of asked hints that are not among those in force. Not of those in a variable of their own:
- * libraries take them without telling. */
+/* The names of given hints that are not in force. Hints in environment variables are left out: libraries do
+ * not report them. */
 json_t *io_ignored_hints(const json_t *asked, const json_t *ways, const json_t *used);
 
 #endif

@@ -10,8 +10,7 @@
 /* "-": stdout. 0, or -1 with a message. */
 int io_write_json(const json_t *document, const char *path, io_error *error);
 
-/* What can be known before anything is measured: that the folder is missing, or the file must not be written.
- * 0, or -1 with a message. */
+/* Checks before the run that the file can be written. 0, or -1 with a message. */
 int io_check_json(const char *path, io_error *error);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Every figure of the summary: its name and what it is of one repeat; negative is "not measured". */
+/* The figures of the summary, for one repeat; negative: not measured. */
 double io_figure_write(const io_report *r, uint64_t i) {
     return r->run->what.write ? r->samples[i].bandwidth[IO_WRITING] : -1;
 }
@@ -85,7 +85,7 @@ void io_summarise_figures(const io_report *r, json_t *summary) {
 const char *io_verdict(const io_report *r) {
     if (r->summary.wrong) return "mismatch";
     if (io_moves_nothing(&r->run->what)) return "nothing moved";
-    /* A replay reads back what it wrote, also where its log reads nothing. */
+    /* A replay reads back what it wrote, even if its log reads nothing. */
     bool reads = r->run->what.read || r->run->what.pattern->schedule;
     return reads && r->done == r->run->what.common.repeats && r->summary.elements ? "verified" : "not asked";
 }

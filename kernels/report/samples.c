@@ -37,7 +37,7 @@ static json_t *direction_json(const io_sample *s, int direction, bool ran, const
     return all;
 }
 
-/* Of a series; an operation that did not run is null. */
+/* For a series; null for an operation that did not run. */
 static json_t *series_json(const io_report *r, const io_sample *s) {
     const io_pattern *p = r->run->what.pattern;
     if (!p->series) return json_null();
@@ -70,7 +70,7 @@ static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direc
     return all;
 }
 
-/* The same writing by the inner method alone; NULL where that was not measured. */
+/* Writing by the inner method alone; NULL if not measured. */
 static json_t *direct_json(const io_report *r, uint64_t i) {
     if (!r->direct) return NULL;
     json_t *all = direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What computing between dumps and a method with servers add to the result: figures of one repeat, and their
- * medians. */
+/* Figures of computing between dumps and of methods with servers: for one repeat, and medians. */
 #include "report/server_figures.h"
 
 #include <inttypes.h>
@@ -11,7 +10,7 @@
 
 static bool served(const io_report *r) { return r->run->what.write && r->run->what.method->servers; }
 
-/* Until the application can go on after its last dump, without waiting for the drain. */
+/* Seconds until the application can continue after its last dump, without the drain. */
 static double until_closed(const io_report *r, uint64_t i) {
     return r->samples[i].seconds[IO_WRITING] - r->samples[i].phase[IO_PHASE_DRAIN].max;
 }

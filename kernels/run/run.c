@@ -23,7 +23,7 @@
 #define HUGE_PAGE ((uint64_t)2 << 20)
 #define TOUCHED ((uint64_t)1 << 30) /* bytes at a time */
 
-/* Everything that a run holds, so that one place frees it. */
+/* Everything that a run allocates. */
 typedef struct {
     io_found found;
     io_session session;
@@ -31,24 +31,23 @@ typedef struct {
     io_sample *samples;
     io_ceilings *ceilings;
     io_sample *direct;
-} whole;
+} run_data;
 
 static int check_place(const io_run *run, io_world *world, io_report *report) {
     bool asked = run->space_check && run->what.write && !io_moves_nothing(&run->what);
     uint64_t need = asked ? report->bytes : 0;
-    /* Where nodes have file systems of their own, each needs its share only. */
+    /* If nodes have file systems of their own, each needs its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
     if (!world->error.set) io_filesystem_of(run->what.common.dir, &report->filesystem, &world->error);
     return io_agree(world);
 }
 
-/* In huge pages where it can be, as many computers give them to everybody: with small ones, making and moving
- * data is bound by looking pages up. Touched, so that the first page faults are not timed. NULL: no memory.
- */
+/* In huge pages if the kernel gives them: with small pages, making and moving data is bound by page table
+ * walks. Touched, so that first page faults are not timed. NULL: out of memory. */
 static void *data_buffer(const io_world *world, uint64_t size) {
     void *buffer = NULL;
     if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
-    madvise(buffer, size, MADV_HUGEPAGE); /* advice: a kernel without them refuses, and all goes on */
+    madvise(buffer, size, MADV_HUGEPAGE); /* only advice: fails on kernels without them */
     for (uint64_t at = 0; at < size; at += TOUCHED) {
         io_now_at(world, IO_AT_VALUES);
         memset((char *)buffer + at, 0, size - at < TOUCHED ? size - at : TOUCHED);
@@ -62,8 +61,8 @@ static uint64_t largest(const io_world *world, uint64_t mine) {
     return most;
 }
 
-/* Bytes that suffice for any process's data, as another one's is read back, and for the ceilings. */
-static uint64_t buffer_size(const whole *w, io_world *world) {
+/* Bytes for the data of any process, because it reads back another one's, and for the ceilings. */
+static uint64_t buffer_size(const run_data *w, io_world *world) {
     uint64_t mine = 0, ceilings = w->report.run->ceilings
                                       ? io_ceiling_buffer(w->session.what, w->report.largest_share)
                                       : 0;
@@ -72,8 +71,8 @@ static uint64_t buffer_size(const whole *w, io_world *world) {
     return (most / ALIGNMENT + 1) * ALIGNMENT;
 }
 
-static int prepare(const io_run *run, io_world *world, whole *w) {
-    *w = (whole){
+static int prepare(const io_run *run, io_world *world, run_data *w) {
+    *w = (run_data){
         .session = {
                     .world = world, .what = &run->what, .info = {MPI_INFO_NULL, MPI_INFO_NULL}, .found = &w->found}
     };
@@ -104,7 +103,7 @@ static int prepare(const io_run *run, io_world *world, whole *w) {
     return io_agree(world);
 }
 
-static int measure(const io_run *run, whole *w) {
+static int measure(const io_run *run, run_data *w) {
     for (uint64_t i = 0; i < run->what.common.repeats; i++) {
         w->session.repeat = i;
         if (io_measure(&w->session, &w->samples[i])) return -1;
@@ -116,7 +115,7 @@ static int measure(const io_run *run, whole *w) {
     return 0;
 }
 
-/* The largest resident set that each process had, in bytes, over processes. */
+/* The peak resident set of each process in bytes, over processes. */
 static void peak_rss(io_world *world, io_peak_rss *peak) {
     struct rusage usage;
     int64_t mine = 0, sum = 0;
@@ -127,7 +126,7 @@ static void peak_rss(io_world *world, io_peak_rss *peak) {
     peak->mean = sum / world->size;
 }
 
-static void release(whole *w) {
+static void release(run_data *w) {
     io_found_stop(&w->found);
     for (int d = 0; d < IO_DIRECTIONS; d++)
         if (w->session.info[d] != MPI_INFO_NULL) MPI_Info_free(&w->session.info[d]);
@@ -140,7 +139,7 @@ static void release(whole *w) {
     free(w->report.scratch);
 }
 
-/* The first wrong byte, in one line. */
+/* Prints the first wrong byte in one line. */
 static void print_mismatch(const io_report *r) {
     char *first = json_dumps(r->summary.first, JSON_COMPACT), *index;
     const json_t *m = r->summary.first;
@@ -165,8 +164,8 @@ static void print_mismatch(const io_report *r) {
     free(found);
 }
 
-/* Process 0: the document, and what was wrong. */
-static void say(const io_run *run, io_world *world, whole *w, bool failed) {
+/* Process 0 writes the document and prints what was wrong. */
+static void report_run(const io_run *run, io_world *world, run_data *w, bool failed) {
     io_report *r = &w->report;
     if (run->json) {
         json_t *document = io_result(r, failed ? world->error.text : NULL, false);
@@ -177,9 +176,9 @@ static void say(const io_run *run, io_world *world, whole *w, bool failed) {
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* The document, under another name first, because two processes may give up at once. A link is followed; a
- * device or a pipe is written directly, never replaced. */
-static void write_last(whole *w, const char *why, bool hung) {
+/* Writes the document under another name first, because two processes may give up at once. Links are
+ * followed. Devices and pipes are written directly, never replaced. */
+static void write_final_document(run_data *w, const char *why, bool hung) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
     char target[PATH_MAX], mine[PATH_MAX + 64];
@@ -197,7 +196,7 @@ static void write_last(whole *w, const char *why, bool hung) {
         unlink(mine);
 }
 
-static void remove_last(whole *w, bool of_all) {
+static void remove_run_files(run_data *w, bool of_all) {
     io_session *s = w->session.world->measuring ? w->session.world->measuring : &w->session;
     if (of_all)
         io_remove_files_of_all(s);
@@ -206,18 +205,18 @@ static void remove_last(whole *w, bool of_all) {
     if (s != &w->session && s->directory_is_own) rmdir(s->what->common.dir);
 }
 
-/* A process that ends the job alone leaves the document if it can, and no partial file. The document first,
- * as removing files may hang like the run did; but last after a crash, which may have left the memory that a
- * document needs in disorder. */
+/* A process that ends the job writes the document if it can, and removes partial files. The document comes
+ * first, because removing files may hang like the run did; but last after a crash, which may have damaged
+ * memory that the document needs. */
 static void abandon(void *data, const char *why, io_ending how) {
-    whole *w = data;
-    if (how == IO_ENDS_CRASHED) remove_last(w, true);
-    write_last(w, why, how == IO_ENDS_HUNG);
-    if (how != IO_ENDS_CRASHED) remove_last(w, how == IO_ENDS_HUNG);
+    run_data *w = data;
+    if (how == IO_ENDS_CRASHED) remove_run_files(w, true);
+    write_final_document(w, why, how == IO_ENDS_HUNG);
+    if (how != IO_ENDS_CRASHED) remove_run_files(w, how == IO_ENDS_HUNG);
 }
 
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
-    whole w;
+    run_data w;
     world->abandon = abandon;
     world->abandon_data = &w;
     bool failed = prepare(run, world, &w) || measure(run, &w);
@@ -225,7 +224,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     io_schema schema;
     run->what.pattern->schema(run->what.state, 0, &schema);
     io_error before = world->error;
-    if (failed) world->error = (io_error){0}; /* summing up may fail anew, and is agreed on anew */
+    if (failed) world->error = (io_error){0}; /* the summary may fail too, and has its own agreement */
     io_summarise(&w.found, world, &schema, &w.report.summary);
     peak_rss(world, &w.report.peak_rss);
     if (failed)
@@ -234,7 +233,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
         failed = io_agree(world) != 0;
     if (failed) io_world_complain(world);
     if (world->rank == 0) {
-        say(run, world, &w, failed);
+        report_run(run, world, &w, failed);
         bool stdout_taken = run->json && !strcmp(run->json, "-");
         if (!failed && !stdout_taken) tell(&w.report, to);
     }

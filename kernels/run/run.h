@@ -5,11 +5,11 @@
 
 #include "report/report.h"
 
-/* What process 0 does with a run that went through; `to` is the caller's. */
+/* Called on process 0 after a successful run; `to` is for the caller. */
 typedef void io_teller(const io_report *report, void *to);
 
-/* Runs, writes the document, and calls `tell` on process 0 when it went through. Returns the exit
- * status, the same on every process; errors have been printed. */
+/* Runs, writes the document, and calls `tell` on process 0 after success. Returns the exit status, the same
+ * on every process. Errors have been printed. */
 int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to);
 
 #endif

@@ -5,7 +5,7 @@
 #include "driver/servers.h"
 #include "method_roles.h"
 
-/* The world becomes that of this process's kind, and all are joined to the method; agreed on by all. */
+/* Narrows the world to the processes of the same kind, and starts the method on all; called by all. */
 static int part(io_run *run, io_world *world, bool *serving, MPI_Info *info) {
     io_world all = *world;
     MPI_Comm kind;
@@ -37,7 +37,8 @@ int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, i
         io_now_at(world, IO_AT_SERVE);
         status = method->servers->serve(&ctx);
         io_now_at(world, IO_AT_END);
-        if (status) world->doing[0] = '\0'; /* the clients have said it all; a library left open may crash */
+        if (status)
+            world->doing[0] = '\0'; /* the clients have reported it; a library that was left open may crash */
     } else {
         status = run_all(run, world);
         method->servers->stop(&ctx, status, run->what.common.keep);

@@ -277,7 +277,7 @@ def test_a_wrong_document(openmpi: Stack, tmp_path: Path, change: Any, holds: st
     words = ["file", "--plan", "--method", "null", "--like", str(tmp_path / "a.like")]
     done = openmpi.alone(*words)
     assert done.returncode == 2
-    assert holds in done.stderr and "plan-like makes" in done.stderr
+    assert holds in done.stderr and "iogauge replay like makes" in done.stderr
 
 
 @pytest.mark.parametrize(
