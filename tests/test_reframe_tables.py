@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.common.mounts import UNKNOWN, mount_of
-from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls, components
+from reframe_tests.machine.scales import near_cubic
 from site_configs.support import debian
 from tests.reframe_session import reframe
 

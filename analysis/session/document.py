@@ -7,6 +7,7 @@ the whole document is validated against docs/result.schema.json.
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -27,7 +28,6 @@ from iogauge.common.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
-from .server_figures import server_figures
 
 T = TypeVar("T")
 
@@ -214,3 +214,30 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
 
 
 _SHORT = {"phases": "phase", "bandwidth": "bw"}
+
+
+def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[str, float]:
+    """The figures of one repeat. `values`: its other numbers, named after their place in the sample
+    (`write_seconds`, `queue_busy`). `given`: the figures in the document's summary; `durable_bw`,
+    for example, only exists if files were flushed. The kernel gives their medians alone."""
+
+    def get(name: str) -> float:
+        return values.get(name, math.nan)
+
+    seconds = get("write_seconds")
+    mib = get("write_bw") * seconds
+    # until the application can continue after its last dump; it does not wait for the drain
+    visible = seconds - get("write_phase_drain")
+    apparent = _over(mib, visible)
+    found = {
+        "apparent_bw": apparent,
+        "apparent_speedup": _over(apparent, get("direct_bw")),
+        "overlap": 1 - _over(seconds, get("direct_seconds")),
+        "durable_bw": _over(mib, get("queue_busy")),
+    }
+    kept = {name: value for name, value in found.items() if name in given and math.isfinite(value)}
+    return {"apparent_seconds": visible, **kept} if "apparent_bw" in kept else kept
+
+
+def _over(value: float, other: float) -> float:
+    return value / other if other > 0 else math.nan

@@ -9,7 +9,6 @@ import reframe as rfm
 from reframe.core.builtins import parameter
 
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.grids import near_cubic
 from reframe_tests.machine import calls, scales
 
 # yspecies(11), u(3), pressure and temp: float64 values in each grid point.
@@ -80,7 +79,7 @@ class S3d(IoBenchmark):
         fixed = SCALES[self.scale].processes
         if fixed and self.clients == self.scale_processes():
             return fixed
-        return near_cubic(self.clients)
+        return scales.near_cubic(self.clients)
 
     def grid(self) -> tuple[int, int, int]:
         """Points of the whole grid."""

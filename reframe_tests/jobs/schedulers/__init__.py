@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The scheduler back ends whose job scripts are templates.
 
-A new one is a module here and its name in `BACKENDS` and in `names.py`.
+A new one is a module here and its name in `BACKENDS` and in `NAMES`.
 """
 
 from importlib import import_module
 
-from reframe_tests.jobs.schedulers.names import NAMES
+from reframe_tests.jobs.schedulers.collected import NAMES
 
 __all__ = ["NAMES"]
 
