@@ -315,7 +315,7 @@ def test_a_signature_is_of_this_bundle_and_of_one_who_may(
 ) -> None:
     new_key(tmp_path / "other", tmp_path / "others", "x@example.org")
     code, text = called("verify-bundle", made.bundle, "--allowed-signers", tmp_path / "others")
-    assert code == 1 and "signed by nobody in" in text
+    assert code == 1 and "not signed by anybody in" in text
     signature = (opened / manifest.SIGNATURE).read_bytes()
     faster(opened)
     unsigned = packed(opened, tmp_path / "u.tar")
@@ -338,7 +338,7 @@ def test_a_report_that_points_elsewhere_is_refused(opened: Path, tmp_path: Path)
         data["runs"][0]["testcases"][0]["outputdir"] = wrong
         (opened / "report.json").write_text(json.dumps(data))
         code, text = called("verify-bundle", packed(opened, tmp_path / "t.tar"))
-        assert code == 3 and "is no folder of a bundle" in text, text
+        assert code == 3 and "is not a folder of a bundle" in text, text
 
 
 def test_a_damaged_tar_file_is_refused(made: Made, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_a_wrong_percentage_is_named(word: str) -> None:
         (("2026-13-45", "2026-11-20", "--by", "date"), "2026-13-45: expected a date"),
         (("yesterday", "today", "--by", "date"), "expected a date as 2026-11-20"),
         (("a", "b", "--by", "x' OR 1"), "--by x' OR 1: no such key; known are session"),
-        (("last~99", "last"), "last~99: the store has not so many sessions"),
+        (("last~99", "last"), "last~99: the store has fewer sessions"),
     ],
 )
 def test_wrong_sides_are_named(twice: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -205,6 +205,6 @@ def test_a_broken_file_of_the_store_is_named_and_hides_no_other(tmp_path: Path) 
     done = run_analysis("compare", "last~1", "last", "--store", store)
     assert done.returncode == 2
     *said, problem = done.stderr.splitlines()
-    assert said[0] == f"{broken}: left out: it is no Parquet, or was cut off"
+    assert said[0] == f"{broken}: left out: it is not a Parquet file, or is truncated"
     assert f"iogauge ingest --store {store}" in said[1]
-    assert problem == "iogauge: last~1: the store has not so many sessions"  # one is left
+    assert problem == "iogauge: last~1: the store has fewer sessions"  # one is left

@@ -241,7 +241,7 @@ def test_learn_refuses_nights_that_are_alike(tmp_path: Path, folder: Path) -> No
     store = made.store(tmp_path, [{CASE: [100 + n] * 3} for n in range(21)])
     done = run_analysis("learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 3
-    assert "has 21 sessions, but alike as they follow: worth 1" in done.stderr
+    assert "has 21 sessions, but they are correlated: worth 1" in done.stderr
 
 
 def test_a_mistake_in_a_site_file_is_named_with_its_line(tmp_path: Path, folder: Path) -> None:

@@ -329,7 +329,7 @@ def published(folder: Path, row: str) -> Path:
         ("&a [1, *a]", "an alias"),
         ("[" * 400 + "]" * 400, "nested too deeply"),
         ("[1, 2000-99-99]", "expected YAML"),
-        ("{? [1] : 2}", "a key that is no name"),
+        ("{? [1] : 2}", "a key that is not a name"),
     ],
 )
 def test_a_published_number_that_is_none(row: str, said: str, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_log_cut_behind_its_accesses(tmp_path: Path, capsys: pytest.CaptureFix
     log = tmp_path / "cut.darshan"
     log.write_bytes(whole[:-1])  # of the heat map
     assert main(["plan-replay", str(log), "-o", str(tmp_path / "s")]) == 0
-    said = "the log is cut off: HEATMAP is not whole"
+    said = "the log is truncated: HEATMAP is not whole"
     assert said in capsys.readouterr().out
     assert said in schedule.read_header(tmp_path / "s")["said"]
 

@@ -95,7 +95,7 @@ def test_a_cancelled_job_says_so_and_cleans_up(kind: str, kernel: Path, tmp_path
     assert list(disk.iterdir()) == []
 
 
-NOT_AN_ID = {"pbs": "'try' is no job id", "torque": "'try' is no job id"}
+NOT_AN_ID = {"pbs": "'try' is not a job ID", "torque": "'try' is not a job ID"}
 
 
 @pytest.mark.sampled(1)

@@ -73,7 +73,7 @@ def of_recorder(folder: Path) -> Traced:
     events: list[list[NDArray[np.void]]] = [[] for _ in range(processes)]
     for process in found:
         if not process.whole:
-            traced.said.append(f"process {process.rank} left a trace that is not whole")
+            traced.said.append(f"process {process.rank} left an incomplete trace")
         traced.hosts[process.rank] = process.host
         later = (process.start - began) / 1e9
         for record in process.records:

@@ -20,7 +20,7 @@ def share(traced: Traced) -> None:
     count = min(len(some) for some in meets)
     if not count:
         traced.unsure = None
-        traced.said.append("no barrier of all processes: the clocks of the nodes are as they were")
+        traced.said.append("no barrier of all processes: the nodes' clocks are not aligned")
         return
     start = np.array([some["start"][:count] for some in meets])
     end = np.array([some["end"][:count] for some in meets])

@@ -39,7 +39,7 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
         "of one are not, is inferred from time alone"
     )
     if len(set(traced.hosts)) > 1:
-        traced.said.append("times of different hosts are those of their own clocks, as logged")
+        traced.said.append("times of different hosts are from their own clocks, as logged")
     else:
         traced.unsure = 0.0 if below.log.by_runtime is False else None
     return traced, phases

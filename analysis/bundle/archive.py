@@ -59,7 +59,7 @@ def extract(path: Path, folder: Path) -> list[str]:
                 _copy(path, source, entry, folder / entry.name)
             rest = source.read(tarfile.RECORDSIZE + 1)
             if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):
-                raise BadBundleError(f"{path}: there is something behind its end")
+                raise BadBundleError(f"{path}: data after its end")
     except OSError as error:
         raise BadBundleError(f"{path}: cannot be read: {error.strerror}") from None
     return list(names)
@@ -68,7 +68,7 @@ def extract(path: Path, folder: Path) -> list[str]:
 def _block(path: Path, source: BinaryIO) -> bytes:
     block = source.read(BLOCK)
     if len(block) < BLOCK:
-        raise BadBundleError(f"{path}: no tar file, or cut off")
+        raise BadBundleError(f"{path}: not a tar file, or truncated")
     return block
 
 
@@ -76,12 +76,12 @@ def _entry(path: Path, block: bytes) -> tarfile.TarInfo:
     try:
         entry = tarfile.TarInfo.frombuf(block, "ascii", "strict")
     except (tarfile.TarError, ValueError) as error:
-        raise BadBundleError(f"{path}: no tar file, or damaged: {error}") from None
+        raise BadBundleError(f"{path}: not a tar file, or damaged: {error}") from None
     shown = one_line(repr(entry.name), 80)
     if entry.type != tarfile.REGTYPE:
-        raise BadBundleError(f"{path}: {shown} is no plain file")
+        raise BadBundleError(f"{path}: {shown} is not a plain file")
     if not NAME.fullmatch(entry.name):
-        raise BadBundleError(f"{path}: {shown} is no name of a bundle's file")
+        raise BadBundleError(f"{path}: {shown} is not a valid file name in a bundle")
     if not 0 <= entry.size <= LARGEST:
         raise BadBundleError(f"{path}: {shown} has {entry.size} bytes")
     return entry

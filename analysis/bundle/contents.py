@@ -114,7 +114,9 @@ def check_places(folder: Path) -> None:
             for key in ("outputdir", "stagedir"):
                 said = str(case.get(key) or "")
                 if said and not _FOLDER.fullmatch(said):
-                    raise BadBundleError(f"{REPORT}: {key} {said!r:.100} is no folder of a bundle")
+                    raise BadBundleError(
+                        f"{REPORT}: {key} {said!r:.100} is not a folder of a bundle"
+                    )
 
 
 def said(folder: Path) -> Any:

@@ -75,7 +75,7 @@ def signer(folder: Path, allowed: Path) -> tuple[str, str]:
     found = _keygen("find-principals", "-s", str(signature), "-f", str(allowed))
     names = found.stdout.decode(errors="replace").split("\n")[0].split(",")
     if found.returncode or not names[0]:
-        return "", f"signed by nobody in {allowed}"
+        return "", f"not signed by anybody in {allowed}"
     checked = _keygen(
         "verify", "-f", str(allowed), "-I", names[0], "-n", NAMESPACE, "-s", str(signature),
         given=(folder / MANIFEST).read_bytes(),

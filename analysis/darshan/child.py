@@ -65,7 +65,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
                 f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
                 "right is a log of any format since Darshan 3.0, as it was written"
             )
-        raise BrokenLogError(f"{log}: no Darshan log, or a cut one")
+        raise BrokenLogError(f"{log}: not a Darshan log, or truncated")
     job = native.Job()
     if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
         raise BrokenLogError(f"{log}: its job cannot be read")

@@ -129,7 +129,7 @@ def read_header(log: Path) -> Header:
         (HEAD, NAMES),
     )
     if len(head) < layout.size:
-        raise HeaderError(f"{log}: no Darshan log, or a cut one")
+        raise HeaderError(f"{log}: not a Darshan log, or truncated")
     version, magic, compression, partial, _, _, *rest = layout.unpack_from(head)
     if not OLDEST <= format_ <= FORMAT or magic != MAGIC:
         text = version.rstrip(b"\0").decode(errors="replace")

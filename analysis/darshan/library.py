@@ -87,7 +87,7 @@ def path() -> Path:
     found = importlib.util.find_spec("darshan")
     if found is None or found.origin is None:
         raise DarshanLibraryError(
-            "no Python package darshan; right is: environments/debian/setup.sh --python-only"
+            "the Python package darshan is missing; run: environments/debian/setup.sh --python-only"
         )
     beside = Path(found.origin).parent.parent / "darshan.libs"
     libraries = sorted(beside.glob("libdarshan-util*.so*"))

@@ -58,7 +58,7 @@ def _numbers(text: str, name: str, source: str) -> tuple[str, Any]:
         ending = (match[2].lower() if match else "") or ""
         if not match or (ending and ending not in ENDINGS):
             raise CannotLikeError(
-                f"{source}: attribute {name}: {word.strip()!r} is no constant of CDL"
+                f"{source}: attribute {name}: {word.strip()!r} is not a CDL constant"
             )
         is_float = bool(re.search(r"[.eENI]", match[1]))
         kind = ENDINGS.get(ending, "float64" if is_float else "int32")

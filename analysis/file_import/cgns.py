@@ -45,7 +45,7 @@ def read(like: Like, file: Any, take: Callable[[str, Any], Variable]) -> None:
         for zone in _below(base, ZONES):
             arrays += _zone(like, zone, take)
     like.said.append(
-        f"CGNS: {arrays} arrays of zones; nodes that are none are left out, such as boundary "
+        f"CGNS: {arrays} arrays of zones; other nodes are left out, such as boundary "
         "conditions and reference states"
     )
 
@@ -89,7 +89,7 @@ def _why_not(role: str, data: Any, shape: tuple[int, ...]) -> str:
             f"its zone has {len(shape)} dimensions, and it writes those of 1 (unstructured) and 3"
         )
     if role in ("coordinate", "field") and data.shape != shape:
-        return "its values are not those of vertices"
+        return "its values are not at vertices"
     if role == "user-array" and len(data.shape) != 1:
         return "it has more than one dimension"
     return ""

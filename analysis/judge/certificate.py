@@ -294,7 +294,7 @@ def parse(data: Any) -> Certificate:
         ]  # fmt: skip
         return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
     except (KeyError, TypeError) as error:
-        raise MalformedDocumentError(f"a certificate that lacks something: {error}") from None
+        raise MalformedDocumentError(f"an incomplete certificate: {error}") from None
 
 
 def news(now: Certificate, known: Certificate) -> News:

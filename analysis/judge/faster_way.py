@@ -83,7 +83,7 @@ def answer(all_ways: Sequence[Way], decided: Sequence[Way]) -> list[str]:
     if found and not any(one.low is not None and one.low > 1 for one, way in found if not way.why):
         tried = sum(not way.why for way in others)
         lines.append(
-            f"none of the other methods ({tried}) is decided to have written your dump faster"
+            f"none of the other methods ({tried}) is significantly faster at writing your dump"
         )
     for one, way in sorted(found, key=lambda pair: -pair[0].value):
         if not way.why:

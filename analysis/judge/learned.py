@@ -100,7 +100,7 @@ def why_refused(row: Row) -> str:
     """Why a case has no reference."""
     if row["samples"] < MIN_NIGHTS:
         return f"has {row['samples']} of {MIN_NIGHTS} sessions"
-    return f"has {row['samples']} sessions, but alike as they follow: worth {row['worth']:.0f}"
+    return f"has {row['samples']} sessions, but they are correlated: worth {row['worth']:.0f}"
 
 
 def site_data(system: str, baseline: Baseline, today: date) -> Row:

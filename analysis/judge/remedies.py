@@ -130,7 +130,7 @@ def _small(run: Run, cause: Cause) -> Remedy:
         hint = "cb_buffer_size=16777216"
         return _hints(run, hint, "larger buffers for collective calls")
     other = f"{run.method}:collective" if run.method in COLLECTIVE else "mpiio:collective"
-    return _calls(run, other, "let the processes put their pieces together: collective calls")
+    return _calls(run, other, "combine the processes' pieces: collective calls")
 
 
 def _exchange(run: Run, cause: Cause) -> Remedy:

@@ -63,7 +63,7 @@ def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple
             if left == 0:
                 return "session = ? AND started = ?", found
             left -= 1
-    raise UsageError(f"{word}: the store has not so many sessions")
+    raise UsageError(f"{word}: the store has fewer sessions")
 
 
 def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:

@@ -117,7 +117,7 @@ class YamlFile:
         for key in keys:
             at = f"{self.path}:{key.start_mark.line + 1}"
             if key.tag != "tag:yaml.org,2002:str" or CONTROL.search(key.value):
-                raise ReferenceFileError(f"{at}: a key that is no name")
+                raise ReferenceFileError(f"{at}: a key that is not a name")
             if key.value in names:
                 raise ReferenceFileError(f"{at}: {one_line(key.value)!r} appears twice")
             names.add(key.value)
@@ -129,4 +129,4 @@ class YamlFile:
             for key, one in inner:
                 self._check_numbers(one, [*where, key])
         elif isinstance(value, int | float) and not (abs(value) < MOST):
-            raise self.error(where, f"{value!r:.30} is no number that can be measured")
+            raise self.error(where, f"{value!r:.30} is not a measurable number")

@@ -141,7 +141,7 @@ def _move(found: dict[str, _File], call: str, words: list[str], start: float, en
     length = int(words[size])
     offset = int(words[place[0]]) if place else one.position
     if offset is None:
-        raise ValueError("it begins at the file's end, and the trace does not say where that was")
+        raise ValueError("it begins at the file's end, whose place the trace does not say")
     if min(offset, length) < 0:
         raise ValueError("a place or a size below 0")
     if not place:

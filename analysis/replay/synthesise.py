@@ -15,7 +15,7 @@ from ..darshan.log import FileTrace, Log
 from .extents import Numbers
 
 SAID = (
-    "SYNTHESISED from counters: bytes and calls of each file are those of the log; order, places "
+    "SYNTHESISED from counters: bytes and calls of each file match the log; order, places "
     "and times are made up"
 )
 PAUSE = 0.1  # seconds between the two directions

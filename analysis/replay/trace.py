@@ -104,7 +104,7 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
         raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
     blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
     said: list[str] = [synthesise.SAID] if made_up else []
-    said += [f"the log is cut off: {name} is not whole" for name in read_header(path).cut]
+    said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
     return _of_blocks(source, log, blocks, said, choice, made_up)
 
 
@@ -142,7 +142,7 @@ def _of_blocks(
     moved = turns.align(accesses) if log.by_runtime else 0.0
     if moved:
         said.append(
-            f"inferred: clocks of processes differ by up to {moved:.3g} s (that of each begins "
+            f"inferred: clocks of processes differ by up to {moved:.3g} s (each begins "
             "when it starts), from where all turn between writing and reading"
         )
     return Trace(source, log, files, accesses, said, made_up)
@@ -235,7 +235,7 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
         found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
             room = (
-                f"; the log has lost POSIX calls, as DXT had no room for them: right is {ROOM}"
+                f"; the log lost POSIX calls because DXT had no room for them: right is {ROOM}"
                 if "DXT_POSIX" in log.partial
                 else ""
             )

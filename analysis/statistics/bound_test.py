@@ -119,7 +119,7 @@ def _lacks(case: Samples, cases: int, rate: float) -> str:
             has += ", some on each side of the bound"
         fewest = _as_they_fall(case, rate / cases, fewest)
         if fewest > MOST:
-            return f"{has}: it lies in their middle, and more of them tell no more"
+            return f"{has}: the bound is at their median, and more would not decide"
     command = in_rounds(fewest) if word == "pair" else repeated(fewest)
     return f"{has}; {fewest} needed{among} ({command})"
 

@@ -228,7 +228,7 @@ def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
             try:
                 look([path])
             except duckdb.Error as error:
-                wrong[path] = f"it is no Parquet: {' '.join(str(error).split())[:200]}"
+                wrong[path] = f"it is not a Parquet file: {' '.join(str(error).split())[:200]}"
     for path, columns in found.items():
         for name, kind in SCHEMA.items():
             if columns.get(name, _PHYSICAL[kind] if name in LATER else None) != _PHYSICAL[kind]:

@@ -60,7 +60,7 @@ def damage(store: Path, path: Path) -> str:
     if not data:
         return "it is empty"
     if len(data) < LEAST or data[:4] != MAGIC or data[-4:] != MAGIC:
-        return "it is no Parquet, or was cut off"
+        return "it is not a Parquet file, or is truncated"
     if _sum(store, path.stem, data).exists() or not any(_sums(store, path.stem)):
         return ""
     return "it is not what was stored: its bytes have changed"

@@ -20,7 +20,7 @@ def one_line(text: object) -> str:
 def name(text: object) -> str:
     """The name of a variable or a hint; `ValueError` for anything else."""
     if not NAME.fullmatch(str(text)):
-        raise ValueError(f"{text!r} is no name: right are letters, digits and _")
+        raise ValueError(f"{text!r} is not a name: use letters, digits and _")
     return str(text)
 
 

@@ -95,7 +95,7 @@ def _empty(folder: int, device: int, depth: int) -> int:
     time. Returns the bytes. Raises OSError, and ValueError if the folder is not from a job of
     ours."""
     if not depth:
-        raise ValueError("folders in folders without end")
+        raise ValueError("folders nested too deeply")
     size = 0
     with os.scandir(folder) as entries:
         for entry in list(entries):

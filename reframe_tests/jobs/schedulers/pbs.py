@@ -49,7 +49,7 @@ class Careful:
         super().submit(job)  # type: ignore[misc]
         if not JOB_ID.fullmatch(answer := job.jobid):
             job._jobid = None
-            raise JobSchedulerError(f"qsub {job.script_filename}: {answer!r} is no job id")
+            raise JobSchedulerError(f"qsub {job.script_filename}: {answer!r} is not a job ID")
 
     def poll(self, *jobs: Any) -> None:
         for job in jobs:
