@@ -35,21 +35,21 @@ export OMPI_MCA_pml=ob1
 
 set -u
 
-# A folder of this run's own on the file system that is measured.
+# A separate folder for this run on the measured file system.
 mkdir -p -- '/scratch/my files'
 [ -d '/scratch/my files' ] || {
     echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
-# Whose it is: a later session removes what a killed job left, and nothing else.
+# The owner: a later session removes what a killed job left, and nothing else.
 owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
 run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
-# What this script's processes have had from storage: caches that were emptied make them read.
+# Bytes that this script's processes read from storage: dropped caches make them read.
 storage() { sed -n 's/^read_bytes: //p' "/proc/$$/io" 2> /dev/null || true; }
 storage > storage_read
 echo before

@@ -41,13 +41,13 @@ export OMPI_MCA_pml=ob1
 
 set -u
 
-# A folder of this run's own on the file system that is measured.
+# A separate folder for this run on the measured file system.
 [ -d '/scratch/my files' ] || {
     echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
-# Whose it is: a later session removes what a killed job left, and nothing else.
+# The owner: a later session removes what a killed job left, and nothing else.
 owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
