@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.reframe_session import ROOT, Session, reframe
 
 # No test depends on speed: hypothesis fails an example that takes longer than 0.2 s.
 hypothesis.settings.register_profile("any speed", deadline=None)
@@ -58,3 +65,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that would wait for something else come last: by then it has happened."""
     mark_sampled(items)
     items.sort(key=lambda item: item.get_closest_marker("last") is not None)
+
+
+# What tests want of each site: of S3d and Ior one call, and those whose names stand for hints.
+OF_A_SITE = "(S3d|Ior).*call=mpiio:collective|RamsesHints|CgnsMetadata"
+
+
+@pytest.fixture(scope="session")
+def site_dry_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Session]:
+    """A site's dry run, with all files of tests: made once, whichever worker wants it first."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sites"
+
+    def get(system: str) -> Session:
+        output, kept = shared / system, shared / f"{system}.json"
+        shared.mkdir(exist_ok=True)
+        with Path(f"{output}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                words = ("--system", system, "--dry-run", "-t", "smoke", "-n", OF_A_SITE)
+                config = ROOT / "site_configs" / f"{system}.py"
+                made = reframe(output, *words, config=config)
+                kept.write_text(json.dumps([made.status, made.text]))
+        status, text = json.loads(kept.read_text())
+        return Session(status, text, output)
+
+    return get

@@ -406,6 +406,7 @@ def test_a_certificate_has_a_line_for_each_setting_and_each_failure() -> None:
     assert text.count('\n    {"') == 0 and text.count('\n    { "setting": ') == lines
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
 def test_a_certified_stack_is_still_as_certified(
     stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

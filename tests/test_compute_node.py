@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.measure.kernels import build
+from iogauge.measure.kernels import build_for_tests
 from tests import batch_standin
 from tests.reframe_session import ROOT, Session, reframe
 
@@ -65,8 +65,7 @@ def site(folder: Path, scratch: Path) -> Path:
 
 
 def run(folder: Path, scratch: Path, *makes: str) -> Session:
-    kernel = ROOT / ".local" / "build" / "test-standin"
-    build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
+    kernel = build_for_tests("mpich")
     batch_standin.install(folder / "standin", "pbs")
     path = f"{folder / 'standin' / 'bin'}:{os.environ['PATH']}"
     return reframe(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.reframe_session import ROOT, reframe
+from tools.documents.session import files
 
 MAKE = re.compile(r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")")
 RUN = re.compile(r"\biogauge run( [^#`\n]*)")
@@ -36,6 +38,18 @@ def asked() -> dict[str, str]:
     return found
 
 
+def files_with(words: list[str]) -> str:
+    """The files whose tests `-n` may choose, which load sooner than all; all where none is named."""
+    names = [name for word, name in pairwise(words) if word == "-n"]
+    chosen = {
+        path.name
+        for test, path in files().items()
+        for name in names
+        if re.match(name.partition(" ")[0].partition(".*")[0], test)
+    }
+    return " ".join(sorted(chosen))
+
+
 def test_pages_have_such_commands() -> None:
     assert {"-n S3d", "-n 'S3d.*fs=ram'"} <= asked().keys()
 
@@ -45,6 +59,8 @@ def test_a_command_selects_a_test(words: str, tmp_path: Path) -> None:
     here = tmp_path / "given"  # in place of a reader's own file
     here.write_text("")
     given = [re.sub(r"(\.(?:log|file))=.*", rf"\1={here}", word) for word in shlex.split(words)]
-    session = reframe(tmp_path, "--system", "local", "-t", "quick", "-l", *given)
+    session = reframe(
+        tmp_path, "--system", "local", "-t", "quick", "-l", *given, tests=files_with(given)
+    )
     assert session.status == 0, session.text
     assert session.listed, f"{asked()[words]}: no test of make run fits {words}"

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reframe_tests.framework import labels
 from reframe_tests.machine.filesystems import hints_for
-from tests.reframe_session import reframe
+from tests.reframe_session import Session, reframe
 from tests.test_sites import SITES, dry_run
 
 # The slides' tables (buffering, sieving), for writing and for reading alike.
@@ -32,23 +33,19 @@ def hints_of(script: str) -> dict[str, str]:
     return dict(re.findall(r"^    --hint '?([^=\n]+)=([^'\n]*)'?$", script, re.MULTILINE))
 
 
-def labelled(system: str, output: Path, *more: str) -> list[tuple[str, dict[str, str]]]:
-    session = dry_run(
-        system, output, "-t", "smoke", "-n", "RamsesHints|CgnsMetadata", *more,
-        tests="ramses.py cgns.py",
-    )  # fmt: skip
+def labelled(session: Session) -> list[tuple[str, dict[str, str]]]:
     assert session.status == 0, session.text
     texts = [script.read_text() for script in session.scripts()]
     names = [re.search(r"^# ((?:RamsesHints|CgnsMetadata).*)$", text, re.M) for text in texts]
-    return [
-        (str(name and name[1]), hints_of(text)) for name, text in zip(names, texts, strict=True)
-    ]
+    return [(name[1], hints_of(text)) for name, text in zip(names, texts, strict=True) if name]
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("system", SITES)
-def test_each_label_stands_as_labelled_on_every_site(system: str, tmp_path: Path) -> None:
-    found = labelled(system, tmp_path)
+def test_each_label_stands_as_labelled_on_every_site(
+    system: str, site_dry_run: Callable[[str], Session]
+) -> None:
+    found = labelled(site_dry_run(system))
     has_romio = system not in ("vargas", "slurm_lustre", "sc45", "thunderhead")
     assert any(name.startswith("RamsesHints") for name, _ in found) == has_romio
     for name, hints in found:
@@ -62,10 +59,12 @@ def test_each_label_stands_as_labelled_on_every_site(system: str, tmp_path: Path
             assert hints.get(COLL) == wanted, name
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["faust", "mira_cetus", "edison"])
-def test_cgns_is_rendered_on_the_documents_machines(system: str, tmp_path: Path) -> None:
-    names = [name for name, _ in labelled(system, tmp_path)]
+def test_cgns_is_rendered_on_the_documents_machines(
+    system: str, site_dry_run: Callable[[str], Session]
+) -> None:
+    names = [name for name, _ in labelled(site_dry_run(system))]
     assert any(name.startswith("CgnsMetadata") and "call=cgns" in name for name in names)
 
 

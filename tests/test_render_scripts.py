@@ -52,10 +52,9 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("render")
     if not shutil.which("mpicc.mpich"):
         pytest.skip("mpicc.mpich is missing: make setup")
-    from iogauge.measure.kernels import build
+    from iogauge.measure.kernels import build_for_tests
 
-    kernel = ROOT / ".local" / "build" / "test-standin"
-    build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
+    kernel = build_for_tests("mpich")
     site = changed_site(tmp_path, "partition['environs'] = ['mpich']")
     written = tmp_path / "written"
     iokernel = str(kernel / "iokernel")

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.measure.kernels import build, build_for_tests
+from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe
 from tools.selftest import injector
@@ -152,8 +152,7 @@ def script_of(case: dict[str, str]) -> str:
 
 def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_path: Path) -> None:
     """sbatch and bash alone, as on a machine without ReFrame."""
-    kernel = ROOT / ".local" / "build" / "test-standin"
-    build("mpich", kernel, "-DBUILD_TESTING=OFF", target="iokernel")
+    kernel = build_for_tests("mpich")
     environment = {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}
     options = ["--site", str(SITE), "--system", "slurm", "--output", str(tmp_path / "scripts")]
     options += ["--iokernel", str(kernel / "iokernel"), "-t", "smoke", *TWO_NODES[:2]]

@@ -28,15 +28,14 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built once, for all of these systems; the job in which it shows that it notices wrong bytes
+    """For all of these systems; the job in which it shows that it notices wrong bytes
     runs here, so that in the tests each session has one job."""
-    from iogauge.measure.kernels import build
+    from iogauge.measure.kernels import build_for_tests
 
-    folder = ROOT / ".local" / "build" / "test-standin"
-    build("mpich", folder, "-DBUILD_TESTING=OFF", target="iokernel")
-    first = run(KINDS[0], folder / "iokernel", tmp_path_factory.mktemp("first"))
+    program = build_for_tests("mpich") / "iokernel"
+    first = run(KINDS[0], program, tmp_path_factory.mktemp("first"))
     assert first.status == 0, first.text
-    return folder / "iokernel"
+    return program
 
 
 def environment(folder: Path, kind: str, says: str = "") -> dict[str, str]:

@@ -51,18 +51,29 @@ def process_counts(listing: dict[str, Any], method: str, mode: str | None, every
     counts = every.split(",")
     if facts and facts["one_process"]:
         return "1"
-    own = next(m for m in listing["methods"] if m["name"] == method)
-    if own["moves_as"] or (facts and facts["moves_as"]):
+    if _moves_as_another(listing, method, mode):
         return ",".join(dict.fromkeys((counts[0], counts[-1])))
     return every
+
+
+def _moves_as_another(listing: dict[str, Any], method: str, mode: str | None) -> bool:
+    named = [m for m in listing["methods"] if m["name"] == method]
+    named += [m for m in listing["modes"] if m["name"] == mode]
+    return any(m["moves_as"] for m in named)
 
 
 def split(
     listing: dict[str, Any], method: str, mode: str | None, options: argparse.Namespace
 ) -> dict[str, str]:
-    """The process counts by label."""
+    """The process counts by label; quick is one of them for a method or a mode whose data moves as
+    in another, and the fewest, with every inner method, for one with servers."""
     every = process_counts(listing, method, mode, options.processes).split(",")
     wanted = process_counts(listing, method, mode, options.quick).split(",")
+    own = next(m for m in listing["methods"] if m["name"] == method)
+    if "inner" in own["options"]:
+        wanted = wanted[:1]
+    elif _moves_as_another(listing, method, mode):
+        wanted = wanted[-1:]
     quick = [n for n in options.processes.split(",") if n in wanted] or every[-1:]
     if mode == "refused":
         return {"quick": every[0]}

@@ -209,6 +209,7 @@ def test_directory_is_not_writable(openmpi: Stack, how: How, open_place: tuple[P
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "library"), [("hdf5", "parallel HDF5"), ("pnetcdf", "PnetCDF")])
 def test_method_that_the_build_lacks(
     poor: Stack, method: str, library: str, tmp_path: Path

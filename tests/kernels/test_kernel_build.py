@@ -76,6 +76,7 @@ def test_list(stack: Stack) -> None:
     assert set(found["libraries"]) == {"mpi", *(libraries & set(promised))}
 
 
+@pytest.mark.slow
 def test_list_says_what_is_missing(poor: Stack) -> None:
     found = {m["name"]: m for m in listing(poor)["methods"]}
     assert not found["hdf5"]["available"] and "parallel HDF5" in found["hdf5"]["reason"]

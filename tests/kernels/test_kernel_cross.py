@@ -73,6 +73,7 @@ def test_only_the_table_changes(
     assert (lines[0], lines[-1]) == ("before", "after") and "old" not in lines
 
 
+@pytest.mark.slow
 def test_what_cannot_be(poor: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A program and a page that lack a method, no program, a page without the place for it."""
     page = tmp_path / "page.md"

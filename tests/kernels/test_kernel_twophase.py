@@ -130,6 +130,7 @@ def test_hdf5_is_read_by_others(stack: Stack, tmp_path: Path) -> None:
         assert found["verification"]["verdict"] == "verified"
 
 
+@pytest.mark.slow
 def test_a_format_that_the_build_lacks(poor: Stack, tmp_path: Path) -> None:
     words = ["s3d", *TWOPHASE.options(), "--format", "cdf5"]
     check_usage(poor, words, ["this build lacks PnetCDF"], tmp_path)
