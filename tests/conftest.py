@@ -13,33 +13,47 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.reframe_session import ROOT, Session, reframe
+from iogauge.common.paths import site_config
+from tests.reframe_session import Session, reframe
 
 # No test depends on speed: hypothesis fails an example that takes longer than 0.2 s.
 hypothesis.settings.register_profile("any speed", deadline=None)
 hypothesis.settings.load_profile("any speed")
 
 
-def quick_ones(cases: list[pytest.Item], most: int) -> list[pytest.Item]:
-    """At most so many cases of a test, which have as many of its parameters' values as can be."""
-    values = {
+# A value of a parameter, by name; and how many quick cases of all tests have it.
+Value = tuple[str, str]
+Met = Counter[Value]
+
+
+def quick_ones(cases: list[pytest.Item], most: int, free: str, met: Met) -> list[pytest.Item]:
+    """At most so many cases of a test, which have as many of its parameters' values as can be; of
+    the parameter `free` one, in turn with other tests."""
+    values: dict[pytest.Item, set[Value]] = {
         case: {(name, str(value)) for name, value in case.callspec.params.items()}  # type: ignore[attr-defined]
         for case in cases
     }
-    used: Counter[tuple[str, str]] = Counter()
+    used: Met = Counter()
     chosen: list[pytest.Item] = []
     while len(chosen) < most:
+        fresh = {
+            case: sum(name != free and not used[name, value] for name, value in values[case])
+            for case in cases
+            if case not in chosen
+        }
         best = max(
-            (case for case in cases if case not in chosen),
+            fresh,
             key=lambda case: (
-                sum(not used[value] for value in values[case]),
+                fresh[case],
                 -sum(used[value] for value in values[case]),
+                -sum(met[value] for value in values[case] if value[0] == free),
             ),
             default=None,
         )
-        if best is None or all(used[value] for value in values[best]):
+        if best is None or (chosen and not fresh[best]):
             break
         used.update(values[best])
+        met.update(values[best])
         chosen.append(best)
     return chosen
 
@@ -51,10 +65,12 @@ def mark_sampled(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("sampled") and hasattr(item, "callspec"):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    met: Met = Counter()
     for cases in tests.values():
         marker = cases[0].get_closest_marker("sampled")
-        most = marker.args[0] if marker and marker.args else len(cases)
-        quick = quick_ones(cases, most)
+        assert marker
+        most = marker.args[0] if marker.args else len(cases)
+        quick = quick_ones(cases, most, marker.kwargs.get("free", ""), met)
         for case in cases:
             if case not in quick:
                 case.add_marker("slow")
@@ -84,8 +100,7 @@ def site_dry_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Se
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.exists():
                 words = ("--system", system, "--dry-run", "-t", "smoke", "-n", OF_A_SITE)
-                config = ROOT / "site_configs" / f"{system}.py"
-                made = reframe(output, *words, config=config)
+                made = reframe(output, *words, config=site_config(system))
                 kept.write_text(json.dumps([made.status, made.text]))
         status, text = json.loads(kept.read_text())
         return Session(status, text, output)

@@ -119,6 +119,7 @@ def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None
     assert len(rounds(place)) == 2 and "MiB/s" not in done.stdout
 
 
+@pytest.mark.slow
 def test_claims_are_judged_by_their_own_sessions(place: Path) -> None:
     """Where none was measured, the store's other sessions decide nothing."""
     of_the_store = subprocess.run(

@@ -132,11 +132,13 @@ def session(tree: Path, output: Path, *options: str, tests: str) -> Session:
     )
 
 
+@pytest.mark.slow
 def test_the_method_is_an_axis_of_every_benchmark(tree: Path, tmp_path: Path) -> None:
     listed = session(tree, tmp_path, "-l", "-n", "call=plain", tests="s3d.py ior.py").listed
     assert {name.split()[0] for name in listed} == {"S3d", "Ior"}
 
 
+@pytest.mark.slow
 def test_all_of_it_runs_verified(tree: Path, tmp_path: Path) -> None:
     """The new pattern by the new method and by an old one, and an old pattern by the new method:
     with the new stack on the new site's file system."""

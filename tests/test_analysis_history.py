@@ -210,6 +210,7 @@ def test_a_permanent_drop_is_found_dated_and_still_there_on_the_last_night(night
     assert "4 histories: 2 steady, 2 regressed" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_report_of_the_last_night_says_so_first(nights: Path, tmp_path: Path) -> None:
     report = nights / f"s{NIGHTS - 1}" / "results" / "reports" / "run-report-0.json"
     page = tmp_path / "page.html"

@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sampled(1)
 @in_browser
 @pytest.mark.parametrize("width", [400, 800, 1400])
 def test_nothing_is_cut_off(folder: Path, tmp_path: Path, width: int) -> None:

@@ -19,6 +19,7 @@ from scipy import stats
 from iogauge.analysis.errors import ReferenceFileError
 from iogauge.analysis.judge import claims, references
 from iogauge.analysis.statistics import prediction
+from iogauge.measure.kernels import build_for_tests
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
 from tests.reframe_session import reframe
@@ -275,6 +276,7 @@ references:
 """
 
 
+@pytest.mark.slow
 def test_a_run_below_its_reference_fails_and_stays_in_the_history(tmp_path: Path) -> None:
     """For real: a write bound that no memory reaches, and a read bound that all pass by far."""
     sites = tmp_path / "references" / "sites"
@@ -282,6 +284,7 @@ def test_a_run_below_its_reference_fails_and_stays_in_the_history(tmp_path: Path
     (sites / "local.yaml").write_text(SITE)
     session = reframe(
         tmp_path / "output", "-n", "S3d.*fs=ram.*call=posix%.*smoke", "-p", "openmpi", "-r",
+        "-S", f"kernel_path={build_for_tests('openmpi') / 'iokernel'}",
         "-S", "num_tasks=2", "--system", "local", tests="s3d.py",
         environment={**os.environ, "IOGAUGE_REFERENCES": str(tmp_path / "references")},
     )  # fmt: skip

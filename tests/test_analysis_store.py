@@ -137,6 +137,7 @@ def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ingests_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     """Eight processes, each its own session, and all of them one that they share."""
     sessions = [Recorded(tmp_path / str(number)) for number in range(8)]

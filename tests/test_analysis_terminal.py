@@ -102,6 +102,7 @@ def test_known_keys_of_each_kind_are_taken(output: Path) -> None:
 # ---------------------------------------------------------------- places
 
 
+@pytest.mark.slow
 def test_output_moves_the_store_and_nothing_is_written_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,7 @@ def test_names_are_shown_as_they_are_and_do_nothing(
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["ESC", "NUL", "lone surrogate", "script", "right to left"])
 def test_names_in_pages_and_pictures_do_nothing(name: str, run: Run, tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)

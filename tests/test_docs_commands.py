@@ -39,7 +39,7 @@ def asked() -> dict[str, str]:
 
 
 def files_with(words: list[str]) -> str:
-    """The files whose tests `-n` may choose, which load sooner than all; all where none is named."""
+    """The files whose tests `-n` may choose load sooner than all; all where none is named."""
     names = [name for word, name in pairwise(words) if word == "-n"]
     chosen = {
         path.name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.measure.kernels import build_for_tests
 from tests.reframe_session import ROOT, reframe
 from tests.tell_a_lie import LIES
 
@@ -29,13 +30,15 @@ REFUSED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_kernel_that_lies_fails_by_name(lie: str, tmp_path: Path) -> None:
     call, reason = REFUSED[lie]
     program = f"{sys.executable} {ROOT / 'tests' / 'tell_a_lie.py'} {lie}"
     one = ("-t", "smoke", "-t", "ram", "-n", f"S3d.*call={call}%", "-p", "mpich")
     more = ("-S", "repeats=2", "-S", f"S3d.postrun_cmds={program}")
-    session = reframe(tmp_path, "-r", *one, *more, tests="s3d.py")
+    kernel = f"kernel_path={build_for_tests('mpich') / 'iokernel'}"
+    session = reframe(tmp_path, "-r", *one, *more, "-S", kernel, tests="s3d.py")
     (case,) = session.cases
     assert session.status == 1 and case["result"] == "fail"
     assert reason in case["fail_reason"], case["fail_reason"]

@@ -305,6 +305,7 @@ def test_the_file_passes_the_check_of_site_files(tmp_path: Path, name: str) -> N
     assert list(check.problems(site)) == []
 
 
+@pytest.mark.slow
 def test_a_partition_of_several_gets_its_own_scripts(tmp_path: Path) -> None:
     """A dry run on each partition; what a job must say is in its script."""
     path = written(tmp_path, MACHINES["slurm"])

@@ -126,6 +126,7 @@ def configured(kernels_folder: Path, build: Path) -> subprocess.CompletedProcess
     )
 
 
+@pytest.mark.slow
 def test_jansson_is_the_checkouts_own_where_the_machine_has_none(tmp_path: Path) -> None:
     """First it has none either; then one that its set-up has made."""
     (tmp_path / "VERSION").write_text("1.2.3\n")
@@ -146,6 +147,7 @@ def test_jansson_is_the_checkouts_own_where_the_machine_has_none(tmp_path: Path)
     assert "version 2.99" in done.stdout, done.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing (libmpich-dev)")
 @pytest.mark.parametrize(("kind", "refused"), [("int", True), ("long", False)])
 def test_a_cgns_with_indices_of_32_bits_is_refused(

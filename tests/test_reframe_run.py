@@ -72,6 +72,7 @@ def server(most: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         thread.join(timeout=5)
 
 
+@pytest.mark.slow
 def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("ApiKey abc\n")
     with server(most=2) as (url, pushed):
@@ -132,6 +133,7 @@ def check_pushed(pushed: list[dict[str, Any]], session: Session) -> None:
         assert one["perf"] == values and values["write_bw"] > 0
 
 
+@pytest.mark.slow
 def test_a_run_without_a_trace_says_so(tmp_path: Path) -> None:
     session = run(tmp_path, "-S", "trace=false", "-p", "mpich")
     assert session.status == 0, session.text
@@ -141,6 +143,7 @@ def test_a_run_without_a_trace_says_so(tmp_path: Path) -> None:
     assert not (Path(case["outputdir"]) / "trace.darshan").exists()
 
 
+@pytest.mark.slow
 def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     """A recorder that sees only a part of the run: a folder of another name."""
     site = changed_site(
@@ -159,6 +162,7 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     assert case["result"] == "fail" and "the byte ledger does not add up" in case["fail_reason"]
 
 
+@pytest.mark.slow
 def test_the_driver_alone_has_no_share_of_the_ceilings(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-t", "disk", "-n", "S3d.*call=null", "-p", "openmpi")
     session = reframe(tmp_path, "-r", *only, tests="s3d.py")
@@ -167,6 +171,7 @@ def test_the_driver_alone_has_no_share_of_the_ceilings(tmp_path: Path) -> None:
     assert not [name for name in case["perfvalues"] if "fraction" in name]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
@@ -188,6 +193,7 @@ def test_a_job_without_a_document_is_quoted(tmp_path: Path) -> None:
     assert "cb_buffer_size=none" in session.cases[0]["fail_reason"]
 
 
+@pytest.mark.slow
 def test_a_program_of_the_other_stack_is_refused(tmp_path: Path) -> None:
     session = run(tmp_path, "-p", "openmpi")
     assert session.status == 0, session.text
@@ -197,6 +203,7 @@ def test_a_program_of_the_other_stack_is_refused(tmp_path: Path) -> None:
     assert "it is linked to libmpi.so.40; the stack's MPI is libmpich.so.12 alone" in mixed.text
 
 
+@pytest.mark.slow
 def test_a_job_past_its_time_limit_leaves_nothing_behind(tmp_path: Path) -> None:
     slow = ("-S", "S3d.prerun_cmds=sleep 60", "-S", "S3d.time_limit=1s")
     session = run(tmp_path, "-p", "openmpi", *slow)

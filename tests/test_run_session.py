@@ -82,6 +82,7 @@ def test_a_command_line_that_reframe_refuses_shows_nothing(output: Path) -> None
     assert shows_nothing_of_before(output, said)
 
 
+@pytest.mark.slow
 @needs_mpich
 def test_a_session_in_which_all_was_skipped_is_an_error(output: Path) -> None:
     status, said = finish(start(output, *ONE, "-S", "num_tasks=100000"))
@@ -89,6 +90,7 @@ def test_a_session_in_which_all_was_skipped_is_an_error(output: Path) -> None:
     assert "nothing was measured: all 1 tests that were selected were skipped" in said
 
 
+@pytest.mark.slow
 @needs_mpich
 def test_the_page_is_that_of_this_very_run(output: Path) -> None:
     status, said = finish(start(output, *ONE))
@@ -143,6 +145,7 @@ def test_two_sessions_of_one_second_have_names_of_their_own(
     assert len({session.new_name(), *mine}) == 3
 
 
+@pytest.mark.slow
 @needs_mpich
 def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
     """As by the kernel of the operating system when memory is short."""
@@ -185,6 +188,7 @@ def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
     assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
 
 
+@pytest.mark.slow
 def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
     """Also where it measures nothing there itself."""
     case = output / "stage" / "20261121T120000-1-1" / "local" / "host" / "mpich" / "S3d_0"

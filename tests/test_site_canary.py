@@ -193,6 +193,7 @@ def canary_session(system: str, folder: Path, *options: str) -> Session:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheduler", NAMES)
 def test_scripts_of_all_schedulers_hold_words_and_no_commands(
     scheduler: str, tmp_path: Path
@@ -208,6 +209,7 @@ def test_scripts_of_all_schedulers_hold_words_and_no_commands(
     assert not ran(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing: make setup")
 def test_the_local_one_runs_and_makes_nothing_else(tmp_path: Path) -> None:
     """In a folder with a blank in its name, too."""

@@ -92,6 +92,7 @@ def test_faust_has_a_driver_for_each_file_system(tmp_path: Path) -> None:
     assert '--prefix nfs: "${hints[@]}"' in both
 
 
+@pytest.mark.slow
 def test_the_published_run_of_s3d_is_one_test(tmp_path: Path) -> None:
     paper = ("-t", "paper", "-n", "S3d.*call=pnetcdf:nonblocking")
     (script,) = dry_run("edison", tmp_path, *paper).scripts()

@@ -70,6 +70,7 @@ STANDINS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", STANDINS)
 def test_a_real_run_records_what_it_got(tmp_path: Path, kind: str) -> None:
     commands, got = STANDINS[kind]

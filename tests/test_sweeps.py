@@ -47,6 +47,7 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_weak_and_strong_scaling_run(tmp_path: Path) -> None:
     """On as many processes as each variant says; weak scaling has the same data for each."""
     only = ("-t", "scaling", "-t", "ram", "-n", "(Weak|Strong)Scaling.*call=mpiio:collective")

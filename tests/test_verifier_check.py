@@ -77,6 +77,7 @@ READS_ITS_OWN = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing: make setup")
 @pytest.mark.parametrize(
     "change, words",

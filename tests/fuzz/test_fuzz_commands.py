@@ -117,6 +117,7 @@ def options() -> list[str]:
     return found
 
 
+@pytest.mark.slow  # builds the kernels with sanitizers
 @fuzz("iokernel: options", 0.01, 20, data=st.data())
 def test_options_of_iokernel(options: list[str], data: st.DataObject) -> None:
     words = [data.draw(st.sampled_from(registry.names("patterns")) | VALUES)]

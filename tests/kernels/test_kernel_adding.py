@@ -39,6 +39,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
     return build(stack, kernels.parent / "build", *off, source=kernels)
 
 
+@pytest.mark.slow
 def test_they_are_listed(grown: Stack) -> None:
     found: dict[str, Any] = json.loads(grown.alone("--list", "--json", "-").stdout)
     assert found["patterns"][-1]["name"] == "rows" and found["methods"][-1]["name"] == "plain"
@@ -46,6 +47,7 @@ def test_they_are_listed(grown: Stack) -> None:
     assert pairs["rows", "plain"] and pairs["s3d", "plain"] and pairs["rows", "mpiio"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "method"), [("rows", "mpiio"), ("s3d", "plain"), ("rows", "plain")]
 )
@@ -61,12 +63,14 @@ def test_they_run_verified(grown: Stack, tmp_path: Path, pattern: str, method: s
     )
 
 
+@pytest.mark.slow
 def test_they_stand_behind_a_server(grown: Stack, tmp_path: Path) -> None:
     words = ["rows", "--method", "ioserver", "--inner", "plain", "--dir", str(tmp_path)]
     document = grown.run(*words, document=tmp_path / "result.json").good()
     assert document["verification"]["verdict"] == "verified"
 
 
+@pytest.mark.slow
 def test_ctest_and_the_unit_tests_take_them_up(grown: Stack) -> None:
     """The matrix has their pairs, and each process's parts cover the data once."""
     matrix = (grown.build / "tests" / "matrix.cmake").read_text()

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Writer
 from iokernel_stacks import MOVING, ROOT, How, Run, Stack
+from written import Writer
 
 S3D = ["s3d", "--grid", "8x6x4"]
 IOR = ["ior", "-b", "4k", "-t", "1k"]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import IOR, PATTERNS, S3D, Writer, Written
 from iokernel_stacks import MOVING, How, Stack
 from test_kernel_wrong_bytes import INDEX, NAME, check, flip, s3d_target, values
+from written import IOR, PATTERNS, S3D, Writer, Written
 
 MIB = 2**20
 REUSED = ["--buffer", "reused"]

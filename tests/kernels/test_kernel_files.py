@@ -11,8 +11,8 @@ import iokernel_model as model
 import netCDF4
 import numpy as np
 import pytest
-from conftest import IOR, S3D, Writer
 from iokernel_stacks import HOWS, MOVING, How, Stack
+from written import IOR, S3D, Writer
 
 from iogauge.common import tables
 from iogauge.common.hints import variable

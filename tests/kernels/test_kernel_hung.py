@@ -66,6 +66,7 @@ def hung(run: Run) -> str:
     return line
 
 
+@pytest.mark.sampled(3, free="stack")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_write_that_never_returns(faults: Faults, method: str) -> None:
     line = hung(faults.run("write:block", *IOR, *METHODS[method]))
@@ -85,6 +86,7 @@ def test_a_stopped_process(faults: Faults) -> None:
     assert faults.left() == []
 
 
+@pytest.mark.slow
 def test_the_first_process_is_stopped(faults: Faults) -> None:
     """Another one speaks for it."""
     line = hung(faults.run("write:stop", *IOR, *METHODS["posix"], rank=0))
@@ -92,6 +94,7 @@ def test_the_first_process_is_stopped(faults: Faults) -> None:
     assert faults.left() == []
 
 
+@pytest.mark.sampled(1, free="stack")
 @pytest.mark.parametrize("method", ["mpiio-collective", "hdf5", "pnetcdf"])
 def test_a_call_that_fails_on_one_process(faults: Faults, method: str) -> None:
     """However its peers wait: the job ends, says why, and leaves nothing."""
@@ -113,6 +116,7 @@ def test_metadata_that_fails_on_one_process(faults: Faults) -> None:
     assert faults.left() == []
 
 
+@pytest.mark.sampled(1, free="stack")
 @pytest.mark.parametrize("method", ["posix", "mpiio-collective"])
 def test_a_slow_run_goes_on(faults: Faults, method: str) -> None:
     """Four writes or more of a second each, of both processes."""
@@ -129,6 +133,7 @@ def test_who_waits_for_a_slow_one_goes_on(faults: Faults) -> None:
     assert run.seconds > float(PATIENCE)
 
 
+@pytest.mark.slow
 def test_computing_is_no_standstill(faults: Faults) -> None:
     faults.run(None, *IOR, *METHODS["posix"], "--compute-seconds", "5").good()
 
@@ -143,6 +148,7 @@ def test_files_that_were_there_stay(faults: Faults) -> None:
     assert faults.left() == ["mine", "testFile"]
 
 
+@pytest.mark.slow
 def test_a_kept_file_that_is_only_read_stays(faults: Faults) -> None:
     faults.run(None, *IOR, *METHODS["posix"], "--keep", "--write-only").good()
     kept = {p.name: p.read_bytes() for p in faults.folder.iterdir()}
@@ -160,12 +166,14 @@ def test_an_io_process_that_never_writes(faults: Faults) -> None:
     assert faults.left() == []
 
 
+@pytest.mark.slow
 def test_all_processes_hang(faults: Faults) -> None:
     line = hung(faults.run("write:block", *IOR, *METHODS["posix"], rank=None))
     assert "it is writing, in phase write of method posix, step 1, repeat 1" in line
     assert faults.left() == []
 
 
+@pytest.mark.slow
 def test_one_process_alone(faults: Faults) -> None:
     line = hung(faults.run("write:block", *IOR, *METHODS["posix"], rank=0, processes=1))
     assert "meanwhile" not in line

@@ -13,8 +13,8 @@ import iokernel_model as model
 import netCDF4
 import numpy as np
 import pytest
-from conftest import IOR, S3D, Writer, Written
 from iokernel_stacks import MOVING, How, Stack
+from written import IOR, S3D, Writer, Written
 
 from tools.selftest.injector import Plan, preload
 
