@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -77,6 +78,13 @@ def reframe(
     )
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     return Session(done.returncode, text, output)
+
+
+def untraced_kernel(folder: Path) -> Path:
+    """A copy of the tests' MPICH build in `folder`: without the recorder no run has a trace."""
+    from iogauge.measure.kernels import build_for_tests  # imports ReFrame
+
+    return Path(shutil.copy(build_for_tests("mpich") / "iokernel", folder))
 
 
 def changed_site(folder: Path, code: str) -> Path:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.measure.kernels import build_for_tests
 from tests import batch_standin
-from tests.reframe_session import ROOT, Session, reframe
+from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 
 SPACES = ("unshare", "--user", "--map-root-user", "--mount", "--net")
 # Of the checkout: all that ReFrame reads. Kernels and results are below .local and the output.
@@ -65,13 +64,12 @@ def site(folder: Path, scratch: Path) -> Path:
 
 
 def run(folder: Path, scratch: Path, *makes: str) -> Session:
-    kernel = build_for_tests("mpich")
     batch_standin.install(folder / "standin", "pbs")
     path = f"{folder / 'standin' / 'bin'}:{os.environ['PATH']}"
     return reframe(
         folder,
         *("-r", "--system", "pbs", "-t", "smoke", "-n", "S3d.*call=mpiio:collective"),
-        *("-S", f"kernel_path={kernel / 'iokernel'}"),
+        *("-S", f"kernel_path={untraced_kernel(folder)}"),
         config=site(folder, scratch),
         tests="s3d.py",
         environment={**os.environ, "PATH": path, "STANDIN_NODE": node(folder, *makes)},

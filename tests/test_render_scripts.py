@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reframe_session import ROOT, Session, changed_site
+from tests.reframe_session import ROOT, Session, changed_site, untraced_kernel
 
 
 def render(*words: str) -> subprocess.CompletedProcess[str]:
@@ -52,12 +52,9 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tmp_path = tmp_path_factory.mktemp("render")
     if not shutil.which("mpicc.mpich"):
         pytest.skip("mpicc.mpich is missing: make setup")
-    from iogauge.measure.kernels import build_for_tests
-
-    kernel = build_for_tests("mpich")
     site = changed_site(tmp_path, "partition['environs'] = ['mpich']")
     written = tmp_path / "written"
-    iokernel = str(kernel / "iokernel")
+    iokernel = str(untraced_kernel(tmp_path))
     options = ("--site", str(site), "--system", "local", "--iokernel", iokernel)
     done = render(*options, "--output", str(written), *ONE)
     assert done.returncode == 0, done.stderr

@@ -18,7 +18,7 @@ import pytest
 
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
-from tests.reframe_session import ROOT, Session, reframe
+from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 from tools.selftest import injector
 from tools.slurm.cluster import Cluster, lacking
 from tools.slurm.guard import members
@@ -152,10 +152,10 @@ def script_of(case: dict[str, str]) -> str:
 
 def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_path: Path) -> None:
     """sbatch and bash alone, as on a machine without ReFrame."""
-    kernel = build_for_tests("mpich")
+    kernel = untraced_kernel(tmp_path)
     environment = {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}
     options = ["--site", str(SITE), "--system", "slurm", "--output", str(tmp_path / "scripts")]
-    options += ["--iokernel", str(kernel / "iokernel"), "-t", "smoke", *TWO_NODES[:2]]
+    options += ["--iokernel", str(kernel), "-t", "smoke", *TWO_NODES[:2]]
     words = [sys.executable, "-m", "reframe_tests.render", *options, "S3d.*call=mpiio:collective"]
     subprocess.run(words, check=True, cwd=ROOT, env=environment)
     scripts = list((tmp_path / "scripts").rglob("mpich/*/job.sh"))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests import batch_standin
-from tests.reframe_session import ROOT, Session, reframe
+from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 
 KINDS = tuple(batch_standin.COMMANDS)
 ONLY = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
@@ -30,9 +30,7 @@ pytestmark = pytest.mark.skipif(
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """For all of these systems; the job in which it shows that it notices wrong bytes
     runs here, so that in the tests each session has one job."""
-    from iogauge.measure.kernels import build_for_tests
-
-    program = build_for_tests("mpich") / "iokernel"
+    program = untraced_kernel(tmp_path_factory.mktemp("kernel"))
     first = run(KINDS[0], program, tmp_path_factory.mktemp("first"))
     assert first.status == 0, first.text
     return program
