@@ -268,6 +268,6 @@ def test_a_disturbed_machine_is_said(tmp_path: Path) -> None:
 
     session.edit_document(s3d("posix"), "openmpi", change)
     text = first_screen(tmp_path, session)
-    assert "the machine was disturbed: on ram the ceiling of the same case was 4.0 times" in text
+    assert "machine disturbed: on ram the peak beside the same case varied by 4.0 times" in text
     banner = (tmp_path / "p.html").read_text().split('<div class="card verdict')[1]
     assert banner.startswith(" warn")

@@ -257,7 +257,7 @@ def test_an_interrupted_session_says_so(killed: Path, capsys: pytest.CaptureFixt
     assert recover(killed) == EXIT_OK
     report = str(killed / "reports" / f"run-report-{NAME}.json")
     places = ["--output", str(killed), "--store", str(killed / "store")]
-    words = "Interrupted: the session was ended early"
+    words = "Interrupted: only what had finished"
     capsys.readouterr()
     main(["summary", report])
     assert words in capsys.readouterr().out

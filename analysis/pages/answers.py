@@ -120,11 +120,10 @@ def troubles(connection: Any, where: Where) -> list[str]:
     for one in disturbance.ceilings(connection, where):
         if one.disturbed:
             said.append(
-                f"the machine was disturbed: on {one.fs} the ceiling of the same case was "
-                f"{one.typical:.1f} times as fast at one moment as at another (half of "
-                f"{one.cases} cases; at worst {one.worst:.1f} times)"
+                f"machine disturbed: on {one.fs} the peak beside the same case varied by "
+                f"{one.typical:.1f} times (median of {one.cases} cases; worst {one.worst:.1f})"
             )
     if crowded := disturbance.crowded(connection, where):
         runs = "1 run" if crowded == 1 else f"{crowded} runs"
-        said.append(f"{runs} had more processes than cores: the scheduler was measured too")
+        said.append(f"{runs} had more processes than cores and also measured the scheduler")
     return said

@@ -62,10 +62,10 @@ def verdict(blame: Blame) -> str:
         )
     if library:
         return (
-            "the program is in order: by MPI's rules no two of its own MPI-IO calls race; the "
-            "library below them does"
+            "the program is correct: under MPI's rules its own MPI-IO calls do not race; the "
+            "library below does"
         )
-    return "the program's own MPI-IO calls race: MPI says of no such byte what it will be"
+    return "the program's own MPI-IO calls race: MPI does not define what these bytes become"
 
 
 def sentence(blame: Blame, races: Races, i: int) -> str:

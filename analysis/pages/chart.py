@@ -172,7 +172,7 @@ def to_png(table: Table) -> bytes | None:
     session = table.session
     systems = ", ".join(sorted({row.run.system for row in table.rows}))
     title = alt.Title(
-        f"How full each method makes the practical peak, {systems}, {session.started:%Y-%m-%d}",
+        f"Bandwidth as a share of the practical peak, {systems}, {session.started:%Y-%m-%d}",
         subtitle="Bar: median bandwidth. Thin line: slowest to fastest repeat. Pale track: the "
         "practical peak (a file per process, same job).",
         anchor="start", color=INK, subtitleColor=MUTED, fontSize=15, offset=12,

@@ -58,7 +58,7 @@ def interruption(table: Table) -> str:
     """Of a session that is not all there; else empty."""
     if not table.session.interrupted:
         return ""
-    return "Interrupted: the session was ended early, and this is what had finished"
+    return "Interrupted: only what had finished is shown"
 
 
 def failures(table: Table) -> list[tuple[str, str]]:

@@ -105,7 +105,7 @@ def scaling(section: Section) -> Panels | None:
 
 
 def published(section: Section) -> Panels | None:
-    """Ours and theirs, each as a part of its own best: shapes compare where speeds cannot."""
+    """Ours and theirs, each as a share of its own best: shapes compare where speeds cannot."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in section.rows:
         if row["ours_of_best"] is not None:
@@ -133,7 +133,7 @@ def published(section: Section) -> Panels | None:
             .encode(
                 y=y,
                 yOffset=alt.YOffset("who:N", sort=list(shades)),
-                x=alt.X("part:Q", axis=alt.Axis(title="part of its own best", format="%")),
+                x=alt.X("part:Q", axis=alt.Axis(title="share of its own best", format="%")),
                 color=_who(shades),
                 description=alt.Description("says:N"),
             )
@@ -160,7 +160,7 @@ CHARTS: dict[str, tuple[Callable[[Section], Panels | None], str]] = {
         scaling,
         "Points: medians; point at one for its numbers. Thin lines: slowest to fastest repeat.",
     ),
-    "published": (published, "Each as a part of its own fastest: the shape, not the speed."),
+    "published": (published, "Each relative to its own best: compare shapes, not speeds."),
     "history": (
         history,
         "Points: runs. Thick lines: levels. Dashed: where one ends; red: regressed since then.",

@@ -101,11 +101,7 @@ set_up_system() {
     mapfile -t wanted < <(packages_of "$@")
     ((${#wanted[@]} > 0)) || fail 1 "no packages for $* in $here/packages.txt"
     mapfile -t missing < <(missing_of "${wanted[@]}")
-    if ((${#missing[@]} == 0)); then
-        say "system packages: already there (${#wanted[@]})"
-    else
-        install_packages "${missing[@]}"
-    fi
+    ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
 }
 
 # source_package [--check] NAME STACK
@@ -125,10 +121,7 @@ set_up_stack() {
     local line name stack title
     for line in "${built_here[@]}"; do
         read -r name stack title <<<"$line"
-        if source_package --check "$name" "$stack"; then
-            say "$title: already there"
-            continue
-        fi
+        ! source_package --check "$name" "$stack" || continue
         command -v apt-get >/dev/null || fail 3 \
             "set-up: $title is missing, and comes through apt-get, which is not here." \
             "$other_ways"
@@ -143,7 +136,7 @@ set_up_stack() {
 set_up_jansson() {
     local said
     if pkg-config --exists jansson 2>/dev/null || source_package --check jansson any; then
-        say 'jansson: already there'
+        return 0
     elif [[ -z ${IOGAUGE_JANSSON-} ]] && ! command -v apt-get >/dev/null; then
         say 'jansson: pkg-config finds none, and this is not Debian, whose source would be built.' \
             'Right is a module with it, or its source, unpacked: IOGAUGE_JANSSON=FOLDER' \
@@ -200,10 +193,7 @@ sys.exit(u.find_spec("darshan") is None)' || return 0
 # set_up_python LEVEL, which is `run` or `test`
 set_up_python() {
     local level=$1 log python modules='altair, duckdb, jinja2, numpy, polars, rich, vl_convert, yaml'
-    if python_in_place "$level"; then
-        say "Python environment ($level): already there"
-        return 0
-    fi
+    ! python_in_place "$level" || return 0
     python=$(find_python)
     log=$(new_log python)
     say "Python environment ($level): installing into .venv (about a minute)"

@@ -28,9 +28,7 @@ for wheel in "$@"; do
     [[ $wheel != */* && -f $lock ]] ||
         fail 2 "wheel.sh: there is no $wheel.lock; there are: $(cd "$here" && printf '%s ' *.lock)"
     venv="$local_dir/wheels/$wheel"
-    if cmp -s "$lock" "$venv/lock"; then
-        say "wheel $wheel: already there"
-    else
+    if ! cmp -s "$lock" "$venv/lock"; then
         say "wheel $wheel: installing into $venv (half a minute, 60 MB)"
         log=$(new_log "wheel-$wheel")
         run_logged "$log" python3 -m venv --clear "$venv"
@@ -40,10 +38,7 @@ for wheel in "$@"; do
     fi
     [[ $libraries == yes ]] || continue
     for name in hdf5 pnetcdf; do
-        if "$here/../debian/source_package.sh" --check "$name" "wheel-$wheel"; then
-            say "wheel $wheel: $name: already there"
-            continue
-        fi
+        ! "$here/../debian/source_package.sh" --check "$name" "wheel-$wheel" || continue
         say "wheel $wheel: building $name from Debian's source (one to five minutes)"
         "$here/../debian/source_package.sh" "$name" "wheel-$wheel"
         say "wheel $wheel: $name: $(<"$local_dir/stacks/wheel-$wheel/.installed/$name.source")"

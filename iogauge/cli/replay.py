@@ -183,7 +183,7 @@ def _as_it_was(
     print(f"as it was: verified, {seconds}")
     if traces is None:
         why = "it is folded" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
-        print(f"  not held against the log, as {why}")
+        print(f"  not compared with the log: {why}")
         return document, None
     planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
