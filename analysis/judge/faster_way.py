@@ -55,8 +55,8 @@ def rounds_for(ways: int) -> int:
 def sentence(way: Way, found: Interval) -> str:
     if found.low is None or found.high is None:
         return (
-            f"{way.title}: {three(found.value)} times as fast, of too few rounds to say a range "
-            f"(right is --rounds {found.wanted} or more)"
+            f"{way.title}: {three(found.value)} times as fast, too few rounds for a range "
+            f"(use --rounds {found.wanted} or more)"
         )
     span = f"({three(found.low)} to {three(found.high)})"
     if found.low > 1:
