@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Two commands: `make run` measures, `make test` tests. Each sets up what it needs.
+# `make run` sets up and measures, `make test` tests; `iogauge` (.venv/bin) does all else.
 # Everything made stays in .venv/, .local/ and output/ (and the Debian packages that were missing).
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run ab claims stacks newer test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
+# Targets of 0.2.
+OLD := ab certificate claims lock-check replay shrink site stacks tune
+.PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
-	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest site spack-mirror lock-check docs clean certificate \
-	replay-faithful replay tune blame-size shrink
+	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest spack-mirror docs clean \
+	replay-faithful blame-size
 
 PYTHON := .venv/bin/python
-REFRAME_ARGS := -C site_configs/local.py --system local -c reframe_tests -R --exec-policy=serial
-STACKS := openmpi mpich
-# Debian releases: what `make stacks` makes, and those that STACKS names besides the machine's own.
-RELEASES := trixie
-ABIS = $(filter abi:%,$(STACKS))
-WHEELS = $(sort $(subst ==,-,$(patsubst wheel:%,%,$(filter wheel:%,$(STACKS))) $(patsubst abi:%,%,$(ABIS))))
-STANDARD = $(patsubst standard:%,%,$(filter standard:%,$(STACKS)))
-OF_RELEASES = $(filter-out standard:%,$(STACKS))
-NEWER = $(sort $(foreach stack,$(OF_RELEASES),$(filter-out $(stack),$(stack:%-openmpi=%) $(stack:%-mpich=%))))
-ROUNDS := 8
-MINUTES := 60
+IOGAUGE := .venv/bin/iogauge
 KILLS := 50
 INGEST_KILLS := 200
 ARGS ?=
@@ -36,29 +28,27 @@ CTEST := ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo '  make help-dev         what is for work on iogauge itself (all else: $(IOGAUGE) help)'
 
-run: setup newer ## measure with both stacks on both file systems; table, output/report.html, what was found (ARGS='-n S3d')
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.run_session --parent $$PPID --rounds -- $(REFRAME_ARGS) -t quick -S repeats=1 $(ARGS)
+help-dev:
+	@awk -F ':.*### ' '/^[a-z-]+:.*### / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-ab: setup newer ## is one stack faster: runs in turn, ROUNDS=8 times (STACKS="openmpi mpich" ARGS='-n S3d')
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.ab $(STACKS) --parent $$PPID --rounds $(ROUNDS) -- $(REFRAME_ARGS) -t quick $(ARGS)
+run: setup ## set up, then .venv/bin/iogauge run (ARGS='-n S3d')
+	@$(if $(STACKS),IOGAUGE_STACKS="$(STACKS)") $(IOGAUGE) run --parent $$PPID $(ARGS)
 
-stacks: ## newer libraries: roots of other Debian releases, 5 minutes and 1.3 GB each (RELEASES="trixie sid")
-	@environments/debian/setup.sh --releases
-	@environments/debian/release.sh $(RELEASES)
-
-newer:
-	@$(if $(WHEELS),environments/wheels/wheel.sh $(WHEELS))
-	@$(if $(ABIS),environments/debian/mpich_abi.sh && $(PYTHON) -m iogauge.measure.kernels mpich .local/build/abi -DBUILD_TESTING=OFF)
-	@$(if $(STANDARD),environments/wheels/standard_abi.sh $(STANDARD))
-	@$(if $(NEWER),$(MAKE) --no-print-directory stacks RELEASES="$(NEWER)")
-
-tune: setup ## the fastest method and hints for a pattern (ARGS="--pattern 's3d --grid 100x100x100' --fs disk --budget 10m")
-	@$(PYTHON) -m iogauge.cli.tune $(ARGS)
-
-claims: setup newer ## run what the claims of publications need and this machine can, and judge them (STACKS= ARGS="C5 C6")
-	@IOGAUGE_STACKS="$(STACKS)" $(PYTHON) -m iogauge.measure.claims --parent $$PPID $(ARGS) -- $(REFRAME_ARGS)
+# Targets of 0.2. They name the command that does their work now, and end.
+ab: NEW := run --stack A,B --rounds 8
+certificate: NEW := certify
+claims: NEW := claims --run
+lock-check: NEW := stack check --concretize
+replay: NEW := replay LOG --dir DIR
+shrink: NEW := shrink
+site: NEW := site new NAME
+stacks: NEW := stack add trixie
+tune: NEW := tune
+$(OLD):
+	@echo 'make $@ is now: $(IOGAUGE) $(NEW)' >&2; exit 2
 
 # The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
 QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
@@ -72,32 +62,32 @@ test-all: setup-test ## everything that CI runs: the parts of make test, then th
 	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
 	@COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 
-test-nightly: setup-test ## random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
+test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
 	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
 
-documents-smoke: setup ## every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
+documents-smoke: setup ### every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
 	@$(PYTHON) -m tools.documents --smoke $(ARGS)
 
-soak-kills: setup ## kill `make run` 50 times and `ingest` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
+soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
 	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
-bench: setup ## compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
+bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
 	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
 	for part in recorder harness; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; exit $$status
 
-bench-harness: setup ## CPU of the harness for each case; with MANY=2000, the memory of a session of so many
+bench-harness: setup ### CPU of the harness for each case; with MANY=2000, the memory of a session of so many
 	@$(PYTHON) -m tools.bench.harness $(if $(MANY),--many $(MANY)) $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh
 
-setup-test: ## what `test` needs besides
+setup-test: ### what `test` needs besides
 	@environments/debian/setup.sh --test
 
-fuzz: setup-test ## random input, CASES=100000 in all, until one breaks something (SEED=number repeats a run)
+fuzz: setup-test ### random input, CASES=100000 in all, until one breaks something (SEED=number repeats a run)
 	@IOGAUGE_FUZZ_CASES=$(CASES) IOGAUGE_FUZZ_SEED=$(SEED) $(PYTHON) -m pytest -q -o timeout=36000 tests/fuzz $(ARGS)
 
-lint: setup-test
+lint: setup-test ## ruff, mypy, clang-format and shellcheck over all sources
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -109,17 +99,17 @@ test-kernels: setup-test
 	@tools/parts.sh '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(PYTHON) -m iogauge.measure.kernels $*
+	@$(IOGAUGE) build --for-tests --stack $*
 	@$(CTEST) .local/build/test-$* -L quick
 
 # With the other counts.
 $(KERNEL_TESTS:test-%=test-more-%): test-more-kernels-%: setup-test
-	@$(PYTHON) -m iogauge.measure.kernels $*
+	@$(IOGAUGE) build --for-tests --stack $*
 	@$(CTEST) .local/build/test-$* -L more
 
 # The same with address and undefined behaviour sanitizers.
 test-sanitizers: setup-test
-	@$(PYTHON) -m iogauge.measure.kernels openmpi .local/build/test-sanitize -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
+	@$(IOGAUGE) build --stack openmpi --dir .local/build/test-sanitize -- -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@$(CTEST) .local/build/test-sanitize
 
@@ -134,10 +124,10 @@ test-python: setup-test
 test-python-slow: setup-test
 	$(PYTEST) -m 'slow and not newer' $(ARGS)
 
-soak: setup-test ## 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
+soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tools.soak $(ARGS)
 
-coverage: setup-test ## which lines the tests before it have entered, and the error paths that none has
+coverage: setup-test ### which lines the tests before it have entered, and the error paths that none has
 	@$(PYTHON) -m tools.coverage
 
 # What depends on chance or on time: each night with another seed, which it prints.
@@ -163,49 +153,37 @@ test-newer: setup-test
 test-fs-local: setup-test
 	@$(PYTHON) -m tools.mounted_fs --local --tests quick
 
-test-fs: ## mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
+test-fs: ### mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.mounted_fs $(ARGS)
 
-guest: setup-test ## run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
+guest: setup-test ### run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
 	@environments/debian/setup.sh --test --fs
 	@$(PYTHON) -m tools.guest $(ARGS)
 
-spack-mirror: ## archives for environments/from-source, each checked by sha256; says what is missing (FROM=FOLDER)
+spack-mirror: ### archives for environments/from-source, each checked by sha256; says what is missing (FROM=FOLDER)
 	@environments/debian/setup.sh --python-only
 	@$(PYTHON) -m tools.spack_mirror $(FROM)
 
-lock-check: setup-test ## every spack.yaml: files, versions, and with Spack on PATH its schema and a solution
-	$(PYTHON) -m iogauge.cli.stack_check --concretize $(ARGS)
-
-test-readers: setup-test $(READERS)/made ## yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
+test-readers: setup-test $(READERS)/made ### yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
 	$(PYTHON) -m pytest -q -m readers
 
-test-slurm: setup-test ## only the tests with a real Slurm (two nodes on this machine)
+test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm
 
-selftest: setup-test ## inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
+selftest: setup-test ### inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tools.selftest $(ARGS)
 
-replay-faithful: setup ## a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
+replay-faithful: setup ### a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)
 
-replay: setup ## a traced program as it was, verified, and what would have been faster (ARGS='app.darshan --dir DIR')
-	@$(PYTHON) -m iogauge.cli.replay_built $(ARGS)
-
-replay-size: setup ## plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
+replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.replay_size $(ARGS)
 
-certificate: setup newer ## which stacks and settings write right bytes: many small runs, an hour (STACKS= MINUTES=60 ARGS='--jobs 2')
-	@$(PYTHON) -m iogauge.cli.certify --stacks "$(STACKS)" --minutes $(MINUTES) $(ARGS)
-
-blame-size: setup ## find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
+blame-size: setup ### find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
 	@$(PYTHON) -m tools.blame_size $(ARGS)
 
-shrink: setup-test ## make a failing run small, and a C program of it (ARGS='-n 4 -- ramses-amr --size 32 --method mpiio')
-	@$(PYTHON) -m iogauge.cli.shrink $(ARGS)
-
-simulate: setup-test ## what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
+simulate: setup-test ### what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
@@ -224,10 +202,6 @@ $(READERS)/made: requirements/readers.lock
 	@$(READERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
 		-r requirements/readers.lock
 	@touch $@
-
-site: ## a first site file, by looking at this machine (NAME=dawn)
-	@environments/debian/setup.sh --python-only
-	@$(PYTHON) -m iogauge.cli.site $(NAME)
 
 clean: ## remove what was built and measured, but not .venv and the libraries
 	rm -rf .local/build output

@@ -25,9 +25,8 @@ kernels() {
     # /tmp is the machine's while Apptainer builds: others' folders may be there.
     build=$(mktemp -d)
     for stack in openmpi mpich; do
-        .venv/bin/python -m iogauge.measure.kernels "$stack" "$build/$stack" -DBUILD_TESTING=OFF \
-            -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON
-        cmake --install "$build/$stack" --prefix ".local/kernels/$stack"
+        .venv/bin/iogauge build --stack "$stack" --dir "$build/$stack" --prefix ".local/kernels/$stack" \
+            -- -DBUILD_TESTING=OFF -DCMAKE_INSTALL_RPATH_USE_LINK_PATH=ON
     done
     rm -rf -- "$build"
     environments/debian/mpich_abi.sh

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make ab` and `make claims` look at the sessions that they ran, at no other of the store, and say
-where nothing was measured. ReFrame is played by a program that copies a recorded report."""
+"""`iogauge run --rounds` and `claims --run` look at the sessions that they ran, at no other of the
+store, and say where nothing was measured. ReFrame is played by a program."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def place(tmp_path: Path) -> Path:
     played.chmod(0o755)
     shutil.copytree(RECORDED, tmp_path / "output")
     environment = {**os.environ, "IOGAUGE_OUTPUT": str(tmp_path / "output")}
-    stored = [sys.executable, "-m", "iogauge", "ingest"]
+    stored = [sys.executable, "-m", "iogauge", "store", "add"]
     subprocess.run(stored, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     return tmp_path
 
 
-BOTH = ("openmpi", "mpich")
+AB = ("run", "--stack", "openmpi,mpich", "--rounds")
 
 
-def run(place: Path, play: str, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run(place: Path, play: str, *words: str) -> subprocess.CompletedProcess[str]:
     start = (
-        "import runpy, sys, iogauge.measure.session as s; s.REFRAME = sys.argv.pop(1); "
-        "sys.argv[0] = sys.argv.pop(1); runpy.run_module(sys.argv[0], run_name='__main__')"
+        "import sys, iogauge.measure.session as s; s.REFRAME = sys.argv.pop(1); "
+        "from iogauge.cli.main import main; sys.exit(main())"
     )
     return subprocess.run(
-        [sys.executable, "-c", start, str(place / "bin" / "reframe"), program, *words],
+        [sys.executable, "-c", start, str(place / "bin" / "reframe"), *words],
         cwd=ROOT, text=True, check=False, capture_output=True, timeout=300,
         env={
             **os.environ, "PLAY": play, "COUNT": str(place / "count"), lock.ESCAPE: "1",
@@ -86,7 +86,7 @@ def rounds(place: Path) -> list[str]:
 
 def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
     before = stored(place)
-    done = run(place, "whole", "iogauge.measure.ab", *BOTH, "--rounds", "2", "--", "-n", "S3d")
+    done = run(place, "whole", *AB, "2", "--", "-n", "S3d")
     assert stored(place) - before == {"mine-0", "mine-1"}
     assert len(set(rounds(place))) == 2
     assert done.returncode == 0, done.stderr
@@ -99,22 +99,21 @@ def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
 )
 def test_ab_fails_where_nothing_was_measured(place: Path, play: str, status: int) -> None:
     before = stored(place)
-    done = run(place, play, "iogauge.measure.ab", *BOTH, "--rounds", "3", "--", "-n", "x")
+    done = run(place, play, *AB, "3", "--", "-n", "x")
     assert done.returncode == status
     assert "nothing was" in done.stderr and "MiB/s" not in done.stdout
     assert len(rounds(place)) == 1 and stored(place) == before
 
 
 def test_ab_refuses_a_stack_that_is_unknown(place: Path) -> None:
-    done = run(
-        place, "whole", "iogauge.measure.ab", "wheel:mpich==5.0.2", "abi:lam==1", "--", "-n", "x"
-    )
+    stacks = "openmpi,abi:lam==1"
+    done = run(place, "whole", "run", "--stack", stacks, "--rounds", "8", "--", "-n", "x")
     assert done.returncode == 2
     assert "right is such as abi:mpich==5.0.2" in done.stderr
 
 
 def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None:
-    done = run(place, "whole,nothing", "iogauge.measure.ab", *BOTH, "--", "-n", "x")
+    done = run(place, "whole,nothing", *AB, "8", "--", "-n", "x")
     assert done.returncode == NOTHING_SELECTED
     assert len(rounds(place)) == 2 and "MiB/s" not in done.stdout
 
@@ -127,20 +126,20 @@ def test_claims_are_judged_by_their_own_sessions(place: Path) -> None:
         cwd=ROOT, check=True, capture_output=True, text=True,
         env={**os.environ, "IOGAUGE_OUTPUT": str(place / "output")},
     )  # fmt: skip
-    done = run(place, "nothing", "iogauge.measure.claims", "C3", "--all", "--", "-n", "x")
+    done = run(place, "nothing", "claims", "C3", "--run", "--oversubscribe")
     assert json.loads(of_the_store.stdout)[0]["claim"] == "C3"
     assert done.returncode == NOTHING_SELECTED
     assert "no claim can be judged" in done.stderr
     assert "not testable here" in done.stdout
     assert "reproduced" not in done.stdout and "contradicted" not in done.stdout
-    again = run(place, "whole", "iogauge.measure.claims", "C3", "--all", "--", "-n", "x")
+    again = run(place, "whole", "claims", "C3", "--run", "--oversubscribe")
     assert again.returncode == 0, again.stderr
     assert any(name.startswith("mine-") for name in stored(place))
 
 
 @pytest.mark.parametrize(
     "words",
-    [["iogauge.measure.ab", *BOTH], ["iogauge.measure.claims"], ["iogauge.measure.run_session"]],
+    [[*AB, "8"], ["claims", "--run"], ["run", "-n", "x"]],
 )
 def test_one_after_the_other(place: Path, words: list[str]) -> None:
     """All three hold the lock of the output folder: a second one says who measures."""
@@ -150,7 +149,7 @@ def test_one_after_the_other(place: Path, words: list[str]) -> None:
             "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
         }  # fmt: skip
         with subprocess.Popen(
-            [sys.executable, "-m", *words, "--", "-n", "x"],
+            [sys.executable, "-m", "iogauge", *words],
             cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True,
         ) as process:  # fmt: skip
             assert process.stderr is not None

@@ -25,7 +25,7 @@ from iogauge.analysis.statistics import bound_test
 from iogauge.analysis.statistics.bound_test import Samples
 from iogauge.analysis.store import database
 from iogauge.analysis.store.database import Where
-from iogauge.cli import ingest
+from iogauge.cli import store_add
 from iogauge.cli.main import main
 from tests import analysis_made
 from tests.analysis_recorded import s3d
@@ -48,7 +48,7 @@ def accepted(file: Path, store: Path) -> tuple[int, list[dict[str, str]], str]:
     """Exit status, rows, and what was said on stderr."""
     out, said = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
-        code = main(["accept", str(file), "--store", str(store), "--csv"])
+        code = main(["check", str(file), "--store", str(store), "--csv"])
     return code, list(csv.DictReader(io.StringIO(out.getvalue()))), said.getvalue()
 
 
@@ -97,7 +97,7 @@ def test_many_cases_ask_for_more_jobs(store: Path, tmp_path: Path) -> None:
         written(tmp_path, *(f"name: c{i}, " + entry.format(50) for i in range(200))), store
     )
     assert {row["verdict"] for row in rows} == {"too few samples"} and code == 3
-    assert "12 jobs; 13 needed among 200 cases (make run ARGS='--repeat=13" in rows[0]["why"]
+    assert "12 jobs; 13 needed among 200 cases (iogauge run -- --repeat=13" in rows[0]["why"]
 
 
 def test_what_the_file_asks_for_is_asked_for(store: Path, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_failed_job_is_not_met(tmp_path: Path) -> None:
 
     made.edit(fail_one)
     place = tmp_path / "store"
-    ingest.ingest(made.report, place)
+    store_add.ingest(made.report, place)
     file = written(tmp_path, "where: {stack: mpich}, quantity: write_bw, at_least: 10")
     code, (row,), _ = accepted(file, place)
     assert (code, row["verdict"]) == (1, "failed") and "a wrong byte" in row["why"]

@@ -150,7 +150,7 @@ def test_numbers_without_a_method_or_of_a_file_stand_beside_their_runs(tmp_path:
     cloud = paio.replace("Paio", "CloudModel").replace("smoke", "paper-gsfc")
     _run_as(session, paio, cloud, 256, 2**30)
     store = tmp_path / "store"
-    assert run_analysis("ingest", session.report, "--store", store).returncode == 0
+    assert run_analysis("store", "add", session.report, "--store", store).returncode == 0
     done = run_analysis("compare", "last", "published", "--json", "--store", store)
     rows = json.loads(done.stdout)
     (model,) = [row for row in rows if row["published"] == 1913]

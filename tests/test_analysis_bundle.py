@@ -99,7 +99,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     found.acceptance.write_text(ACCEPTANCE)
     new_key(found.key, found.allowed, "centre@example.org")
     code, said = called(
-        "bundle", found.report, "--acceptance", found.acceptance, "--to", found.bundle,
+        "bundle", "make", found.report, "--acceptance", found.acceptance, "--to", found.bundle,
         "--sign", found.key,
     )  # fmt: skip
     assert code == 1 and "1 met, 1 not met: not accepted" in said and "wrong" not in said, said
@@ -118,7 +118,7 @@ def test_an_honest_bundle_verifies_elsewhere(made: Made, tmp_path: Path) -> None
     copy = shutil.copy(made.bundle, tmp_path)
     aside = made.report.parents[1].rename(made.report.parents[2] / "aside")
     try:
-        code, said = called("verify-bundle", copy, "--allowed-signers", made.allowed)
+        code, said = called("bundle", "verify", copy, "--allowed-signers", made.allowed)
     finally:
         aside.rename(made.report.parents[1])
     assert code == 0, said
@@ -132,7 +132,7 @@ def test_an_honest_bundle_verifies_elsewhere(made: Made, tmp_path: Path) -> None
 
 
 def test_the_same_session_makes_the_same_bundle(made: Made, tmp_path: Path) -> None:
-    words = ("bundle", made.report, "--acceptance", made.acceptance, "--to")
+    words = ("bundle", "make", made.report, "--acceptance", made.acceptance, "--to")
     for name in ("a", "b"):
         called(*words, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -142,7 +142,7 @@ def test_the_same_session_makes_the_same_bundle(made: Made, tmp_path: Path) -> N
 def test_honest_runs_of_every_pattern_are_right(name: str, tmp_path: Path) -> None:
     """Recorded before runs kept what was asked for: their documents speak alone."""
     made = Recorded(tmp_path / "s", name)
-    code, said = called("bundle", made.report, "--to", tmp_path / "b.tar")
+    code, said = called("bundle", "make", "make", "make", made.report, "--to", tmp_path / "b.tar")
     ran = sum(case["result"] == "pass" for case in made.cases())
     assert code == 0 and f"{ran} of {ran} runs are without a record" in said, said
     assert "is wrong" not in said
@@ -284,7 +284,7 @@ def test_what_was_tampered_with_is_refused(
 ) -> None:
     """With hashes that fit: what the raw data say is not what the bundle says."""
     change(opened)
-    code, text = called("verify-bundle", packed(opened, tmp_path / "t.tar"))
+    code, text = called("bundle", "verify", packed(opened, tmp_path / "t.tar"))
     assert code == 1 and said in text, text
 
 
@@ -293,7 +293,7 @@ def test_the_hashes_tell_first(
     opened: Path, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     change(opened)
-    code, text = called("verify-bundle", packed(opened, tmp_path / "t.tar", rehash=False))
+    code, text = called("bundle", "verify", packed(opened, tmp_path / "t.tar", rehash=False))
     words: dict[Callable[[Path], None], str] = {no_trace: "was removed", added: "was added"}
     assert code == 1 and words.get(change, "was changed") in text, text
 
@@ -304,9 +304,9 @@ def test_who_makes_a_new_bundle_of_changed_data_is_told(made: Made, tmp_path: Pa
     report = tmp_path / "s" / made.report.relative_to(made.report.parents[2])
     (document,) = (tmp_path / "s").rglob("*_0/result.json")
     edit(document, lambda d: d["samples"][0]["write"].update(bandwidth=9e5))
-    code, text = called("bundle", report, "--to", tmp_path / "t.tar")
+    code, text = called("bundle", "make", "make", "make", report, "--to", tmp_path / "t.tar")
     assert code == 1 and "passed, but is wrong: repeat 0, write" in text, text
-    code, text = called("verify-bundle", tmp_path / "t.tar")
+    code, text = called("bundle", "verify", tmp_path / "t.tar")
     assert code == 1 and "passed, but is wrong: repeat 0, write" in text, text
 
 
@@ -314,18 +314,18 @@ def test_a_signature_is_of_this_bundle_and_of_one_who_may(
     made: Made, opened: Path, tmp_path: Path
 ) -> None:
     new_key(tmp_path / "other", tmp_path / "others", "x@example.org")
-    code, text = called("verify-bundle", made.bundle, "--allowed-signers", tmp_path / "others")
+    code, text = called("bundle", "verify", made.bundle, "--allowed-signers", tmp_path / "others")
     assert code == 1 and "not signed by anybody in" in text
     signature = (opened / manifest.SIGNATURE).read_bytes()
     faster(opened)
     unsigned = packed(opened, tmp_path / "u.tar")
-    code, text = called("verify-bundle", unsigned, "--allowed-signers", made.allowed)
+    code, text = called("bundle", "verify", unsigned, "--allowed-signers", made.allowed)
     assert code == 1 and "it is not signed" in text
     (opened / manifest.SIGNATURE).write_bytes(signature)
     names = [manifest.MANIFEST, *(n for n in contents.files(opened) if n != manifest.MANIFEST)]
     with (tmp_path / "s.tar").open("wb") as file:
         archive.write(opened, names, file)
-    code, text = called("verify-bundle", tmp_path / "s.tar", "--allowed-signers", made.allowed)
+    code, text = called("bundle", "verify", tmp_path / "s.tar", "--allowed-signers", made.allowed)
     assert code == 1 and "the signature is not of this MANIFEST" in text
 
 
@@ -337,7 +337,7 @@ def test_a_report_that_points_elsewhere_is_refused(opened: Path, tmp_path: Path)
         data = json.loads((opened / "report.json").read_text())
         data["runs"][0]["testcases"][0]["outputdir"] = wrong
         (opened / "report.json").write_text(json.dumps(data))
-        code, text = called("verify-bundle", packed(opened, tmp_path / "t.tar"))
+        code, text = called("bundle", "verify", packed(opened, tmp_path / "t.tar"))
         assert code == 3 and "is not a folder of a bundle" in text, text
 
 
@@ -354,5 +354,5 @@ def test_a_damaged_tar_file_is_refused(made: Made, tmp_path: Path) -> None:
     for name, wrong in damaged.items():
         path = tmp_path / "t.tar"
         path.write_bytes(wrong)
-        code, text = called("verify-bundle", path)
+        code, text = called("bundle", "verify", path)
         assert code == 3 and str(path) in text, (name, text)

@@ -10,32 +10,112 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli.main import COMMANDS
+from iogauge.cli import table
+from iogauge.cli.main import main, parser_of
 from iogauge.common import progress
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command: str) -> None:
-    done = run_analysis(command, "--help")
-    assert done.returncode == 0
-    assert "examples:" in done.stdout
-    assert f"iogauge {command}" in done.stdout
-    if command != "export":  # it has forms of its own
-        assert "--json" in done.stdout
-        assert "--csv" in done.stdout
+# Commands that print no table: what they make is a file, a session or a verdict in words.
+NO_TABLE = {
+    "build", "collect", "expect accept", "expect remove", "export", "run", "shrink", "site check",
+    "site new", "stack add", "stack check", "store path", "tune",
+}  # fmt: skip
 
 
-def test_help_names_every_command() -> None:
-    text = run_analysis("--help").stdout
-    assert all(re.search(rf"^  +{name}\s", text, re.MULTILINE) for name in COMMANDS)
-    assert "exit codes:" in text
+@pytest.mark.parametrize("command", table.BY_NAME)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([*command.split(), "--help"], ["help", *command.split()]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert not ended.value.code
+        text = capsys.readouterr().out
+        assert "examples:" in text
+        assert f"iogauge {command}" in text
+        assert ("--json" in text and "--csv" in text) != (command in NO_TABLE)
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"]])
+def test_help_shows_all_verbs_on_one_screen(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code
+    text = capsys.readouterr().out
+    assert all(re.search(rf"  {verb} +\S", text) for verb in table.VERBS)
+    assert all(group in text for group in ("measure", "read", "your program", "a centre"))
+    screen = text.partition("\nexit status:")[0].splitlines()
+    assert len(screen) <= 23 and max(map(len, screen)) <= 80
+    assert ("exit status:" in text) == (words == ["--help"])
+
+
+@pytest.mark.parametrize("verb", table.NESTED)
+def test_a_verb_shows_its_sub_verbs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([verb, "--help"])
+    assert not ended.value.code
+    text = capsys.readouterr().out
+    assert all(command.name in text and command.help in text for command in table.of(verb))
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("sumary", "summary"), ("stroe add", "store"), ("store ad", "add"), ("bundle mkae", "make"),
+        ("verify-bundel", "verify-bundle"), ("summary --jsn", "--json"), ("run --rnds", "--rounds"),
+        ("certify --fs dsk", "disk"), ("export junt", "junit"), ("help histroy", "history"),
+    ],
+)  # fmt: skip
+def test_the_nearest_word_is_named(
+    words: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("iogauge: ") and f"did you mean '{meant}'?" in said, said
+
+
+@pytest.mark.parametrize("words", ["zzz", "store zzz", "summary --zzz", "why a b c", "compare a"])
+def test_a_wrong_command_line_is_one_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    said = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2 and said[0].startswith("iogauge: ") and len(said) == 2
+
+
+@pytest.mark.parametrize("old", table.OLD)
+def test_an_old_spelling_answers_with_the_new_one(
+    old: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = table.OLD[old]
+    ran = []
+    monkeypatch.setattr("iogauge.cli.main.parser_of", lambda command: ran.append(command.name))
+    with pytest.raises(AttributeError):  # of the None in place of a parser
+        main(old.split())
+    assert ran == [new.removesuffix(" --show")]
+    assert capsys.readouterr().err == f"iogauge: {old!r} is now {new!r}\n"
+
+
+def test_a_log_may_be_called_as_a_step_of_replay() -> None:
+    """By its path; a bare word is the step."""
+    parsed = parser_of(table.BY_NAME["replay"]).parse(["./plan", "--dir", "."])
+    assert parsed.trace == Path("plan")
+    assert "./plan" in run_analysis("replay", "--help").stdout
+
+
+@pytest.mark.parametrize("target", ["ab", "certificate", "lock-check", "site", "stacks", "tune"])
+def test_an_old_target_of_make_names_the_command(target: str) -> None:
+    done = subprocess.run(["make", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    command = re.search(rf"^make {target} is now: \.venv/bin/iogauge (.*)$", done.stderr, re.M)
+    assert command and command[1].split()[0] in table.VERBS
 
 
 def test_help_loads_no_large_library() -> None:
     code = (
         "import sys, iogauge.cli.main as a\n"
-        "try: a.main(['--help'])\n"
+        "try: a.main([])\n"
         "except SystemExit: pass\n"
         "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'polars', 'rich', 'yaml'}\n"
         "sys.exit(str(large & set(sys.modules)) if large & set(sys.modules) else 0)\n"
@@ -86,7 +166,7 @@ def test_a_bar_on_a_terminal_only(
 def test_sessions_and_store_are_where_reframe_was_told_to_put_them(tmp_path: Path) -> None:
     """The site files' IOGAUGE_OUTPUT is the analysis' too: `make run` shows what it has run."""
     output = Recorded(tmp_path).output
-    said = run_analysis("ingest", "--last", IOGAUGE_OUTPUT=str(output))
+    said = run_analysis("store", "add", "--last", IOGAUGE_OUTPUT=str(output))
     assert said.returncode == 0, said.stderr
     assert (output / "store" / "store.json").exists()
     done = run_analysis("summary", "--csv", IOGAUGE_OUTPUT=str(output))

@@ -47,7 +47,7 @@ def test_golden_csv(twice: Path) -> None:
 def test_a_job_is_one_sample_whatever_its_repeats(tmp_path: Path) -> None:
     store = made.store(tmp_path, [{OPENMPI: [100] * 20, MPICH: [50] * 20}])
     done = run_analysis("compare", "openmpi", "mpich", "--by", "stack", "--store", store)
-    assert "1 pair; 6 needed (make ab ROUNDS=6)" in " ".join(done.stdout.split())
+    assert "1 pair; 6 needed (iogauge run --stack A,B --rounds 6)" in " ".join(done.stdout.split())
     row = rows("openmpi", "mpich", "--by", "stack", "--store", store)[0]
     assert (row["ratio"], row["low"], row["verdict"]) == (0.5, None, "too few samples")
 
@@ -206,5 +206,5 @@ def test_a_broken_file_of_the_store_is_named_and_hides_no_other(tmp_path: Path) 
     assert done.returncode == 2
     *said, problem = done.stderr.splitlines()
     assert said[0] == f"{broken}: left out: it is not a Parquet file, or is truncated"
-    assert f"iogauge ingest --store {store}" in said[1]
+    assert f"iogauge store add --store {store}" in said[1]
     assert problem == "iogauge: last~1: the store has fewer sessions"  # one is left

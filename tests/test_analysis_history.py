@@ -19,7 +19,7 @@ from iogauge.analysis.judge.history import History
 from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
-from iogauge.cli import ingest
+from iogauge.cli import store_add
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tools import history_rates
@@ -189,7 +189,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         session = made.session(folder / f"s{day}", values, day=day)
         if after:
             session.edit_document(*SLOWER, upgrade)
-        ingest.ingest(session.report, folder / "store")
+        store_add.ingest(session.report, folder / "store")
     return folder
 
 
@@ -231,15 +231,15 @@ def test_an_upgrade_is_compared_by_its_versions(nights: Path) -> None:
 
 def test_acknowledging_and_taking_it_back(nights: Path, tmp_path: Path) -> None:
     place = ("--store", nights / "store")
-    assert run_analysis("baseline", "set", "--where", "stack=openmpi", *place).returncode == 2
-    wrong = run_analysis("baseline", "set", "--where", "stack=gone", "--why", "x", *place)
+    assert run_analysis("expect", "accept", "--where", "stack=openmpi", *place).returncode == 2
+    wrong = run_analysis("expect", "accept", "--where", "stack=gone", "--why", "x", *place)
     assert wrong.returncode == 3
     done = run_analysis(
-        "baseline", "set", "--where", "stack=openmpi", "--since", "2026-12-19", "--who", "ada",
+        "expect", "accept", "--where", "stack=openmpi", "--since", "2026-12-19", "--who", "ada",
         "--why", "Open MPI 5, accepted", *place,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (known,) = json.loads(run_analysis("baseline", "list", *place, "--json").stdout)
+    (known,) = json.loads(run_analysis("expect", "list", *place, "--json").stdout)
     assert (known["who"], known["why"], known["where"]) == (
         "ada", "Open MPI 5, accepted", "stack=openmpi",
     )  # fmt: skip
@@ -250,7 +250,7 @@ def test_acknowledging_and_taking_it_back(nights: Path, tmp_path: Path) -> None:
     rows = [row for row in json.loads(after.stdout) if row["status"] == "acknowledged"]
     assert len(rows) == 2
     assert rows[0]["baseline"].endswith("ada: Open MPI 5, accepted")
-    assert run_analysis("baseline", "remove", known["name"], *place).returncode == 0
+    assert run_analysis("expect", "remove", known["name"], *place).returncode == 0
     assert run_analysis("history", *place, "--fail-regressed").returncode == 1
 
 

@@ -255,7 +255,7 @@ def test_the_first_screen_has_the_answers(tmp_path: Path) -> None:
     assert "Every row verified" in text
     assert "posix on openmpi 309 3.00 times (3.00 to 3.00)" in text
     assert "stack: 2.00 times mpich 39 % (38 to 40)" in text
-    assert "try: " in text and "make run ARGS=" in text
+    assert "try: " in text and "iogauge run -n" in text
     assert "disturbed" not in text
 
 

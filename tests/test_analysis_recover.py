@@ -15,7 +15,7 @@ import pytest
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from iogauge.analysis.session.loader import last_report, load_session
 from iogauge.cli.main import main
-from iogauge.cli.recover import lost, read_cases
+from iogauge.cli.store_recover import lost, read_cases
 from iogauge.common import processes
 
 DATA = Path(__file__).parent / "data" / "session" / "results"
@@ -57,7 +57,9 @@ def killed(tmp_path: Path) -> Path:
 
 
 def recover(output: Path, *words: str) -> int:
-    return main(["recover", *words, "--output", str(output), "--store", str(output / "store")])
+    return main(
+        ["store", "recover", *words, "--output", str(output), "--store", str(output / "store")]
+    )
 
 
 def test_finished_cases_become_a_session(killed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -282,7 +284,7 @@ def test_the_session_before_is_not_shown_without_a_word(
     killed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--output", str(killed), "--store", str(killed / "store")]
-    for words in (["summary"], ["report"], ["ingest", "--last"]):
+    for words in (["summary"], ["report"], ["store", "add", "--last"]):
         main([*words, *(places if words != ["summary"] else places[:2])])
         assert f"session {NAME} is newer, and has no report" in capsys.readouterr().err
     assert recover(killed) == EXIT_OK

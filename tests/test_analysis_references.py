@@ -149,7 +149,7 @@ def test_students_t_is_scipys(freedom: int, tail: float) -> None:
 
 def test_learn_writes_what_reframe_takes(tmp_path: Path, folder: Path) -> None:
     store = made.store(tmp_path, HISTORY)
-    done = run_analysis("learn", "local", "--store", store, "--references", folder)
+    done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 0, done.stderr
     key = ("host", "openmpi", MPIIO, 2, True, "")
     found: dict[str, Any] = references.for_reframe("local", "host", key, folder)
@@ -164,7 +164,7 @@ def test_learn_writes_what_reframe_takes(tmp_path: Path, folder: Path) -> None:
 
 def test_a_baseline_is_named_and_frozen(tmp_path: Path, folder: Path) -> None:
     store = made.store(tmp_path, HISTORY)
-    words = ("learn", "local", "--store", store, "--references", folder)
+    words = ("expect", "learn", "local", "--store", store, "--references", folder)
     done = run_analysis(*words, "--name", "autumn")
     said = (
         "baseline autumn: 2 references, from 21 sessions of 2026-11-20 to 2026-12-10; one fails "
@@ -188,7 +188,9 @@ def test_one_job_of_a_night_is_its_sample(tmp_path: Path, folder: Path) -> None:
     """Jobs that follow the first in their session say nothing of other nights."""
     rounds = [{CASE: [night(n), 1.0, 999.0]} for n in range(21)]
     store = made.store(tmp_path, rounds, jobs=True)
-    done = run_analysis("learn", "local", "--json", "--store", store, "--references", folder)
+    done = run_analysis(
+        "expect", "learn", "local", "--json", "--store", store, "--references", folder
+    )
     assert {(row["value"], row["samples"]) for row in json.loads(done.stdout)} == {(110.0, 21)}
 
 
@@ -201,7 +203,9 @@ def test_more_references_have_wider_bounds() -> None:
 
 def test_golden_learn(tmp_path: Path, folder: Path) -> None:
     store = made.store(tmp_path, HISTORY)
-    done = run_analysis("learn", "local", "--store", store, "--references", folder, "--csv")
+    done = run_analysis(
+        "expect", "learn", "local", "--store", store, "--references", folder, "--csv"
+    )
     found = list(csv.DictReader(io.StringIO(done.stdout)))
     golden = list(csv.DictReader((DATA / "golden_learn.csv").open()))
     assert [{name: row[name] for name in golden[0]} for row in found] == golden
@@ -213,7 +217,7 @@ def test_golden_reference(tmp_path: Path, folder: Path) -> None:
     """Learned from 21 nights of 100, ... 120; then a job of 77, which is 0.7 of what is expected
     and below the bound; and one of 110."""
     history = made.store(tmp_path / "a", HISTORY)
-    run_analysis("learn", "local", "--store", history, "--references", folder)
+    run_analysis("expect", "learn", "local", "--store", history, "--references", folder)
     found, codes = [], []
     for name, bandwidth in (("slow", 77.0), ("right", 110.0)):
         store = made.store(tmp_path / name, [{CASE: [bandwidth] * 3}])
@@ -230,7 +234,7 @@ def test_golden_reference(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.parametrize("nights", [1, 11])
 def test_learn_refuses_with_the_count(tmp_path: Path, folder: Path, nights: int) -> None:
     store = made.store(tmp_path, HISTORY[:nights])
-    done = run_analysis("learn", "local", "--store", store, "--references", folder)
+    done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 3
     assert f"write_bw has {nights} of 12 sessions" in done.stderr
     assert f"2 cases have at most {nights}" in done.stderr
@@ -240,14 +244,14 @@ def test_learn_refuses_with_the_count(tmp_path: Path, folder: Path, nights: int)
 def test_learn_refuses_nights_that_are_alike(tmp_path: Path, folder: Path) -> None:
     """A slow rise tells little of the spread."""
     store = made.store(tmp_path, [{CASE: [100 + n] * 3} for n in range(21)])
-    done = run_analysis("learn", "local", "--store", store, "--references", folder)
+    done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 3
     assert "has 21 sessions, but they are correlated: worth 1" in done.stderr
 
 
 def test_a_mistake_in_a_site_file_is_named_with_its_line(tmp_path: Path, folder: Path) -> None:
     store = made.store(tmp_path, HISTORY)
-    run_analysis("learn", "local", "--store", store, "--references", folder)
+    run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     path = folder / "sites" / "local.yaml"
     text = path.read_text()
     line = text[: text.index("      low:")].count("\n") + 1
@@ -292,6 +296,6 @@ def test_a_run_below_its_reference_fails_and_stays_in_the_history(tmp_path: Path
     assert "failed to meet reference(s): write_bw=" in session.text
     assert "read_bw=" not in session.text.split("failed to meet reference(s)")[1].split("\n")[0]
     arguments = ("--output", tmp_path / "output", "--store", tmp_path / "store")
-    assert run_analysis("ingest", *arguments).returncode == 0
+    assert run_analysis("store", "add", *arguments).returncode == 0
     done = run_analysis("compare", "last", "peak", "--json", "--store", tmp_path / "store")
     assert len(json.loads(done.stdout)) == 2

@@ -16,7 +16,7 @@ import pytest
 
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files as files_of_store
-from iogauge.cli import ingest
+from iogauge.cli import store_add
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_value_of_the_documents_is_there(recorded: Recorded, tmp_path: Path) -> None:
-    ingest.ingest(recorded.report, tmp_path / "store")
+    store_add.ingest(recorded.report, tmp_path / "store")
     connection = store.connect(tmp_path / "store")
     document = json.loads(recorded.document(MPIIO, "openmpi").read_text())
     found = connection.execute(
@@ -55,7 +55,7 @@ def test_every_value_of_the_documents_is_there(recorded: Recorded, tmp_path: Pat
 
 
 def test_runs_without_numbers_are_there_too(recorded: Recorded, tmp_path: Path) -> None:
-    ingest.ingest(recorded.report, tmp_path / "store")
+    store_add.ingest(recorded.report, tmp_path / "store")
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT DISTINCT method, stack, status, reason FROM records WHERE quantity IS NULL",
@@ -67,7 +67,7 @@ def test_runs_without_numbers_are_there_too(recorded: Recorded, tmp_path: Path) 
 
 
 def test_partitions_are_system_and_month(recorded: Recorded, tmp_path: Path) -> None:
-    done = ingest.ingest(recorded.report, tmp_path / "store")
+    done = store_add.ingest(recorded.report, tmp_path / "store")
     name = f"{recorded.read()['session_info']['uuid']}.parquet"
     where = tmp_path / "store" / "records" / "system=local" / "month=2026-11" / name
     assert Path(done["file"]) == where
@@ -76,29 +76,29 @@ def test_partitions_are_system_and_month(recorded: Recorded, tmp_path: Path) -> 
 
 
 def test_ingesting_again_changes_nothing(recorded: Recorded, tmp_path: Path) -> None:
-    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "new"
+    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "new"
     before = files(tmp_path / "store")
-    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "unchanged"
+    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "unchanged"
     assert files(tmp_path / "store") == before
 
 
 def test_a_session_that_lost_its_files_does_not_replace_itself(
     recorded: Recorded, tmp_path: Path
 ) -> None:
-    ingest.ingest(recorded.report, tmp_path / "store")
+    store_add.ingest(recorded.report, tmp_path / "store")
     before = files(tmp_path / "store")
     recorded.document(MPIIO, "mpich").unlink()
-    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "kept"
+    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "kept"
     assert files(tmp_path / "store") == before
 
 
 def test_a_ledger_that_came_later_is_added(recorded: Recorded, tmp_path: Path) -> None:
-    ingest.ingest(recorded.report, tmp_path / "store")
+    store_add.ingest(recorded.report, tmp_path / "store")
     ledger = recorded.document(MPIIO, "mpich").with_name("ledger.json")
     layer = {"name": "MPI-IO", "bytes": 1901824, "calls": 4, "sizes": {"1048576": 1}}
     side = {"direction": "write", "amplification": 1.25, "layers": [layer]}
     ledger.write_text(json.dumps({"verdict": "explained", "reasons": ["padding"], "sides": [side]}))
-    assert ingest.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
+    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT ledger, quantity, value, unit FROM records "
@@ -126,7 +126,7 @@ def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
 
     recorded.edit_document(MPIIO, "mpich", change)
     recorded.edit_case(MPIIO, "mpich", lambda c: c.update(perfvalues={}))
-    ingest.ingest(recorded.report, tmp_path / "store")
+    store_add.ingest(recorded.report, tmp_path / "store")
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT quantity, median(value) AS value FROM records WHERE quantity IN "
@@ -146,7 +146,7 @@ def test_ingests_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "store"
 
     def one(session: Recorded) -> int:
-        done = run_analysis("ingest", session.report, sessions[0].report, "--store", folder)
+        done = run_analysis("store", "add", session.report, sessions[0].report, "--store", folder)
         return done.returncode
 
     with ThreadPoolExecutor(8) as pool:
@@ -215,13 +215,13 @@ BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_input_is_named_and_leaves_the_store_as_it_was(kind: str, tmp_path: Path) -> None:
     good, bad = Recorded(tmp_path / "good"), Recorded(tmp_path / "bad")
-    run_analysis("ingest", good.report, "--store", tmp_path / "store")
+    run_analysis("store", "add", good.report, "--store", tmp_path / "store")
     before = files(tmp_path / "store")
     assert before
     bad.edit(lambda data: data["session_info"].update(uuid=str(uuid.uuid4())))
     spoil, said = BAD[kind]
     spoil(bad)
-    done = run_analysis("ingest", bad.report, "--store", tmp_path / "store")
+    done = run_analysis("store", "add", bad.report, "--store", tmp_path / "store")
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
@@ -247,14 +247,14 @@ def database(path: Path, sessions: list[Recorded], version: str = "1.0") -> Path
 
 def test_reframes_database_holds_the_same_sessions(recorded: Recorded, tmp_path: Path) -> None:
     path = database(recorded.folder / "results.db", [recorded])
-    assert run_analysis("ingest", path, "--store", tmp_path / "a").returncode == 0
-    assert run_analysis("ingest", recorded.report, "--store", tmp_path / "b").returncode == 0
+    assert run_analysis("store", "add", path, "--store", tmp_path / "a").returncode == 0
+    assert run_analysis("store", "add", recorded.report, "--store", tmp_path / "b").returncode == 0
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
 def test_a_database_of_another_version_is_refused(recorded: Recorded, tmp_path: Path) -> None:
     path = database(tmp_path / "results.db", [recorded], "7.0")
-    done = run_analysis("ingest", path, "--store", tmp_path / "store")
+    done = run_analysis("store", "add", path, "--store", tmp_path / "store")
     assert done.returncode == 3
     assert "database schema '7.0' is unknown" in done.stderr
     assert not (tmp_path / "store").exists()
@@ -263,7 +263,9 @@ def test_a_database_of_another_version_is_refused(recorded: Recorded, tmp_path: 
 def test_one_bad_session_does_not_stop_the_others(tmp_path: Path) -> None:
     good, bad = Recorded(tmp_path / "good"), Recorded(tmp_path / "bad")
     _zero(bad)
-    done = run_analysis("ingest", bad.report, good.report, "--store", tmp_path / "store", "--json")
+    done = run_analysis(
+        "store", "add", bad.report, good.report, "--store", tmp_path / "store", "--json"
+    )
     assert done.returncode == 3
     assert [row["state"] for row in json.loads(done.stdout)] == ["new"]
 
@@ -278,7 +280,7 @@ def test_a_broken_report_of_a_folder_does_not_stop_the_others(
     dry["session_info"]["cmdline"] += " --dry-run"
     (reports / "run-report-2.json").write_text(json.dumps(dry))
     done = run_analysis(
-        "ingest", "--json", "--output", recorded.output, "--store", tmp_path / "store"
+        "store", "add", "--json", "--output", recorded.output, "--store", tmp_path / "store"
     )
     assert done.returncode == 3
     assert [entry["state"] for entry in json.loads(done.stdout)] == ["new"]
@@ -291,7 +293,7 @@ def test_nothing_but_dry_runs_is_said(recorded: Recorded, tmp_path: Path) -> Non
         report["session_info"]["cmdline"] += " --dry-run"
 
     recorded.edit(dry)
-    done = run_analysis("ingest", "--output", recorded.output, "--store", tmp_path / "store")
+    done = run_analysis("store", "add", "--output", recorded.output, "--store", tmp_path / "store")
     assert done.returncode == 3
     assert "found dry runs" in done.stderr
     assert not (tmp_path / "store").exists()
@@ -299,9 +301,9 @@ def test_nothing_but_dry_runs_is_said(recorded: Recorded, tmp_path: Path) -> Non
 
 def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_path: Path) -> None:
     folder = tmp_path / "store"
-    ingest.ingest(recorded.report, folder)
+    store_add.ingest(recorded.report, folder)
     (folder / "store.json").write_text('{"schema": "iogauge.store/7"}')
-    for command in (("ingest", recorded.report), ("compare", "last~1", "last")):
+    for command in (("store", "add", recorded.report), ("compare", "last~1", "last")):
         done = run_analysis(*command, "--store", folder)
         assert done.returncode == 3
         assert "schema 'iogauge.store/7' is unknown, this reads 'iogauge.store/1'" in done.stderr
@@ -310,7 +312,7 @@ def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_p
 def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_path: Path) -> None:
     import polars
 
-    ingest.ingest(recorded.report, tmp_path)
+    store_add.ingest(recorded.report, tmp_path)
     (path,) = tmp_path.rglob("*.parquet")
     polars.read_parquet(path, hive_partitioning=False).drop(list(store.LATER)).write_parquet(path)
     shutil.rmtree(tmp_path / files_of_store.SUMS)  # which came later too
@@ -321,12 +323,12 @@ def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_p
 def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
     done = run_analysis("compare", "last~1", "last", "--store", tmp_path / "none")
     assert done.returncode == 3
-    assert "iogauge ingest" in done.stderr
+    assert "iogauge store add" in done.stderr
 
 
 def test_a_moved_store_finds_its_documents(recorded: Recorded) -> None:
     """Store and results lie side by side: their paths to each other are kept."""
-    ingest.ingest(recorded.report, recorded.output / "store")
+    store_add.ingest(recorded.report, recorded.output / "store")
     moved = recorded.output.rename(recorded.folder / "moved")
     paths = store.rows(
         store.connect(moved / "store"), "SELECT DISTINCT document FROM records WHERE document <> ''"

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.analysis.pages import grid
-from iogauge.cli import ingest
+from iogauge.cli import store_add
 from iogauge.cli.main import main
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
@@ -30,7 +30,7 @@ WIDTH = 80
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output folder with a session of every pattern, and its store."""
     session = Recorded(tmp_path_factory.mktemp("terminal"), "session-all")
-    ingest.ingest(session.report, session.output / "store")
+    store_add.ingest(session.report, session.output / "store")
     return session.output
 
 
@@ -73,7 +73,7 @@ def on_a_terminal(
          "you mean stack?); known are session, started"),
         (("compare", "a", "b", "--by", "hint-set"), "--by hint-set: no such key (did you mean "
          "hint_set?); known are session, stack, method"),
-        (("learn", "local", "--where", "layot=x"), "(did you mean layout?)"),
+        (("expect", "learn", "local", "--where", "layot=x"), "(did you mean layout?)"),
         (("claims", "--where", "qqqq=x"), "parameters of tests contents, "),
         (("history", "--where", "hdf=1.10"), "(did you mean hdf5?)"),
     ],
@@ -116,10 +116,10 @@ def test_output_moves_the_store_and_nothing_is_written_elsewhere(
     checkout = {path: path.stat().st_mtime_ns for path in _of_the_checkout()}
     report = str(output / "reports" / "run-report-0.json")
     for words in (
-        ("summary",), ("ingest",), ("report",), ("report", report), ("history", "--all"),
-        ("compare", "last", "peak"), ("baseline", "set", "--where", "stack=mpich", "--why", "x"),
-        ("baseline", "list"), ("advise", "--pattern", "s3d", "--system", "local"), ("why",),
-        ("claims", "C1"), ("recover",),
+        ("summary",), ("store", "add"), ("report",), ("report", report), ("history", "--all"),
+        ("compare", "last", "peak"), ("expect", "accept", "--where", "stack=mpich", "--why", "x"),
+        ("expect", "list"), ("advise", "--pattern", "s3d", "--system", "local"), ("why",),
+        ("claims", "C1"), ("store", "recover"),
     ):  # fmt: skip
         assert main([*words, "--output", str(output)]) in (0, 1), words
     assert (output / "store" / "store.json").exists()
@@ -140,9 +140,11 @@ def _of_the_checkout() -> list[Path]:
 def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
     output = Recorded(tmp_path / "mine").output
     by_variable, by_option = tmp_path / "variable", tmp_path / "option"
-    run_analysis("ingest", "--output", output, IOGAUGE_STORE=str(by_variable))
+    run_analysis("store", "add", "--output", output, IOGAUGE_STORE=str(by_variable))
     assert (by_variable / "store.json").exists()
-    run_analysis("ingest", "--output", output, "--store", by_option, IOGAUGE_STORE=str(by_variable))
+    run_analysis(
+        "store", "add", "--output", output, "--store", by_option, IOGAUGE_STORE=str(by_variable)
+    )
     assert (by_option / "store.json").exists()
     assert not (output / "store").exists()
 
@@ -157,7 +159,7 @@ def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
         ("compare", "mpiio:independent", "mpiio:collective", "--by", "method"),
         ("history", "--all"),
         ("advise", "--pattern", "s3d", "--system", "local"),
-        ("ingest",),
+        ("store", "add"),
         ("summary", "--all"),
     ],
 )

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -173,10 +172,11 @@ RUN = remedies.Run("S3d", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
-    """Its last command compares what the ones before it measured; the words are those of `make`."""
+    """Its last command compares what the ones before it measured; both are
+    commands that a user can type."""
     told = remedies.remedy(RUN, Cause(kind, "write", 0.5, "write", "", "", ""))
     *measured, compared = told.commands
-    assert all(command.startswith("make run ARGS=") for command in measured)
+    assert all(command.startswith("iogauge run -n ") for command in measured)
     assert len(measured) in (1, 2)
     assert len(set(told.commands)) == len(told.commands)
     words = shlex.split(compared)
@@ -187,11 +187,10 @@ def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
 
 
 def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
-    """By ReFrame, as `make` would start it: both of the pair, and nothing else."""
+    """By ReFrame, as `iogauge run` would start it: both of the pair, and nothing else."""
     told = remedies.remedy(RUN, Cause("exchange", "write", 0.5, "write", "", "", ""))
-    match = re.fullmatch(r'make run ARGS="(.*)"', told.commands[0])
-    assert match
-    options = shlex.split(match[1].replace(f" --repeat {remedies.ROUNDS}", ""))
+    words = told.commands[0].replace(f" -- --repeat {remedies.ROUNDS}", "")
+    options = shlex.split(words.removeprefix("iogauge run "))
     found = reframe(tmp_path, "-l", *options, tests="s3d.py").listed
     assert sorted(found) == [
         f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")

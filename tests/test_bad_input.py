@@ -201,7 +201,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("command", ["summary", "ingest", "report"])
+@pytest.mark.parametrize("command", ["summary", "store add", "report"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_that_is_no_report(name: str, command: str, run: Run, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
@@ -263,7 +263,7 @@ def test_a_document_with_wrong_values(name: str, run: Run, tmp_path: Path) -> No
     said = run("summary", recorded.report)
     assert said.status != EXIT_OK
     assert "result.json" in said.all
-    stored = run("ingest", recorded.report)
+    stored = run("store", "add", recorded.report)
     assert stored.status == EXIT_DATA
     assert re.search(r"result\.json(:| is not as)", stored.err)
 
@@ -283,7 +283,7 @@ def test_a_name_that_would_lie_elsewhere(place: str, name: str, run: Run, tmp_pa
     recorded = Recorded(tmp_path / "out" / "session")
     recorded.edit(every("system", name) if place == "system" else info("uuid", name))
     before = files(tmp_path)
-    said = run("ingest", recorded.report)
+    said = run("store", "add", recorded.report)
     assert said.status == EXIT_DATA
     assert "cannot name a folder: right are letters, digits" in said.err
     assert {path.relative_to(tmp_path / "out").parts[0] for path in files(tmp_path) - before} <= {
@@ -391,8 +391,8 @@ def test_the_ledger_of_a_run_that_a_name_broke(tmp_path: Path, run: Run) -> None
     folder = recorded.document(*CASE).parent
     for wrong in ("[]", "[" * DEEP, '{"sides": [{"bytes": 1e999}]}', '{"verdict": "\x1b"}'):
         (folder / "ledger.json").write_text(wrong)
-        said = run("ingest", recorded.report)
+        said = run("store", "add", recorded.report)
         assert said.status == EXIT_DATA
         assert "ledger.json: " in said.err
     (folder / "ledger.json").write_text(json.dumps({"verdict": "\x1b[2J", "reasons": [2**80]}))
-    assert run("ingest", recorded.report).status == EXIT_OK
+    assert run("store", "add", recorded.report).status == EXIT_OK

@@ -16,8 +16,8 @@ import pytest
 
 from iogauge.analysis.judge import certificate, known_defects
 from iogauge.analysis.pages import certificate_text
-from iogauge.cli.certificate import load
-from iogauge.cli.certify import main
+from iogauge.cli.certify import load
+from iogauge.cli.main import main
 from iogauge.common.hints import parse_hints
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
@@ -417,7 +417,7 @@ def test_a_certified_stack_is_still_as_certified(
     if not (kernels.test_folder(stack) / "iokernel").exists():
         pytest.skip(f"the kernels of {stack} are not built: make test-kernels-{stack}")
     assert shutil.which("cmake")
-    words = ["--stacks", stack, "--kernels", ".local/build/test-{stack}", "--runs", "25"]
+    words = ["certify", "--stack", stack, "--kernels", ".local/build/test-{stack}", "--runs", "25"]
     words += ["--minutes", "0.5", "--jobs", "2", "--seed", "11", "--out", str(tmp_path)]
     status = main([*words, "--check", str(KEPT)])
     said = capsys.readouterr().out

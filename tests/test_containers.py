@@ -50,8 +50,8 @@ def test_the_kernels_are_built_in_a_folder_of_their_own(tmp_path: Path) -> None:
     (tree / ".local" / "kernels").mkdir(parents=True)
     library(tree / ".local" / "stacks" / "mpich" / "lib", "libpnetcdf.so", OURS)
     temporary.mkdir()
-    script(tree / ".venv" / "bin" / "python", 'mkdir "$4"; echo "$4" >>made')
-    script(programs / "cmake", 'mkdir -p "$4/bin" && cp /bin/true "$4/bin/iokernel"')
+    install = 'mkdir -p "$5" "$7/bin"; echo "$5" >>made; cp /bin/true "$7/bin/iokernel"'
+    script(tree / ".venv" / "bin" / "iogauge", install)
     subprocess.run(
         [tree / "containers" / "steps.sh", "kernels"],
         check=True,

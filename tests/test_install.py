@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import iogauge
+from iogauge.cli import table
 from iogauge.common import paths
 from tests.analysis_recorded import ROOT
 
@@ -67,7 +68,7 @@ def test_the_command_is_named(installed: Path) -> None:
 def test_it_says_its_version_and_its_own_name(installed: Path, tmp_path: Path) -> None:
     assert run(installed, tmp_path, "--version").stdout == f"iogauge {iogauge.version()}\n"
     told = run(installed, tmp_path, "--help").stdout
-    assert "iogauge compare" in told and "python -m" not in told
+    assert "iogauge help VERB" in told and "python -m" not in told
 
 
 def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -> None:
@@ -82,6 +83,15 @@ def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -
     done = run(installed, tmp_path, "claims", "C11", "--json")
     assert json.loads(done.stdout)[0]["claim"] == "C11", done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"output"}
+
+
+def test_what_measures_says_that_it_needs_a_checkout(installed: Path, tmp_path: Path) -> None:
+    commands = [c.name for c in table.COMMANDS if c.in_checkout] + ["certify", "claims --run"]
+    assert {"run", "build", "doctor", "site new"} <= set(commands)
+    for command in commands:
+        done = run(installed, tmp_path, *command.split())
+        assert done.returncode == 3 and done.stderr.count("\n") == 1, done.stderr
+        assert f"iogauge: {command} needs a checkout" in done.stderr
 
 
 def test_without_a_session_it_says_where_it_looked(installed: Path, tmp_path: Path) -> None:

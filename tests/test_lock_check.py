@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import stack_check as lock_check
+from iogauge.cli.main import main
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 
@@ -94,7 +95,7 @@ def test_a_variant_without_a_solution(
     fake = FakeSpack(tmp_path / "fake")
     fake.answer("-e spec", "==> Error: concretization failed: no mpich@9\n", status=1)
     monkeypatch.setenv("PATH", f"{fake.folder / 'bin'}:/usr/bin:/bin")
-    assert lock_check.main(["--concretize", str(tmp_path)]) == 1
+    assert main(["stack", "check", "--concretize", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "does not concretize" in said
     assert "no mpich@9" in said
@@ -107,7 +108,7 @@ def test_without_spack_that_part_is_skipped_by_name(
     complaints(tmp_path)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     monkeypatch.delenv("SPACK_ROOT", raising=False)
-    assert lock_check.main([str(tmp_path)]) == 0
+    assert main(["stack", "check", str(tmp_path)]) == 0
     assert "skipped: spack is not on PATH" in capsys.readouterr().err
 
 
@@ -128,6 +129,6 @@ def test_what_a_script_makes_is_skipped_until_it_is_made(
     complaints(tmp_path, RIGHT.replace("shared.yaml", f"shared.yaml, {made}"))
     monkeypatch.setattr(lock_check, "MADE", tmp_path / "made")
     monkeypatch.setenv("PATH", f"{FakeSpack(tmp_path / 'fake').folder / 'bin'}:/usr/bin:/bin")
-    assert lock_check.main(["--concretize", str(tmp_path)]) == 0
+    assert main(["stack", "check", "--concretize", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert f"{made} is not there; run: {maker}" in said

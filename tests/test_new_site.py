@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make site`: a first site file that works, from what the machine shows."""
+"""`iogauge site new`: a first site file that works, from what the machine shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli import site as new_site
+from iogauge.cli.main import main
+from iogauge.measure.new_site import file as new_site
 from iogauge.measure.new_site import modules, mounts, schedulers
 from iogauge.measure.new_site.machine import Answer, Machine
 from site_configs.support import check
@@ -352,7 +353,7 @@ def test_module_is_defined_where_a_shell_does_not_have_it(tmp_path: Path) -> Non
 def test_a_name_that_is_none_and_a_file_that_exists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert new_site.main(["my site"]) == 2
+    assert main(["site", "new", "my site"]) == 2
     assert "'my site'" in capsys.readouterr().err
-    assert new_site.main(["local"]) == 1
+    assert main(["site", "new", "local"]) == 2
     assert "local.py exists already" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def made() -> str:
 def test_what_is_certified_of_a_newer_stack_is_right_again(made: str, tmp_path: Path) -> None:
     stack = RELEASE.stack(MPI)
     checked = run(
-        *(sys.executable, "-m", "iogauge.cli.certify", "--stacks", stack, "--out", tmp_path),
+        *(sys.executable, "-m", "iogauge", "certify", "--stack", stack, "--out", tmp_path),
         *("--minutes", 1, "--jobs", 2, "--seed", 11, "--check", CERTIFICATE),
     )
     said = made + checked.stdout + checked.stderr

@@ -55,7 +55,7 @@ WARM = {
 
 def plan(path: Path, *words: str) -> Any:
     out = path.with_suffix(".like")
-    assert main(["plan-like", str(path), "-o", str(out), *words]) == 0
+    assert main(["replay", "like", str(path), "-o", str(out), *words]) == 0
     return json.loads(out.read_text())
 
 
@@ -215,7 +215,7 @@ def test_what_cannot_be(
 ) -> None:
     path = tmp_path / "a.file"
     make(path)
-    assert main(["plan-like", str(path), "-o", str(tmp_path / "out"), *words]) == 3
+    assert main(["replay", "like", str(path), "-o", str(tmp_path / "out"), *words]) == 3
     said = capsys.readouterr().err
     assert holds in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
@@ -239,7 +239,7 @@ def test_a_wrong_map(
     (tmp_path / "map").write_text(map_)
     (tmp_path / "a.cdl").write_text(CDL)
     words = ["--only", "mask", "--list", f"y={tmp_path / 'map'}", "-o", str(tmp_path / "out")]
-    assert main(["plan-like", str(tmp_path / "a.cdl"), *words]) == 3
+    assert main(["replay", "like", str(tmp_path / "a.cdl"), *words]) == 3
     assert holds in capsys.readouterr().err
 
 

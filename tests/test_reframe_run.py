@@ -109,7 +109,10 @@ def test_both_stacks_run_and_keep_document_and_script(tmp_path: Path) -> None:
     )
     assert compared.status == 0 and compared.text.count(" write_bw ") == 2, compared.text
     bundle = tmp_path / "bundle.tar"
-    for words in (("bundle", "--output", tmp_path, "--to", bundle), ("verify-bundle", bundle)):
+    for words in (
+        ("bundle", "make", "--output", tmp_path, "--to", bundle),
+        ("bundle", "verify", bundle),
+    ):
         done = run_analysis(*words)
         assert done.returncode == 0, done.stdout + done.stderr
     with tarfile.open(bundle) as tar:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m reframe_tests.render`: the scripts that ReFrame would submit."""
+"""`iogauge run --dry-run`: the scripts that ReFrame would submit; and `iogauge collect`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tests.reframe_session import ROOT, Session, changed_site, untraced_kernel
 
 
 def render(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "reframe_tests.render", *words]
+    command = [sys.executable, "-m", "iogauge", "run", "--dry-run", *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
-    there = ("--folder", "/home/me/jobs", "--iokernel", "/home/me/iokernel", "-t", "smoke")
+    there = ("--there", "/home/me/jobs", "--iokernel", "/home/me/iokernel", "-t", "smoke")
     done = render(
-        *("--system", "mira_cetus", "--partition", "cetus", "--output", str(tmp_path), *there),
-        "S3d.*fs=fs0.*call=mpiio:collective",
+        *("--site", "mira_cetus", "--system", "mira_cetus:cetus", "-o", str(tmp_path), *there),
+        *("-n", "S3d.*fs=fs0.*call=mpiio:collective"),
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == sorted(map(str, tmp_path.rglob("job.sh")))
@@ -37,13 +37,14 @@ def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_named() -> None:
-    assert "site_configs/nosuch.py" in render("--system", "nosuch", "S3d").stderr
-    done = render("--system", "faust", "--partition", "nosuch", "S3d")
+    done = render("--site", "fauts", "-n", "S3d")
+    assert done.returncode == 2 and "did you mean 'faust'?" in done.stderr
+    done = render("--site", "faust", "--system", "faust:nosuch", "-n", "S3d")
     assert done.returncode == 1
     assert "nosuch" in done.stderr
 
 
-ONE = ("-t", "smoke", "-t", "ram", "-S", "repeats=1", "S3d.*call=mpiio:collective")
+ONE = ("-t", "smoke", "-t", "ram", "-S", "repeats=1", "-n", "S3d.*call=mpiio:collective")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = tmp_path / "written"
     iokernel = str(untraced_kernel(tmp_path))
     options = ("--site", str(site), "--system", "local", "--iokernel", iokernel)
-    done = render(*options, "--output", str(written), *ONE)
+    done = render(*options, "-o", str(written), *ONE)
     assert done.returncode == 0, done.stderr
     for script in written.rglob("job.sh"):
         run = f"cd {script.parent} && ./job.sh > rfm_job.out 2> rfm_job.err"
@@ -67,7 +68,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def collect(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "reframe_tests.collect", str(folder)],
+        [sys.executable, "-m", "iogauge", "collect", str(folder)],
         cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(output)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -98,4 +99,4 @@ def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_pat
 def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
     done = collect(tmp_path, tmp_path / "output")
     assert done.returncode == 2
-    assert f"{tmp_path} is no folder of `render`" in done.stderr
+    assert f"{tmp_path} is no folder of `iogauge run --dry-run`" in done.stderr

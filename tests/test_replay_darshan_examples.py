@@ -62,13 +62,13 @@ def test_single_accesses(name: str, tmp_path: Path) -> None:
     theirs = Counter(tuple(one) for one in by_darshan(LOGS / name) if one[0] in levels)
     assert ours == theirs and sum(ours.values()) > 50
     out = tmp_path / "schedule"
-    assert main(["plan-replay", str(LOGS / name), "-o", str(out)]) == 0 and out.stat().st_size
+    assert main(["replay", "plan", str(LOGS / name), "-o", str(out)]) == 0 and out.stat().st_size
 
 
 def test_counters_alone(tmp_path: Path) -> None:
     log, out = LOGS / "example.darshan", tmp_path / "schedule"
     with pytest.raises(CannotReplayError, match="only counters"):
         trace.load(log)
-    assert main(["plan-replay", str(log), "-o", str(out), "--synthesise"]) == 0
+    assert main(["replay", "plan", str(log), "-o", str(out), "--synthesise"]) == 0
     loaded = trace.load(log, trace.Choice(synthesise=True))
     assert loaded.processes == 2048 and loaded.synthesised

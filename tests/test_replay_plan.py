@@ -150,7 +150,7 @@ def test_accesses_are_those_of_the_log(name: str) -> None:
 
 def test_what_is_inferred_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s"
-    assert main(["plan-replay", str(DATA / WITH_DXT[0] / "trace.darshan"), "-o", str(file)]) == 0
+    assert main(["replay", "plan", str(DATA / WITH_DXT[0] / "trace.darshan"), "-o", str(file)]) == 0
     said = capsys.readouterr().out
     assert "its MPI-IO calls went through file views" in said and "inferred: " in said
     header = schedule.read_header(file)
@@ -168,7 +168,7 @@ def test_a_log_cut_behind_its_accesses(tmp_path: Path, capsys: pytest.CaptureFix
     whole = (DATA / WITH_DXT[0] / "trace.darshan").read_bytes()
     log = tmp_path / "cut.darshan"
     log.write_bytes(whole[:-1])  # of the heat map
-    assert main(["plan-replay", str(log), "-o", str(tmp_path / "s")]) == 0
+    assert main(["replay", "plan", str(log), "-o", str(tmp_path / "s")]) == 0
     said = "the log is truncated: HEATMAP is not whole"
     assert said in capsys.readouterr().out
     assert said in schedule.read_header(tmp_path / "s")["said"]
@@ -181,7 +181,7 @@ def test_a_cut_log_leaves_no_schedule(
     whole = (DATA / WITH_DXT[0] / "trace.darshan").read_bytes()
     log = tmp_path / "cut.darshan"
     log.write_bytes(whole[: int(len(whole) * kept)])
-    assert main(["plan-replay", str(log), "-o", str(tmp_path / "s")]) == 3
+    assert main(["replay", "plan", str(log), "-o", str(tmp_path / "s")]) == 3
     assert "cut.darshan" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [log]
 
@@ -195,7 +195,7 @@ def test_a_folder_without_files_of_the_log(tmp_path: Path) -> None:
 def test_a_schedule_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = DATA / WITH_DXT[0] / "trace.darshan"
     shutil.copy(log, tmp_path / "s")
-    assert main(["replay-check", str(tmp_path / "s"), str(log), str(log)]) == 3
+    assert main(["replay", "check", str(tmp_path / "s"), str(log), str(log)]) == 3
     assert "expected a schedule" in capsys.readouterr().err
 
 

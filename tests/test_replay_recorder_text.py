@@ -91,7 +91,7 @@ def test_what_cannot_be_known(
     tmp_path: Path, call: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = made(tmp_path, "open 0 0 ( /d/a 66 436", call, "write 0 0 ( /d/a %p 8")
-    assert main(["plan-replay", str(folder), "-o", str(tmp_path / "s")]) == 3
+    assert main(["replay", "plan", str(folder), "-o", str(tmp_path / "s")]) == 3
     assert says in capsys.readouterr().err
 
 

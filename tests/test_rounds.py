@@ -13,7 +13,7 @@ import pytest
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.statistics.interval import of_pairs
-from iogauge.cli.recover import lost
+from iogauge.cli.store_recover import lost
 from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job
 from reframe_tests.machine.stacks import ONLY, chosen, only

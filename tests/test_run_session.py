@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make run` shows and stores what its own ReFrame run wrote, and says where that is nothing."""
+"""`iogauge run` shows and stores what its own ReFrame run wrote, and says where that is nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def output(tmp_path: Path) -> Path:
 def start(output: Path, *words: str) -> subprocess.Popen[str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
     return subprocess.Popen(
-        [sys.executable, "-m", "iogauge.measure.run_session", "--", *words],
+        [sys.executable, "-m", "iogauge", "run", "--rounds", "0", "--", *words],
         cwd=ROOT,
         # Whoever else measures on this machine: no figure counts here.
         env={
@@ -177,7 +177,8 @@ def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "iogauge.measure.run_session",
+        "iogauge",
+        "run",
         "--parent",
         "4194305",
         "--",

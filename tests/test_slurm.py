@@ -154,9 +154,9 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
     """sbatch and bash alone, as on a machine without ReFrame."""
     kernel = untraced_kernel(tmp_path)
     environment = {**cluster.environment, "IOGAUGE_DISK": str(tmp_path / "disk")}
-    options = ["--site", str(SITE), "--system", "slurm", "--output", str(tmp_path / "scripts")]
-    options += ["--iokernel", str(kernel), "-t", "smoke", *TWO_NODES[:2]]
-    words = [sys.executable, "-m", "reframe_tests.render", *options, "S3d.*call=mpiio:collective"]
+    options = ["--dry-run", "--site", str(SITE), "--system", "slurm", "-t", "smoke", *TWO_NODES[:2]]
+    options += ["-o", str(tmp_path / "scripts"), "--iokernel", str(kernel)]
+    words = [sys.executable, "-m", "iogauge", "run", *options, "-n", "S3d.*call=mpiio:collective"]
     subprocess.run(words, check=True, cwd=ROOT, env=environment)
     scripts = list((tmp_path / "scripts").rglob("mpich/*/job.sh"))
     assert sorted(one.parent.name.split("_")[0] for one in scripts) == ["NoticesAWrongByte", "S3d"]
@@ -166,7 +166,7 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
             ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=cluster.environment, check=True
         )
     environment["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
-    words = [sys.executable, "-m", "reframe_tests.collect", str(tmp_path / "scripts")]
+    words = [sys.executable, "-m", "iogauge", "collect", str(tmp_path / "scripts")]
     done = subprocess.run(
         words, check=False, capture_output=True, text=True, cwd=ROOT, env=environment
     )

@@ -75,7 +75,7 @@ def test_what_is_just_loading_its_program_is_found() -> None:
 
 def test_whom_each_way_meets() -> None:
     running = {
-        1: "make -f Makefile run", 2: "python -m iogauge.measure.run_session --parent 1 -- -r",
+        1: "make -f Makefile run", 2: "python -m iogauge run --parent 1 -- -r",
         3: "python /x/bin/reframe -C a -r", 4: "python -c ... guard.main()", 5: "bash ./rfm_job.sh",
     }  # fmt: skip
     met = {way: choose(running) for way, (_, choose) in WAYS.items()}

@@ -186,7 +186,7 @@ def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
     ]
     places = {"IOGAUGE_OUTPUT": str(tmp_path), "IOGAUGE_DISK": str(disk), "IOGAUGE_NO_LOCK": "1"}
     with subprocess.Popen(
-        [sys.executable, "-m", "iogauge.measure.run_session", "--", *words, *slow],
+        [sys.executable, "-m", "iogauge", "run", "--rounds", "0", "--", *words, *slow],
         cwd=ROOT, text=True,
         env={**environment(tmp_path, kind), **places}, stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

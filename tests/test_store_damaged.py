@@ -13,7 +13,7 @@ import pytest
 
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files as files_of_store
-from iogauge.cli import ingest
+from iogauge.cli import store_add
 from tests.analysis_recorded import Recorded, run_analysis
 
 
@@ -21,8 +21,8 @@ def two_sessions(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A store, the file of one of its two sessions, and that one's report."""
     one, other = Recorded(tmp_path / "one"), Recorded(tmp_path / "other")
     other.edit(lambda data: data["session_info"].update(uuid="other"))
-    ingest.ingest(one.report, tmp_path / "store")
-    done = ingest.ingest(other.report, tmp_path / "store")
+    store_add.ingest(one.report, tmp_path / "store")
+    done = store_add.ingest(other.report, tmp_path / "store")
     return tmp_path / "store", Path(done["file"]), other.report
 
 
@@ -112,8 +112,8 @@ def test_a_spoiled_file_is_named_and_set_aside_and_stored_again(
     if not summed:
         shutil.rmtree(folder / files_of_store.SUMS)
     found, said = names(folder)
-    assert found == 1 and str(path) in said and f"iogauge ingest --store {folder}" in said
-    done = run_analysis("ingest", report, "--store", folder)
+    assert found == 1 and str(path) in said and f"iogauge store add --store {folder}" in said
+    done = run_analysis("store", "add", report, "--store", folder)
     assert done.returncode == 0, done.stderr
     assert str(folder / files_of_store.ASIDE) in done.stderr
     assert len(list((folder / files_of_store.ASIDE).iterdir())) == 1
@@ -137,17 +137,17 @@ def test_a_file_that_may_not_be_read_is_named(
         1,
         f"{path}: left out: it cannot be read: Permission denied\n"
         "to set them aside, and store again what output/ holds: "
-        f"iogauge ingest --store {folder}",
+        f"iogauge store add --store {folder}",
     )
 
 
 def test_the_remains_of_a_killed_ingest_go(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path / "recorded")
     folder = tmp_path / "store"
-    path = Path(ingest.ingest(recorded.report, folder)["file"])
+    path = Path(store_add.ingest(recorded.report, folder)["file"])
     old, new = (path.with_name(f".x.parquet.{number}.1.part") for number in (1, 2))
     for part in (old, new):
         part.write_bytes(b"half")
     os.utime(old, (1.7e9, 1.7e9))
-    assert run_analysis("ingest", recorded.report, "--store", folder).returncode == 0
+    assert run_analysis("store", "add", recorded.report, "--store", folder).returncode == 0
     assert not old.exists() and new.exists()  # the new one's ingest may be at work

@@ -74,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
         each = args.accesses // args.processes
         write_log([process(i, args.processes, each) for i in range(args.processes)], log)
         began = time.monotonic()
-        command = [sys.executable, "-m", "iogauge", "plan-replay", str(log), "-o", str(out)]
+        command = [sys.executable, "-m", "iogauge", "replay", "plan", str(log), "-o", str(out)]
         done = subprocess.run(command, cwd=ROOT, check=False)
         seconds = time.monotonic() - began
         mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -44,7 +44,7 @@ CASES = "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke"
 # The rule of the Makefile, without set-up, and for smaller cases than those of its own.
 MAKEFILE = (
     "SHELL := bash\n.SHELLFLAGS := -eu -o pipefail -c\n"
-    "run:\n\t@{python} -m iogauge.measure.run_session --parent $$PPID -- {options} -n '{cases}'\n"
+    "run:\n\t@{python} -m iogauge run --rounds 0 --parent $$PPID -- {options} -n '{cases}'\n"
 )
 TOKEN = "IOGAUGE_SOAK"  # in the environment of all that this program starts
 SESSIONS = 12  # that an ingest which is to be killed has before it
@@ -74,7 +74,7 @@ def _of(*parts: str) -> Callable[[Processes], list[int]]:
     return choose
 
 
-MAKE, SESSION, REFRAME, JOB = "make -f", "iogauge.measure.run_session", "/reframe ", "rfm_job.sh"
+MAKE, SESSION, REFRAME, JOB = "make -f", "iogauge run", "/reframe ", "rfm_job.sh"
 # How each kill is done: the signal, and whom it meets.
 WAYS: dict[str, tuple[int, Callable[[Processes], list[int]]]] = {
     "make, TERM": (signal.SIGTERM, _of(MAKE)),
@@ -151,7 +151,7 @@ class Soak:
     def next_start(self) -> None:
         """Of a session that measures nothing itself."""
         words = [*OPTIONS.split(), "-n", "^none of them$"]
-        process = self.start(sys.executable, "-m", "iogauge.measure.run_session", "--", *words)
+        process = self.start(sys.executable, "-m", "iogauge", "run", "--rounds", "0", "--", *words)
         if process.wait() != NOTHING_SELECTED:
             raise SystemExit(f"the next start failed: see {self.log.name}")
 
@@ -211,7 +211,7 @@ class Soak:
 
     def ingest(self, folder: Path) -> subprocess.Popen[bytes]:
         words = ("--output", str(self.output), "--store", str(folder))
-        return self.start(sys.executable, "-m", "iogauge", "ingest", *words)
+        return self.start(sys.executable, "-m", "iogauge", "store", "add", *words)
 
 
 def stored(output: Path) -> set[str]:

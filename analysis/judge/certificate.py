@@ -308,7 +308,7 @@ def news(now: Certificate, known: Certificate) -> News:
             version = stack.versions.get("mpi", "of no known version")
             found.notes.append(
                 f"{stack.name} ({version}) is not in the certificate of {known.date}: "
-                "right is `make certificate` with it"
+                "right is `iogauge certify` with it"
             )
         for fault in stack.faults:
             said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "

@@ -37,8 +37,7 @@ class Claim:
     @property
     def commands(self) -> tuple[str, ...]:
         """What produces its runs."""
-        start = "reframe -C site_configs/SITE.py -c reframe_tests -R -r"
-        return tuple(f"{start} {options}" for options in self.run)
+        return tuple(f"iogauge run --site SITE -- {options}" for options in self.run)
 
     def needs_of(self, test: Mapping[str, Any]) -> dict[str, Any]:
         """A test's needs: the claim's, overridden by its own."""

@@ -88,7 +88,7 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
         expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
         if expected:
             rows.append(_against_reference(row, expected, question.allowed))
-    return _or_raise(rows, question, "a reference in references/sites; see iogauge learn")
+    return _or_raise(rows, question, "a reference in references/sites; see iogauge expect learn")
 
 
 def _against_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:

@@ -98,14 +98,14 @@ def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Remed
 
 
 def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = "") -> str:
-    """`scales`: a regular expression. \\Z is the end: make would take a dollar."""
+    """`scales`: a regular expression."""
     known = {"fs": re.escape(run.fs), "scale": scales or re.escape(run.scale)}
     chosen = "".join(f"(?=.*%{key}=({v})(%|\\Z))" for key, v in known.items() if v)
     either = "|".join(dict.fromkeys(calls))
-    words = [f"-n '{run.test}{chosen}.*%call=({either})(%|\\Z)'", f"--repeat {ROUNDS}"]
+    words = [f"-n '{run.test}{chosen}.*%call=({either})(%|\\Z)' -- --repeat {ROUNDS}"]
     words += [f"-p {run.stack}"] if run.stack else []
     words += [options] if options else []
-    return f'make run ARGS="{" ".join(words)}"'
+    return f"iogauge run {' '.join(words)}"
 
 
 def _compare(run: Run, a: str, b: str, by: str) -> str:

@@ -208,7 +208,7 @@ def expected(connection: Any, session: str) -> Section:
         rows = []
     return Section(
         "expected", "Beside this system's references", compare_references.REFERENCE, rows, "",
-        "needs references/sites/SYSTEM.yaml, which iogauge learn SYSTEM writes from "
+        "needs references/sites/SYSTEM.yaml, which iogauge expect learn SYSTEM writes from "
         f"{MIN_NIGHTS} sessions or more",
         {"value": "document"}, ("stack", "verdict"),
     )  # fmt: skip

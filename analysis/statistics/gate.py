@@ -127,4 +127,6 @@ def _lacks(case: Evidence, cases: int, rate: float) -> str:
         "repeats": "the repeats of one job on each side",
     }[case.kind]
     among = f" among {cases} cases" if cases > 1 else ""
-    return f"too few samples: {has}, {needed(cases, rate)} pairs needed{among} (make ab)"
+    return (
+        f"too few samples: {has}, {needed(cases, rate)} pairs needed{among} (iogauge run --rounds)"
+    )

@@ -92,12 +92,12 @@ def _counted(count: int, kind: Kind) -> str:
 
 def in_rounds(rounds: int) -> str:
     """The command that makes so many pairs of two stacks."""
-    return f"make ab ROUNDS={rounds}"
+    return f"iogauge run --stack A,B --rounds {rounds}"
 
 
 def repeated(jobs: int) -> str:
     """The command that makes so many jobs of each case, in random order."""
-    return f"make run ARGS='--repeat={jobs} --exec-order=random'"
+    return f"iogauge run -- --repeat={jobs} --exec-order=random"
 
 
 def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = LEVEL) -> Interval:

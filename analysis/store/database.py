@@ -94,7 +94,7 @@ def check(store: Path) -> None:
     """Raises StoreError unless `store` has the version that this code knows."""
     mark = store / MARK
     if not mark.exists():
-        how = "make one with: iogauge ingest"
+        how = "make one with: iogauge store add"
         raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
     try:
         found = json_file.read(mark).get("schema")
@@ -125,7 +125,7 @@ def connect(
         if since:
             good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
-            raise NothingFoundError(f"{store}: the store is empty; see iogauge ingest")
+            raise NothingFoundError(f"{store}: the store is empty; see iogauge store add")
         connection = duckdb.connect(config=CONFIG)
         connection.execute("SET parquet_metadata_cache = true")  # a page makes hundreds of queries
         try:

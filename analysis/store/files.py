@@ -98,7 +98,7 @@ def remove_remains(store: Path) -> None:
 def in_words(store: Path, bad: Sequence[Bad]) -> str:
     """For people, with the remedy."""
     lines = [f"{one.path}: left out: {one.why}" for one in bad]
-    how = f"iogauge ingest --store {store}"
+    how = f"iogauge store add --store {store}"
     return "\n".join([*lines, f"to set them aside, and store again what output/ holds: {how}"])
 
 

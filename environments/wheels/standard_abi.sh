@@ -40,6 +40,6 @@ for stack in "$@"; do
 done
 cd -- "$root"
 off=(-DIOKERNEL_HDF5=OFF -DIOKERNEL_PNETCDF=OFF -DIOKERNEL_NETCDF4=OFF -DIOKERNEL_CGNS=OFF)
-IOGAUGE_STACKS="wheel-${compiler//./-}" .venv/bin/python -m iogauge.measure.kernels "wheel-${compiler//./-}" \
-    .local/build/standard -DBUILD_TESTING=OFF "${off[@]}" \
+IOGAUGE_STACKS="wheel-${compiler//./-}" .venv/bin/iogauge build --stack "wheel-${compiler//./-}" \
+    --dir .local/build/standard -- -DBUILD_TESTING=OFF "${off[@]}" \
     -DCMAKE_C_COMPILER="$local_dir/wheels/$compiler/bin/mpicc_abi"

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--default", default=DEFAULT, metavar="METHOD[:MODE]",
                         help="what to compare with (mpiio:collective)")  # fmt: skip
     parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
-    parser.add_argument("--write", type=Path, metavar="DIR", help="write the fastest one's files")
+    parser.add_argument(
+        "--write", type=options.out_folder, metavar="DIR", help="write the fastest one's files"
+    )
     options.add_where(parser)
     options.add_store(parser)
     formats.add_format(parser)

@@ -33,7 +33,7 @@ COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_pro
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "trace", type=Path, metavar="RUN|LOG",
+        "trace", type=options.in_path, metavar="RUN|LOG",
         help=f"folder of a run ({DOCUMENT} and {RAW}/ or {TRACE}), a folder of the recorder's "
         "traces, or a Darshan log with DXT",
     )  # fmt: skip
@@ -42,7 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--byte", type=int, metavar="N", help="what touched this byte of it (0: the first)"
     )
     parser.add_argument(
-        "--examples", type=int, default=3, metavar="N", help="races of each kind (default 3)"
+        "--examples",
+        type=options.count,
+        default=3,
+        metavar="N",
+        help="races of each kind (default 3)",
     )
     formats.add_format(parser, "the races")
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Sequence
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.judge import references
-from iogauge.analysis.judge.claims import Judged, judge, load, runs_for
+from iogauge.analysis.judge.claims import Claim, Judged, judge, load, runs_for
 from iogauge.analysis.pages import claim_text
 from iogauge.common import progress
 
@@ -18,6 +18,7 @@ EXAMPLES = """\
 examples:
   iogauge claims                         all claims, all runs of the store
   iogauge claims C5 C6 --where fs=disk   two of them, on one file system
+  iogauge claims C5 --run                first measure what it needs, then judge by that alone
   iogauge claims --json | jq '.[] | select(.verdict == "contradicted")'
 
 reproduced: each case that can tell says so; contradicted: at least one says the opposite;
@@ -30,9 +31,15 @@ COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missin
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
+    parser.add_argument("--run", action="store_true", dest="measure",
+                        help="first measure what they need and this machine can")  # fmt: skip
+    parser.add_argument("--oversubscribe", action="store_true",
+                        help="--run: also where processes must share cores")  # fmt: skip
+    parser.add_argument("--stack", metavar="A,B", help="--run: on these stacks")
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     options.add_where(parser)
-    parser.add_argument("--references", type=Path, default=references.FOLDER, metavar="DIR",
-                        help="folder of the reference files")  # fmt: skip
+    parser.add_argument("--references", type=options.in_path, default=references.FOLDER,
+                        metavar="DIR", help="folder of the reference files")  # fmt: skip
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -40,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
+    if args.measure:
+        return _measure(args, claims)
     connection = options.connect(args)
     runs = runs_for(claims, connection, options.where(args, connection))
     judged = [judge(runs, claim) for claim in progress.steps(claims, "claims")]
@@ -49,6 +58,24 @@ def run(args: argparse.Namespace) -> int:
     for one in judged:
         _print(one)
     return EXIT_OK
+
+
+def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
+    """Run what they need, and judge them by it."""
+    options.need_checkout("claims --run")
+    from iogauge.measure import claims as measured  # here: they need ReFrame and a checkout
+    from iogauge.measure import sites
+    from iogauge.measure.asked import Asked
+    from iogauge.measure.session import alone
+
+    from .run import use
+
+    use((args.stack or "").split(",") if args.stack else [])
+    site = sites.find(sites.LOCAL)
+    asked = Asked(site, sites.LOCAL, ("--exec-policy=serial",))
+    with alone("iogauge claims --run", args.parent) as child:
+        runs = measured.runs_of(claims, args.oversubscribe)
+        return measured.judge(child, args.claims, runs, asked.options())
 
 
 def _print(judged: Judged) -> None:

@@ -9,7 +9,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
@@ -76,8 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --fail-slower, for many cases: holm, the gate breaks without cause once in 20 "
         "uses; bh (Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
     )  # fmt: skip
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the comparison as a "
-                        "page")  # fmt: skip
+    parser.add_argument("--html", type=options.out_file, metavar="FILE",
+                        help="also write the comparison as a page")  # fmt: skip
     options.add_store(parser)
     formats.add_format(parser)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, OutputError, UsageError
 from iogauge.analysis.judge import acceptance
@@ -16,7 +15,7 @@ from iogauge.analysis.session.rows import Table, make_table
 from iogauge.common.files import write_whole
 
 from . import options
-from .bundle import accepted
+from .bundle_make import accepted
 from .latest import last_report
 
 EXAMPLES = """\
@@ -37,14 +36,20 @@ FORMS = ("openmetrics", "junit", "timeline")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("form", choices=FORMS)
     parser.add_argument(
-        "what", nargs="?", type=Path, metavar="REPORT|RUN",
+        "what", nargs="?", type=options.in_path, metavar="REPORT|RUN",
         help="ReFrame's report; for timeline, the folder of a traced run (default: the last one)",
     )  # fmt: skip
     parser.add_argument(
-        "--acceptance", type=Path, metavar="FILE", help="junit: with the verdicts on these bounds"
+        "--acceptance",
+        type=options.in_file,
+        metavar="FILE",
+        help="junit: with the verdicts on these bounds",
     )
     parser.add_argument(
-        "--to", type=Path, metavar="FILE", help="there whole or not at all (default: print it)"
+        "--to",
+        type=options.out_file,
+        metavar="FILE",
+        help="there whole or not at all (default: print it)",
     )
     options.add_output(parser)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
 from iogauge.analysis.store import baselines
@@ -21,7 +20,7 @@ examples:
   iogauge history --fail-regressed              exit 1 while a drop is not acknowledged
 
 A drop stays `regressed` until the level is back (`recovered`), or until somebody acknowledges it:
-  iogauge baseline set --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
+  iogauge expect accept --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
 """
 
 
@@ -34,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--smallest", type=percent, default=0.05, metavar="PERCENT",
                         help="smaller changes are none (default: 5%%)")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="also cases without a change")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="write a .png or .svg of them")
+    parser.add_argument(
+        "--plot", type=options.out_file, metavar="FILE", help="write a .png or .svg of them"
+    )
     parser.add_argument(
         "--fail-regressed", action="store_true",
         help="exit 1 where one is regressed, or its last run far below the others",

@@ -24,7 +24,7 @@ def last_report(output: Path) -> Path:
         if begun := [name for name in newer if _has_begun(output, name)]:
             options.say(
                 f"session {begun[-1]} is newer, and has no report: it runs, or was killed and "
-                "iogauge recover makes one; this is the session before"
+                "iogauge store recover makes one; this is the session before"
             )
     return report
 

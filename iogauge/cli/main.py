@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: one subcommand per module, one line each in COMMANDS."""
+"""The command line: finds the command in the table, loads its module, runs it."""
 
 from __future__ import annotations
 
@@ -9,55 +9,22 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from iogauge import version
-from iogauge.analysis.errors import EXIT_DATA, LONGEST, AnalysisError
+from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisError
+from iogauge.cli import options, table
 from iogauge.common import tables
+from iogauge.common.spelling import unknown
 from iogauge.common.text import one_line
 
-# The module of each command is loaded only when it is asked for: some load large libraries. It has
-# `add_arguments(parser)`, `run(args)` and the text EXAMPLES.
-COMMANDS = {
-    "summary": "the last session as a table, on request also as a page with one plot",
-    "ingest": "put sessions into the store, where all other commands find them",
-    "recover": "sessions that were killed, from what their finished cases left",
-    "compare": "is B faster than A: sessions, stacks, methods, hints, file systems, dates",
-    "history": "how fast each case was over time, when that changed, and what changed with it",
-    "baseline": "acknowledges changes of histories, with who, when and why: set, list, remove",
-    "learn": "what to expect of a system, from its history, as a file of references",
-    "accept": "does a session keep what an acceptance.yaml promises, case by case",
-    "bundle": "a session with its raw data and verdicts, as one file that others can verify",
-    "verify-bundle": "is a bundle what it says: every hash and verdict computed anew",
-    "export": "for other programs: metrics for Prometheus, JUnit XML, a timeline for Perfetto",
-    "claims": "what publications say, put to the test with the runs of the store",
-    "report": "one page of a session with scaling, publications, claims and history",
-    "trace": "what a run did: its byte ledger, and pictures of its trace",
-    "replay": "a traced program as it was, verified, and what would have been faster",
-    "plan-replay": "makes a schedule of a trace, which `iokernel replay --schedule` replays",
-    "replay-check": "is a replay like what it replays: bytes, calls, order, and time of each phase",
-    "plan-like": "reads what a file of yours holds, and `iokernel file --like` writes one like it",
-    "blame": "who raced: accesses of several processes to the same bytes without order",
-    "why": "what held a run up: phase, process, layer, calls, and what to try",
-    "certificate": "which stacks and settings wrote right bytes, by the runs of make certificate",
-    "advise": "the fastest method, mode and hints seen for a pattern, and their files",
-}
-
-EPILOG = """\
-examples:
-  iogauge summary                  the last session as a table
-  iogauge compare openmpi mpich --by stack --where pattern=s3d
-  iogauge claims                   what publications say, and whether it holds here
-  iogauge report                   the last session as a page: output/report.html
-  iogauge trace                    the byte ledger of the last traced run
-  iogauge advise --pattern s3d --system local
-  iogauge compare --help           what a command can do
-
-exit codes:
-  0  all well: every row verified, no gate broken
-  1  the answer is bad: a run failed or was not verified, a gate such as --fail-slower is broken
+USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB: its options, with examples"
+EXIT_CODES = """\
+exit status:
+  0  success: every row verified, every limit met
+  1  the answer is bad: a run failed or was not verified, a limit is broken
   2  the command line is wrong
-  3  a report, a result document, a reference file or the store is missing, or cannot be used
+  3  something needed is missing or unusable: a report, a reference file, the store
 
 shell completion (bash, zsh):
   source .venv/bin/activate; eval "$(activate-global-python-argcomplete --dest=-)"
@@ -65,54 +32,120 @@ shell completion (bash, zsh):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A wrong word is shown as one line, whatever it holds."""
+    """One line for what is wrong, whatever the word holds, with the nearest word that is right."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message, LONGEST))
+        print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
+        print(f"For its options: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(action, unknown(str(value), map(str, action.choices)))
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        args, more = self.parse_known_args(words)
+        if more:
+            option, _, _ = more[0].partition("=")
+            if option.startswith("-"):
+                known = [name for name in self._option_string_actions if name.startswith("--")]
+                said = unknown(option, known)
+                self.error(f"option {said if 'did you mean' in said else f'{option!r} is unknown'}")
+            self.error(f"unexpected word {more[0]!r}")
+        return args
 
 
-def _parser(wanted: Sequence[str]) -> argparse.ArgumentParser:
-    """All commands by name; those `wanted` with their arguments too."""
-    parser = _Parser(
-        prog="iogauge",
-        description="Turn the sessions below output/ into tables, pages and answers.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"iogauge {version()}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, text in COMMANDS.items():
-        if name not in wanted:
-            commands.add_parser(name, help=text, add_help=False)
-            continue
-        module = importlib.import_module(f"{__package__}.{name.replace('-', '_')}")
-        command = commands.add_parser(
-            name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}.",
-            epilog=module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
+def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.ArgumentParser:
+    """With the command's own arguments. Loads its module."""
+    name, _, part = command.module.partition(":")
+    module = importlib.import_module(f"{__package__}.{name}")
+    parser.description = f"{command.help[0].upper()}{command.help[1:]}."
+    parser.epilog = module.EXAMPLES
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    getattr(module, f"add_{part or 'arguments'}")(parser)
+    parser.set_defaults(run=getattr(module, f"run_{part}" if part else "run"))
+    return parser
+
+
+def parser_of(command: table.Command) -> _Parser:
+    """Of one command, with all of its arguments."""
+    parser = _Parser(prog=f"iogauge {command.name}")
+    _fill(parser, command)
     return parser
 
 
 def _complete() -> None:
     """Answer a shell that asks for completions, and end; else do nothing."""
-    if "_ARGCOMPLETE" in os.environ:
-        import argcomplete
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    import argcomplete
 
-        words = os.environ.get("COMP_LINE", "").split()
-        argcomplete.autocomplete(_parser([name for name in COMMANDS if name in words]))
+    words = os.environ.get("COMP_LINE", "").split()
+    parser = argparse.ArgumentParser(prog="iogauge")
+    verbs = parser.add_subparsers()
+    for verb in table.VERBS:
+        of_verb = verbs.add_parser(verb)
+        commands = {c.name.partition(" ")[2]: c for c in table.of(verb) if verb in words}
+        if "" in commands and (len(commands) == 1 or any(word[0] == "-" for word in words)):
+            _fill(of_verb, commands[""])
+            continue
+        subs = of_verb.add_subparsers() if commands else None
+        for sub, command in commands.items():
+            if subs and sub:
+                own = subs.add_parser(sub)
+                if sub in words:
+                    _fill(own, command)
+    argcomplete.autocomplete(parser)
+
+
+def _find(words: list[str]) -> tuple[table.Command, list[str]]:
+    """The command that `words` name, and the words after it. Ends for those that need none."""
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"] if len(words) > 1 else []
+    if words in (["--version"], ["-V"]):
+        print(f"iogauge {version()}")
+        raise SystemExit(0)
+    if not words or words[0] in table.HELP:
+        print(table.screen(USAGE))
+        if words == ["--help"]:
+            print(f"\n{EXIT_CODES}", end="")
+        raise SystemExit(0)
+    if found := table.renamed(words):
+        old, new = found
+        print(f"iogauge: {old!r} is now {new!r}", file=sys.stderr)
+        words = [*new.split(), *words[len(old.split()) :]]
+    verb, *rest = words
+    if verb not in table.VERBS:
+        _Parser(prog="iogauge").error(unknown(verb, [*table.VERBS, *table.OLD]))
+    nested = f"{verb} {rest[0]}" if rest else verb
+    if nested in table.BY_NAME and rest:
+        return table.BY_NAME[nested], rest[1:]
+    if verb in table.BY_NAME:
+        return table.BY_NAME[verb], rest
+    return _sub_verbs(verb, rest)
+
+
+def _sub_verbs(verb: str, rest: Sequence[str]) -> NoReturn:
+    """Shows them, or says which was meant."""
+    commands = table.of(verb)
+    names = [command.name.split()[1] for command in commands]
+    if rest and rest[0] not in table.HELP:
+        _Parser(prog=f"iogauge {verb}").error(f"{verb}: {unknown(rest[0], names)}")
+    out = sys.stdout if rest else sys.stderr
+    print(f"usage: iogauge {verb} {'|'.join(names)} [OPTION ...]\n", file=out)
+    for command in commands:
+        print(f"  {command.name:<16} {command.help}", file=out)
+    raise SystemExit(0 if rest else EXIT_USAGE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its exit code; errors become one line on stderr."""
+    """Run one command and return its exit status; errors become one line on stderr."""
     _complete()
-    words = list(sys.argv[1:] if argv is None else argv)
-    args = _parser([name for name in COMMANDS if name in words]).parse_args(words)
+    command, words = _find(list(sys.argv[1:] if argv is None else argv))
     try:
+        if command.in_checkout:
+            options.need_checkout(command.name)
+        args = parser_of(command).parse(words)
         code = int(args.run(args))
         sys.stdout.flush()  # here, so that a broken pipe is met here
         return code

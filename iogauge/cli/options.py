@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
@@ -19,10 +21,84 @@ if TYPE_CHECKING:
     import duckdb
 
 
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
+)  # fmt: skip
+
+
+def _kind(path: Path) -> str:
+    """What stands there; empty where nothing does, or nobody may know."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return next(name for of_it, name in _KINDS if of_it(mode))
+
+
+def _refuse(path: Path, found: str, right: str) -> None:
+    raise argparse.ArgumentTypeError(f"{path}: expected {right}, found {found}")
+
+
+class NeedsCheckoutError(AnalysisError):
+    """An installed package reads results, and measures none."""
+
+
+def need_checkout(command: str) -> None:
+    """Raises NeedsCheckoutError."""
+    if not paths.is_checkout():
+        raise NeedsCheckoutError(
+            f"{command} needs a checkout of iogauge: an installed package only reads results"
+        )
+
+
+def count(text: str) -> int:
+    """A number of things: 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
+    return int(text)
+
+
+# Every path of a command line has one of these four types (tests/test_command_paths.py).
+
+
+def in_path(text: str) -> Path:
+    """A file or folder to read. What may never end (a pipe, a device) is refused; that nothing is
+    there is said by who reads it."""
+    path = Path(text)
+    if (found := _kind(path)) not in ("", "a file", "a folder"):
+        _refuse(path, found, "a file")
+    return path
+
+
+def in_file(text: str) -> Path:
+    """Likewise a file alone."""
+    path = in_path(text)
+    if (found := _kind(path)) == "a folder":
+        _refuse(path, found, "a file")
+    return path
+
+
+def out_file(text: str) -> Path:
+    """A file to write, by iogauge.common.files: pipes and devices are written to."""
+    path = Path(text)
+    if (found := _kind(path)) in ("a folder", "a socket"):
+        _refuse(path, found, "a file to write")
+    return path
+
+
+def out_folder(text: str) -> Path:
+    """A folder to write to, which may be missing."""
+    path = Path(text)
+    if (found := _kind(path)) not in ("", "a folder"):
+        _refuse(path, found, "a folder to write to")
+    return path
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """The option --output."""
     parser.add_argument(
-        "--output", type=Path, default=paths.output(), metavar="DIR",
+        "--output", type=in_path, default=paths.output(), metavar="DIR",
         help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
     )  # fmt: skip
 
@@ -31,7 +107,7 @@ def add_store(parser: argparse.ArgumentParser) -> None:
     """The options --output and --store, of a command that uses the store."""
     add_output(parser)
     parser.add_argument(
-        "--store", type=Path, metavar="DIR",
+        "--store", type=out_folder, metavar="DIR",
         help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
     )  # fmt: skip
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`replay`: a traced program as it was, held against its trace, and through other methods."""
+"""`replay`: a traced program as it was, compared with its trace, and through other methods."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -21,13 +22,14 @@ from iogauge.analysis.judge.faster_way import Way
 from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import CannotReplayError
+from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
 from iogauge.measure import replay as ways
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Known, Others, Race, Runner
 
-from . import formats, options, plan_replay, replay_check
+from . import formats, options, replay_check, replay_plan
 
 EXAMPLES = """\
 examples:
@@ -35,6 +37,9 @@ examples:
   iogauge replay app.darshan --dir /scratch/me --launch srun --method pnetcdf
   iogauge replay app.darshan --dir /scratch/me --hint striping_factor=8
   iogauge replay trace/ --dir /scratch/me --rounds 0
+
+plan, check and like are steps of their own (iogauge replay plan --help); a log that is called so is
+named ./plan.
 
 First the replay as it was: every byte is verified, its own trace is held against the log, and a
 page shows both beside each other. Then the same data through other methods: in each round the
@@ -48,17 +53,23 @@ SCHEDULE = "app.schedule"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    plan_replay.add_reading(parser)
+    replay_plan.add_reading(parser)
     parser.add_argument(
-        "--dir", type=Path, required=True, metavar="FOLDER", help="where all of them write"
+        "--dir",
+        type=options.out_folder,
+        required=True,
+        metavar="FOLDER",
+        help="where all of them write",
     )
-    parser.add_argument("--iokernel", type=Path, metavar="PROGRAM", help="(default: that on PATH)")
+    parser.add_argument("--iokernel", type=options.in_file, metavar="PROGRAM",
+                        help="default: built for --stack; installed: that on PATH")  # fmt: skip
+    parser.add_argument("--stack", help="with its launcher, in a checkout (default: openmpi)")
     parser.add_argument(
-        "--launch", default="mpiexec", metavar="WORDS",
-        help="what starts processes; `-n N` is added (default: %(default)s)",
+        "--launch", metavar="WORDS",
+        help="what starts processes; `-n N` is added (default: the stack's, or mpiexec)",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--out", type=Path, metavar="FOLDER",
+        "-o", "--out", type=options.out_folder, metavar="FOLDER",
         help="where schedule, traces, page and answer are left; all processes must see it "
         "(default: NAME.replay in this folder)",
     )  # fmt: skip
@@ -107,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, Any]:
     """What `answer.json` holds. `good`: all is verified, and the replay is like the log."""
-    made = plan_replay.planned(args, runner.work / SCHEDULE)
+    made = replay_plan.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
         print(f"  {line}")
     replay = ways.logged(made.trace, runner.work / SCHEDULE)
@@ -141,22 +152,37 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
 
 def _runner(args: argparse.Namespace) -> Runner:
     """All that can be wrong before anything runs."""
-    program = args.iokernel or shutil.which("iokernel")
-    if not program or not Path(program).is_file():
-        raise UsageError(
-            f"--iokernel {program or ''}: no such program; right is a built iokernel, or `make "
-            "replay` in the checkout, which builds one"
-        )
-    launch = tuple(shlex.split(args.launch))
-    if not launch or not shutil.which(launch[0]):
-        raise UsageError(f"--launch {args.launch}: no such program; right is such as mpiexec, srun")
     if not args.dir.is_dir():
         raise UsageError(f"--dir {args.dir}: right is an existing folder")
     work = args.out or next(_free(args.trace))
     if work.exists() and (not work.is_dir() or any(work.iterdir())):
         raise UsageError(f"--out {work}: it is there already; right is a new folder")
+    if args.stack or (not args.iokernel and paths.is_checkout()):
+        options.need_checkout("replay --stack")
+        _use_stack(args)
+    program = args.iokernel or shutil.which("iokernel")
+    if not program or not Path(program).is_file():
+        raise UsageError(f"--iokernel {program or ''}: there is no such program")
+    args.launch = args.launch or "mpiexec"
+    launch = tuple(shlex.split(args.launch))
+    if not launch or not shutil.which(launch[0]):
+        raise UsageError(f"--launch {args.launch}: no such program; right is such as mpiexec, srun")
     stack = Stack("", Path(program).absolute(), launch)
     return Runner(stack, args.dir.absolute(), work.absolute())
+
+
+def _use_stack(args: argparse.Namespace) -> None:
+    """Its launcher, and kernels built for it, unless others are named."""
+    from iogauge.measure import kernels  # here: it needs a checkout
+
+    name = args.stack or "openmpi"
+    try:
+        args.iokernel = args.iokernel or kernels.build_for_runs(name)
+        stack = Stack.of(kernels.environ(name), args.iokernel)
+    except (kernels.UnknownStackError, kernels.CannotBuild) as error:
+        raise UsageError(str(error)) from None
+    args.launch = args.launch or shlex.join(stack.launch)
+    os.environ.update(stack.variables)
 
 
 def _free(trace: Path) -> Iterator[Path]:

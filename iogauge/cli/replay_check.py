@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`replay-check`: a replay's own trace held against the log that it replays."""
+"""`replay check`: a replay's own trace held against the log that it replays."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge replay-check app.schedule app.darshan replay/trace.darshan
-  iogauge replay-check app.schedule trace/ replay-trace/ --page replay.html
-  iogauge replay-check app.schedule trace/ replay-trace/ --json | jq .wrong
+  iogauge replay check app.schedule app.darshan replay/trace.darshan
+  iogauge replay check app.schedule trace/ replay-trace/ --page replay.html
+  iogauge replay check app.schedule trace/ replay-trace/ --json | jq .wrong
 
 Bytes, calls, sizes and the order of each process must be the same. Exit code 1: they are not.
 Times are shown, and judged by nobody: they are those of two runs.
@@ -30,11 +30,13 @@ Times are shown, and judged by nobody: they are those of two runs.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("schedule", type=Path, help="what plan-replay made of the log")
-    parser.add_argument("log", type=Path, help="the log, or the folder of raw traces")
-    parser.add_argument("replay", type=Path, help="the replay's own, each access recorded")
+    parser.add_argument("schedule", type=options.in_file, help="what `replay plan` made of the log")
+    parser.add_argument("log", type=options.in_path, help="the log, or the folder of raw traces")
     parser.add_argument(
-        "--page", type=Path, metavar="FILE",
+        "replay", type=options.in_path, help="the replay's own, each access recorded"
+    )
+    parser.add_argument(
+        "--page", type=options.out_file, metavar="FILE",
         help="also write a page: the comparison, and pictures of log and replay beside each other",
     )  # fmt: skip
     formats.add_format(parser, "the comparison (CSV: of the phases)")
@@ -60,7 +62,7 @@ def write_page(
     page: Path, found: Comparison, files: tuple[Path, Path, Path], traces: tuple[Trace, Trace]
 ) -> None:
     """`files`: schedule, log, and the replay's trace; `traces`: the last two, loaded."""
-    words = ("replay-check", *files, "--page", page)
+    words = ("replay", "check", *files, "--page", page)
     beside_page.write(page, found, *traces, shlex.join(map(str, words)))
     options.say_written(page)
 

@@ -24,8 +24,8 @@ from iogauge.analysis.store import database as store
 from iogauge.common import progress
 
 from . import formats, options
-from .ingest import ingest
 from .latest import last_report
+from .store_add import ingest
 
 if TYPE_CHECKING:
     from iogauge.analysis.pages import report_page
@@ -49,14 +49,18 @@ YEAR = timedelta(days=366)  # before the session, of which the tables tell; hist
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "report", nargs="?", type=Path, metavar="REPORT",
+        "report", nargs="?", type=options.in_file, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
-    parser.add_argument("--html", type=Path, metavar="FILE",
+    parser.add_argument("--html", type=options.out_file, metavar="FILE",
                         help="the page, and write no other (default: report.html in the "
                         "output folder)")  # fmt: skip
-    parser.add_argument("--png", type=Path, metavar="DIR", help="write the charts as pictures")
-    parser.add_argument("--tables", type=Path, metavar="DIR", help="write each table as CSV")
+    parser.add_argument(
+        "--png", type=options.out_folder, metavar="DIR", help="write the charts as pictures"
+    )
+    parser.add_argument(
+        "--tables", type=options.out_folder, metavar="DIR", help="write each table as CSV"
+    )
     parser.add_argument("--quiet", action="store_true", help="do not name what was written")
     options.add_store(parser)
     formats.add_format(parser)

@@ -1,16 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a failing run small, and a C program of it that fails without iogauge.
-
-    python -m iogauge.cli.shrink -n 16 -- ramses-amr --size 64 --method mpiio
-    python -m iogauge.cli.shrink -n 4 --set OMPI_MCA_io_ompio_num_aggregators=2 -- ramses-amr \\
-        --size 32 --method mpiio
-    python -m iogauge.cli.shrink output/stage/SESSION/local/host/openmpi/RamsesAmr_0d1a48dc
-
-The command is iokernel's; a run of a session needs its stage folder with -S dxt=true. A smaller
-case counts where it fails in one of --tries runs as the first one did. Exit status: 0 a program
-was made and fails, 1 it does not or could not be made, 2 the command line is wrong, 3 nothing
-fails.
-"""
+"""`shrink`: makes a failing run small, and a C program of it that fails without iogauge."""
 
 from __future__ import annotations
 
@@ -28,12 +17,15 @@ from pathlib import Path
 from iogauge.analysis.blame.accesses import MPIIO
 from iogauge.analysis.blame.races import find
 from iogauge.analysis.darshan.raw import BrokenTraceError, read_folder
+from iogauge.common.files import write_whole
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
 from iogauge.measure.shrink.case import CannotShrinkError, Case, Runner, of_run, without_own
 from iogauge.measure.shrink.reduce import Tries, fewest, shrink
 from reframe_tests.framework.recorders import RAW
+
+from . import options
 
 REPEATS = 30  # of the program, in one run
 SUSPECTS = 5  # rounds that are tried alone
@@ -139,31 +131,36 @@ def _counts(values: list[int]) -> tuple[list[int], list[int]]:
     return different, [values.count(value) for value in different]
 
 
-def parse(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m iogauge.cli.shrink", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("case", nargs="+", help="RUN, or -- and the words of iokernel")
-    parser.add_argument("-n", type=int, default=4, metavar="N", help="processes (default 4)")
-    parser.add_argument("--stack", default="openmpi", help="of site_configs (default openmpi)")
-    parser.add_argument("--program", type=Path, help="iokernel (default: built for the stack)")
-    parser.add_argument(
-        "--dir", type=Path, default=Path("/dev/shm"), help="where it writes (default /dev/shm)"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="its environment"
-    )
-    parser.add_argument("--tries", type=int, default=6, help="runs of each case (default 6)")
-    parser.add_argument("--runs", type=int, default=20, help="of the smallest (default 20)")
-    parser.add_argument(
-        "-o", "--out", type=Path, default=Path("repro.c"), help="the program (default repro.c)"
-    )
-    return parser.parse_args(words)
+EXAMPLES = """\
+examples:
+  iogauge shrink -n 16 -- ramses-amr --size 64 --method mpiio
+  iogauge shrink -n 4 --set OMPI_MCA_io_ompio_num_aggregators=2 -- ramses-amr --size 32 \\
+      --method mpiio
+  iogauge shrink output/stage/SESSION/local/host/openmpi/RamsesAmr_0d1a48dc
+
+The command is iokernel's; a run of a session needs its stage folder, of `iogauge run -S dxt=true`.
+A smaller case counts where it fails in one of --tries runs as the first one did. Exit status: 0 a
+program was made and fails, 1 it does not or could not be made, 2 the command line is wrong, 3
+nothing fails.
+"""
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    args = parse(words)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("case", nargs="+", metavar="RUN | -- WORD", help="a run, or -- and the words of iokernel")
+    add("-n", type=int, default=4, metavar="N", help="processes (default: 4)")
+    add("--stack", default="openmpi", help="of `stack list` (default: openmpi)")
+    add("--program", type=options.in_file, help="iokernel (default: built for the stack)")
+    add("--dir", type=options.out_folder, default=Path("/dev/shm"), metavar="DIR",
+        help="where it writes (default: /dev/shm)")  # fmt: skip
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="its environment")
+    add("--tries", type=int, default=6, metavar="N", help="runs of each case (default: 6)")
+    add("--runs", type=int, default=20, metavar="N", help="of the smallest (default: 20)")
+    add("-o", "--out", type=options.out_file, default=Path("repro.c"), metavar="FILE",
+        help="the program (default: repro.c)")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
     built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
     runner = Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
     try:
@@ -178,7 +175,7 @@ def main(words: Sequence[str] | None = None) -> int:
         say(f"smallest: {case}")
         say(f"{tries.how} in {tries.rate(case, args.runs)} of {args.runs} runs")
     except CannotShrinkError as error:
-        print(f"shrink: {error}", file=sys.stderr)
+        print(f"iogauge: shrink: {error}", file=sys.stderr)
         return 3
     try:
         with tempfile.TemporaryDirectory(prefix="shrink-") as folder:
@@ -186,13 +183,9 @@ def main(words: Sequence[str] | None = None) -> int:
             made = Program(runner, case, Path(folder))
             text, wrong, of = make_program(made, Path(folder), 2)
     except CannotShrinkError as error:
-        print(f"shrink: {error}", file=sys.stderr)
+        print(f"iogauge: shrink: {error}", file=sys.stderr)
         return 1
-    args.out.write_text(text)
+    write_whole(args.out, text)
     lines = text.count("\n")
     say(f"wrote {args.out}: {lines} lines; wrong bytes in {wrong} of {of} repeats")
     return int(wrong == 0)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

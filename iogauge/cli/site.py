@@ -1,168 +1,102 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a first site file by looking at this machine: `make site NAME=dawn`.
-
-    python -m iogauge.cli.site NAME [--output FILE]
-
-What it finds is written with how it was found; what it cannot know is marked `CHECK`.
-"""
+"""`site new`, `check` and `list`: the files that describe a machine."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
-import socket
-import sys
 from pathlib import Path
+from typing import Any
 
+from reframe.core.exceptions import ReframeError
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, OutputError, UsageError
+from iogauge.analysis.judge import references
+from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT
-from iogauge.measure.new_site import modules, mounts, schedulers
+from iogauge.measure import sites
+from iogauge.measure.new_site.file import site_file
 from iogauge.measure.new_site.machine import Machine
-from iogauge.measure.new_site.schedulers import Partition
-from reframe_tests.machine.memory import memory
 
-COMPILERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "cc")
-PARTITION = """\
-    {{
-        "name": "{name}",
-        **BATCH,
-        "access": {access},{check}
-        "processor": {{"num_cpus": {cores}}},{of_cores}
-        "extras": {{
-            "nodes": {nodes}, "memory": {memory},{max_time}{of_nodes}
-            "filesystems": FILESYSTEMS,
-        }},
-    }},
+from . import formats, options
+
+EXAMPLES = """\
+examples:
+  iogauge site new dawn            writes site_configs/dawn.py; look for CHECK in it
+  iogauge site check dawn
+  iogauge run --site dawn --dry-run -n S3d -o scripts
+
+What `site new` finds is written with how it was found; what it cannot know is marked CHECK.
 """
-TEMPLATE = '''"""{name}: written by `make site` on {host}; lines with CHECK are guesses."""
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-
-from site_configs.support import common
-
-FILESYSTEMS = {{
-{filesystems}
-}}
-
-{why}
-BATCH = {{
-    "scheduler": "{scheduler}",
-    "launcher": "{launcher}",
-    "environs": ["default"],
-    "features": {features},
-}}
-
-# `memory`: MiB of a node.
-PARTITIONS = [
-{partitions}]
-
-site_configuration = common.site(
-    [common.system("{name}", [r"{hostnames}"], PARTITIONS, "{name}")],
-    # CHECK: add "hdf5" and "pnetcdf" (and "romio", where MPI-IO is ROMIO) for libraries that the
-    # compiler finds, modules=[...] that must be loaded, launcher=[...], options of the launcher:
-    # with srun often "--mpi=pmix" or "--mpi=pmi2" (srun --mpi=list).
-{remarks}    [
-        common.stack(
-            "default",
-            "{compiler}",
-            "{library}",
-            ["peak"],
-            command="{command}",
-{loads}        )
-    ],
-)
-'''
+COLUMNS = ("site", "systems", "stacks", "references")
 
 
-def compiler(machine: Machine) -> tuple[str, str, str]:
-    """MPI's compiler, its library's name, its launcher. `cc` is MPI's where Cray's wrapper is."""
-    here = [name for name in COMPILERS[:3] if machine.which(name)]
-    found = "cc" if machine.variable("CRAYPE_VERSION") else (here or ["mpicc"])[0]
-    path = os.path.realpath(machine.which(found) or "")
-    is_mpich = found == "cc" or "mpich" in found or "mpich" in path
-    suffix = found.partition(".")[2]
-    library = ("libmpich.so.12" if suffix else "libmpi.so.12") if is_mpich else "libmpi.so.40"
-    return found, library, f"mpiexec.{suffix}" if suffix else "mpiexec"
+def add_new(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="small letters, digits and _")
+    parser.add_argument("--output", type=options.out_file, metavar="FILE",
+                        help="default: site_configs/NAME.py")  # fmt: skip
 
 
-def partition(found: Partition, back_end: str) -> str:
-    """As the site file has it. What the batch system did not say is this machine's."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "_", found.name)
-    access = [found.access] if found.access else []
-    more = {"job_type": "parallel"} if back_end == "loadleveler.j2" else {}
-    text = PARTITION.format(
-        name=name,
-        access=json.dumps(access),
-        check="" if access else "  # CHECK: what your jobs must say, such as an account",
-        cores=found.cores or os.cpu_count() or 1,
-        of_cores="" if found.cores else "  # CHECK: of this machine; compute nodes may differ",
-        nodes=found.nodes or 1,
-        memory=found.memory or memory(),
-        max_time=f' "max_time": {found.max_time},' if found.max_time else "",
-        of_nodes="" if found.nodes and found.memory else "  # CHECK, as for the cores",
-    )
-    for key, value in more.items():
-        text = text.replace('"extras": {', f'"extras": {{\n            "{key}": "{value}",')
-    return text
-
-
-def comment(lines: list[str], indent: str = "") -> str:
-    return "".join(f"{indent}# {line}\n" for line in lines)
-
-
-def site_file(name: str, machine: Machine) -> str:
-    batch = schedulers.find(machine)
-    software = modules.find(machine)
-    lines = mounts.entries(machine, bool(batch.partitions))
-    cc, library, command = compiler(machine)
-    host = socket.gethostname().split(".")[0]
-    parts = batch.partitions or [Partition("batch", "")]
-    indent = " " * 12
-    loads = f"{indent}modules={json.dumps(software.loaded)},\n" if software.loaded else ""
-    if software.init:
-        loads += f"{indent}modules_init={json.dumps(software.init)},\n"
-    return TEMPLATE.format(
-        name=name,
-        host=host,
-        hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
-        filesystems="\n".join(f"    {line}" for line in lines),
-        why=comment([f"Found: {batch.why}.", *batch.silent]).rstrip(),
-        scheduler=batch.back_end,
-        launcher=batch.launcher,
-        features='["striping"]' if any('"count"' in line for line in lines) else "[]",
-        partitions="".join(partition(part, batch.back_end) for part in parts),
-        remarks=comment(software.remarks, "    "),
-        compiler=cc,
-        library=library,
-        command=command,
-        loads=loads,
-    )
-
-
-def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="iogauge.measure.new_site", description=__doc__)
-    parser.add_argument("name")
-    parser.add_argument("--output", type=Path)
-    asked = parser.parse_args(words)
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", asked.name):
-        print(f"new_site: {asked.name!r}: right is a small letter, then a-z 0-9 _", file=sys.stderr)
-        return 2
-    path = asked.output or ROOT / "site_configs" / f"{asked.name}.py"
-    if path.exists():
-        print(f"new_site: {path} exists already", file=sys.stderr)
-        return 1
-    path.write_text(site_file(asked.name, Machine()))
+def run_new(args: argparse.Namespace) -> int:
+    """Write the file."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
+        raise UsageError(f"{args.name!r}: expected a small letter, then a-z 0-9 _")
+    path = args.output or ROOT / "site_configs" / f"{args.name}.py"
+    if path.is_file():
+        raise OutputError(f"{path} exists already")
+    write_whole(path, site_file(args.name, Machine()))
+    site = args.name if args.output is None else path
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
-    print(f"  .venv/bin/reframe -C {path} --system {asked.name} -c reframe_tests -R \\")
-    print("      --dry-run -t smoke")
-    return 0
+    print(f"  iogauge site check {site}")
+    print(f"  iogauge run --site {site} --dry-run -t smoke")
+    return EXIT_OK
 
 
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+def add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("site", metavar="SITE", help="a name as `site list` shows it, or a file")
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Load it: what is wrong is named by its key."""
+    path = sites.find(args.site)
+    try:
+        found = sites.load(path)
+    except ReframeError as error:
+        options.say(f"iogauge: {path}: {error}")
+        return EXIT_NOT_VERIFIED
+    systems = ", ".join(_names(found["systems"]))
+    print(f"{path}: no mistake found; systems: {systems}")
+    left = path.read_text().count("CHECK")
+    if left:
+        print(f"{left} lines are still marked CHECK")
+    return EXIT_OK
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    formats.add_format(parser)
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Each site file with its systems, and what was learned of them."""
+    formats.show(args, [_row(path) for path in sites.files()], COLUMNS)
+    return EXIT_OK
+
+
+def _names(entries: list[dict[str, Any]]) -> list[str]:
+    return [str(entry.get("name")) for entry in entries]
+
+
+def _row(path: Path) -> dict[str, Any]:
+    try:
+        found = sites.load(path)
+    except ReframeError as error:
+        return {"site": path.stem, "systems": f"unusable: {error}", "stacks": "", "references": ""}
+    systems = _names(found["systems"])
+    learned = [name for name in systems if references.site_file(name, references.SITES).exists()]
+    return {
+        "site": path.stem,
+        "systems": " ".join(systems),
+        "stacks": " ".join(_names(found["environments"])),
+        "references": " ".join(learned),
+    }

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks every spack.yaml: `python -m iogauge.cli.stack_check [--concretize] [FOLDER ...]`.
-
-Without Spack: the YAML, the keys used, the included files, and that each library has one version.
-With `spack` on PATH also Spack's own schema, and with --concretize that there is a solution (half a
-minute each; nothing is written). Exit status: 1 where something is wrong.
-"""
+"""`stack check`: every spack.yaml, without Spack as far as that goes, and with it."""
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +13,8 @@ import yaml
 
 from iogauge.common.paths import ENVIRONMENTS, ROOT
 from reframe_tests.machine import spack
+
+from . import options
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
 SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
@@ -164,23 +160,32 @@ def ask_spack(program: str, folders: list[Path], *, concretize: bool) -> list[st
     return found
 
 
-def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="iogauge.cli.stack_check", description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
-    parser.add_argument("--concretize", action="store_true")
-    asked = parser.parse_args(words)
-    folders = [folder.resolve() for folder in asked.folders] or environments()
+EXAMPLES = """\
+examples:
+  iogauge stack check
+  iogauge stack check --concretize environments/mpich
+
+Without Spack: the YAML, the keys used, the included files, and that each library has one version.
+With `spack` on PATH also Spack's own schema, and with --concretize that there is a solution (half a
+minute each; nothing is written). Exit status: 1 where something is wrong.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folders", nargs="*", type=options.in_path, metavar="FOLDER",
+                        help="with a spack.yaml (default: all)")  # fmt: skip
+    parser.add_argument("--concretize", action="store_true", help="is there a solution?")
+
+
+def run(args: argparse.Namespace) -> int:
+    folders = [folder.resolve() for folder in args.folders] or environments()
     found = [problem for folder in folders for problem in problems(folder)]
     try:
         program = spack.program()
     except spack.CannotUse as why:
-        print(f"skipped: {why}", file=sys.stderr)
+        options.say(f"skipped: {why}")
     else:
-        found += ask_spack(program, folders, concretize=asked.concretize)
+        found += ask_spack(program, folders, concretize=args.concretize)
     for problem in found:
-        print(f"iogauge.cli.stack_check: {problem}", file=sys.stderr)
+        options.say(f"iogauge: {problem}")
     return 1 if found else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

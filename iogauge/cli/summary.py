@@ -18,9 +18,9 @@ from iogauge.analysis.session.rows import Table, make_table, to_csv
 from iogauge.analysis.store import database
 
 from . import formats, options
-from .ingest import ingest
 from .latest import last_report
 from .report import PAGE
+from .store_add import ingest
 
 if TYPE_CHECKING:
     from iogauge.analysis.pages import first_screen
@@ -41,14 +41,18 @@ columns:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "report", nargs="?", type=Path, metavar="REPORT",
+        "report", nargs="?", type=options.in_file, metavar="REPORT",
         help="ReFrame's report of a session (default: the last one below the output folder)",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="every row, with peaks and versions")
     options.add_output(parser)
     formats.add_format(parser)
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with a plot")
-    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plot as a picture")
+    parser.add_argument(
+        "--html", type=options.out_file, metavar="FILE", help="write a page with a plot"
+    )
+    parser.add_argument(
+        "--png", type=options.out_file, metavar="FILE", help="write the plot as a picture"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

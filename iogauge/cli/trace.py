@@ -39,7 +39,7 @@ PAGE = "trace.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", type=Path, metavar="RUN",
+        "folder", nargs="?", type=options.in_path, metavar="RUN",
         help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any log, or a "
         "folder of the recorder's traces",
     )  # fmt: skip
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser, "the ledger (and make no page)")
     parser.add_argument(
         "--html",
-        type=Path,
+        type=options.out_file,
         metavar="FILE",
         help=f"in place of RUN/{PAGE} (of a log: LOG.html here)",
     )

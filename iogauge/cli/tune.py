@@ -1,13 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fastest setting for a pattern on a file system, with what it gains: `make tune ARGS='...'`.
-
-    iogauge tune --pattern 's3d --grid 100x100x100' --fs disk --stack openmpi --budget 10m
-    iogauge tune --resume [NAME] [--budget 20m]
-
-It searches methods, modes and the settings of the libraries below them (settings.py) in
-rounds with the default in each, then confirms the fastest in fresh rounds. Exit status: 0 a gain is
-decided; 3 undecided; 1 the default does not run; 2 the command line is wrong.
-"""
+"""`tune`: the fastest setting for a pattern on a file system, with what it gains."""
 
 from __future__ import annotations
 
@@ -17,14 +9,12 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.analysis.judge.advice import DEFAULT
 from iogauge.analysis.statistics.tuning_search import DefaultFailedError, Found
-from iogauge.cli.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from iogauge.common.progress import Bar
@@ -42,7 +32,10 @@ from iogauge.measure.tune.trial import Job, Runner
 from reframe_tests.machine import leftovers
 from site_configs import local
 
-DECIDED, FAILED, WRONG_WORDS, UNDECIDED = 0, 1, 2, 3
+from . import options
+from .store_add import ingest
+
+DECIDED, FAILED, UNDECIDED = 0, 1, 3
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 BUDGET = "10m"
 
@@ -63,34 +56,40 @@ def seconds(words: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="python -m iogauge.cli.tune", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    made.add_argument("--pattern", help="with its options, such as 's3d --grid 100x100x100'")
-    made.add_argument("--fs", default="disk", help="ram, disk, or a folder (disk)")
-    made.add_argument("--stack", default="openmpi", help="of site_configs/local.py (openmpi)")
-    made.add_argument("--processes", type=int, default=4, help="of a job (4)")
-    made.add_argument("--budget", type=seconds, help=f"90s, 10m, 1h: of all jobs ({BUDGET})")
-    made.add_argument("--default", default=DEFAULT, metavar="METHOD[:MODE]",
-                      help=f"what a gain is over ({DEFAULT})")  # fmt: skip
-    made.add_argument("--for", dest="wish", choices=("write", "read", "both"), default="write",
-                      help="what should be fast (write)")  # fmt: skip
-    scopes = made.add_mutually_exclusive_group()
+EXAMPLES = """\
+examples:
+  iogauge tune --pattern 's3d --grid 100x100x100' --fs disk --stack openmpi --budget 10m
+  iogauge tune --resume --budget 20m      go on with the newest search
+
+It searches methods, modes and the settings of the libraries below them, in rounds with the default
+in each, then confirms the fastest in fresh rounds. Exit status: 0 a gain is decided; 3 undecided;
+1 the default does not run; 2 the command line is wrong.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--pattern", help="with its options, such as 's3d --grid 100x100x100'")
+    add("--fs", default="disk", help="ram, disk, or a folder (default: disk)")
+    add("--stack", default="openmpi", help="of `stack list` (default: openmpi)")
+    add("--processes", type=int, default=4, metavar="N", help="of a job (default: 4)")
+    add("--budget", type=seconds, metavar="TIME", help=f"of all jobs: 90s, 10m, 1h ({BUDGET})")
+    add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
+        help=f"what a gain is over (default: {DEFAULT})")  # fmt: skip
+    add("--for", dest="wish", choices=("write", "read", "both"), default="write",
+        help="what should be fast (default: write)")  # fmt: skip
+    scopes = parser.add_mutually_exclusive_group()
     for name, words in list(SCOPES.items())[1:]:
         scopes.add_argument(f"--{name}", dest="scope", action="store_const", const=name,
                             default="everything", help=f"only {words}")  # fmt: skip
-    made.add_argument("--fsync", action=argparse.BooleanOptionalAction,
-                      help="time the flush too (yes, but not in memory)")  # fmt: skip
-    made.add_argument("--site", action="store_true", help="also write the site file's entry")
-    made.add_argument("--write", type=Path, metavar="DIR", help="of the files (the session's)")
-    made.add_argument("--resume", nargs="?", const="", metavar="NAME",
-                      help="go on with a search (the newest)")  # fmt: skip
-    made.add_argument("--seed", type=int, default=1, help="of what is by chance (1)")
-    made.add_argument("--program", type=Path, help="an iokernel that is built already")
-    made.add_argument("--launch", help="how a job is started, such as 'srun -n 64'")
-    return made
+    add("--fsync", action=argparse.BooleanOptionalAction,
+        help="time the flush too (yes, but not in memory)")  # fmt: skip
+    add("--site", action="store_true", help="also write the site file's entry")
+    add("--write", type=options.out_folder, metavar="DIR", help="of the files (the session's)")
+    add("--resume", nargs="?", const="", metavar="NAME", help="go on with a search (the newest)")
+    add("--seed", type=int, default=1, help="of what is by chance (default: 1)")
+    add("--program", type=options.in_file, metavar="FILE", help="an iokernel that is built already")
+    add("--launch", metavar="WORDS", help="how a job is started, such as 'srun -n 64'")
 
 
 def asked_for(args: argparse.Namespace) -> dict[str, Any]:
@@ -109,7 +108,7 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
         **{name: getattr(args, name) for name in names},
         "place": str(place), "fsync": fsync, "site": args.site, "launch": args.launch or "",
         "program": str(args.program.absolute()) if args.program else "",
-        "command": shlex.join(["python", "-m", "iogauge.cli.tune", *sys.argv[1:]]),
+        "command": shlex.join(["iogauge", *sys.argv[1:]]),
     }  # fmt: skip
 
 
@@ -200,7 +199,7 @@ def work(args: argparse.Namespace) -> int:
         say(f"the default itself does not run: {error}; --default names another")
         return FAILED
     except KeyboardInterrupt:
-        say(f"stopped; go on with: python -m iogauge.cli.tune --resume {session.name}")
+        say(f"stopped; go on with: iogauge tune --resume {session.name}")
         return 128 + signal.SIGINT
     advice = Advice(session, space, found)
     print("\n".join(advice.lines()))
@@ -209,23 +208,17 @@ def work(args: argparse.Namespace) -> int:
     return DECIDED if advice.is_decided else UNDECIDED
 
 
-def main(words: Sequence[str]) -> int:
-    args = parser().parse_args(words)
+def run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
-        with lock.measuring("make tune", lock.both(paths.output()), say):
+        with lock.measuring("iogauge tune", lock.both(paths.output()), say):
             return work(args)
     except (CannotRun, NoSuchSearchError, NoSuchCallError) as error:
-        say(str(error))
-        return WRONG_WORDS
+        raise UsageError(str(error)) from None
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
 
 
 def _stop(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

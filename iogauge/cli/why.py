@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run_folder", nargs="?", type=Path, metavar="RUN",
+        "run_folder", nargs="?", type=options.in_path, metavar="RUN",
         help=f"folder of a run, with its {DOCUMENT} (default: the last one)",
     )  # fmt: skip
     options.add_output(parser)

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the kernels with one of the local stacks, as a developer or a test wants them.
 
-    python -m iogauge.measure.kernels STACK                           where all tests find it
-    python -m iogauge.measure.kernels STACK FOLDER [CMAKE ARGUMENT ...]
-
 The stack's compiler and libraries are those of its environ in site_configs/local.py, or, as of
 trixie-openmpi, of another release of Debian (environments/debian/release.sh). The folder is
 kept: another call with the same arguments compiles what changed, other arguments begin anew. Who
@@ -16,17 +13,12 @@ import fcntl
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from reframe.core.exceptions import ConfigError
-
 from iogauge.common.paths import KERNELS, ROOT, builds
-from site_configs import local
-from site_configs.support import debian
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -45,6 +37,11 @@ class CannotBuild(Exception):
 
 def environ(stack: str) -> dict[str, Any]:
     """The stack's environ in site_configs/local.py, or of a release of Debian."""
+    from reframe.core.exceptions import ConfigError  # here: an installed package has none of these
+
+    from site_configs import local
+    from site_configs.support import debian
+
     known: list[dict[str, Any]] = list(local.site_configuration["environments"])
     for entry in known:
         if entry["name"] == stack:
@@ -156,22 +153,3 @@ def _run(*words: str) -> None:
         raise CannotBuild(f"{words[0]}: {error.strerror}") from None
     if done.returncode:
         raise CannotBuild(f"{' '.join(words)}: failed\n{done.stdout}{done.stderr}")
-
-
-def main(words: list[str]) -> int:
-    if not words:
-        print(__doc__, file=sys.stderr)
-        return 2
-    try:
-        if len(words) == 1:
-            build_for_tests(words[0])
-        else:
-            build(words[0], Path(words[1]).absolute(), *words[2:])
-    except (UnknownStackError, CannotBuild) as error:
-        print(f"iogauge.measure.kernels: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More rounds of the cases that a decision needs, in the same session: the end of `make run`.
+"""More rounds of the cases that a decision needs, in the same session: the end of `iogauge run`.
 
 One job of each case ranks them and decides nothing, for a job is one sample. So those that could be
 the fastest, and what they are held against, run again, in turn: the rounds are pairs. ROUNDS in all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session of ReFrame under a name of its own: what `make run`, `make ab` and `make claims` do.
+"""One session of ReFrame under a name of its own: what `iogauge run` and `iogauge claims --run` do.
 
 The session that is shown, stored or compared afterwards is the one whose report `measure` returns,
 never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; what had finished by then
@@ -193,9 +193,9 @@ def measure(
         else:
             say(f"ReFrame left no report; {lines.log} ends:")
             print(*lines.last(), sep="\n", file=sys.stderr)
-            child.analysis("recover", name)
+            child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
-    if given:  # `analysis recover` knows by it that this session has ended
+    if given:  # `store recover` knows by it that this session has ended
         write_whole(own, given.read_bytes())
     ran, selected = count(data)
     if not ran:
@@ -216,7 +216,7 @@ def alone(what: str, parent: int | None) -> Iterator[Child]:
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:
             child = Child(handles)
-            child.analysis("recover")
+            child.analysis("store", "recover")
             if child.signal:
                 raise SystemExit(128 + child.signal)
             for name in newest(paths.output()):

@@ -177,7 +177,7 @@ class RamsesBenchmark(IoBenchmark):
         return SLOWER
 
     def is_quick(self) -> bool:
-        """Part of the suite that `make run` runs."""
+        """Part of the suite that `iogauge run` runs."""
         return False
 
 

@@ -77,7 +77,7 @@ class IoBenchmark(
     - `own_hints()`, `label_hints()` and others of framework/hinted.py;
     - `call_bytes()`, `slower()`, `more_seconds()` and others of machine/fits.py, for what memory
       and time limits are reckoned with;
-    - `is_quick()`: where the suite that `make run` runs has not all of the quick calls;
+    - `is_quick()`: where the suite that `iogauge run` runs has not all of the quick calls;
     - `expected()`: where another program than `iokernel` leaves out a part of the document.
 
     It gets all the rest: file systems as the parameter `fs`, the built kernels, skipping with a
@@ -142,7 +142,7 @@ class IoBenchmark(
         return 1
 
     def is_quick(self) -> bool:
-        """Part of the suite that `make run` runs, at QUICK_SCALE."""
+        """Part of the suite that `iogauge run` runs, at QUICK_SCALE."""
         return self.the_call.quick
 
     def servers(self) -> int:

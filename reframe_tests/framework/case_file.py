@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each case writes what it is beside its result, at its begin and end: ReFrame's report is only
-written at the end of a session, and not at all if that was killed. `iogauge recover` reads these
+written at the end of a session, and not at all if that was killed. `store recover` reads these
 files."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that were measured without ReFrame: where scripts of `reframe_tests.render` and what they
-left were carried to. Needs no ReFrame."""
+"""Results measured without ReFrame: where the scripts of `iogauge run --dry-run` and what they left
+were carried to. Needs no ReFrame."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 VARIABLE = "IOGAUGE_COLLECTED"
 
-# What `render` leaves in its folder for `collect`: its arguments.
+# What `iogauge run --dry-run` leaves for `iogauge collect`: the options of ReFrame.
 ASKED = "rendered.json"
 
 SCRIPT = "job.sh"

@@ -15,9 +15,9 @@ from site_configs.support import debian, wheels
 
 BEGIN = "abi"
 NAME = re.compile(r"abi(?::mpich==|-mpich-)(\d+(?:[.-]\d+)*)")
-# Made once for all of these stacks, also by `iogauge run`.
+# Made for all of these stacks once, by `iogauge stack add` and `iogauge run`.
 PROGRAM = BUILDS / "abi" / "iokernel"
-MAKER = ".venv/bin/python -m iogauge.measure.kernels mpich .local/build/abi -DBUILD_TESTING=OFF"
+MAKER = "iogauge stack add abi:mpich==VERSION"
 
 
 def stack(name: str) -> dict[str, Any]:

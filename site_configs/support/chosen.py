@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stacks of a session on this machine, by name.
 
-IOGAUGE_STACKS lists them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
-wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/openmpi. `iogauge run
---stack openmpi,trixie-openmpi` sets it.
+IOGAUGE_STACKS has them: openmpi, mpich; SUITE-openmpi, SUITE-mpich, such as trixie-openmpi;
+wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/openmpi.
+`iogauge run --stack openmpi,trixie-openmpi` sets it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def like(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.create_dataset("cells", GRID, "f8")
         file.create_dataset("particles", GRID, KIND, chunks=(4, 5), compression="gzip")
     out = path.with_suffix(".like")
-    assert analysis(["plan-like", str(path), "-o", str(out)]) == 0
+    assert analysis(["replay", "like", str(path), "-o", str(out)]) == 0
     return out
 
 

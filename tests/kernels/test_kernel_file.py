@@ -45,7 +45,7 @@ def users_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def like(users_file: Path) -> Path:
     out = users_file.with_name("output.like")
-    words = ["plan-like", str(users_file), "-o", str(out)]
+    words = ["replay", "like", str(users_file), "-o", str(out)]
     assert analysis([*words, "--length", "time=2", "--skip", "words"]) == 0
     return out
 
@@ -140,7 +140,7 @@ def test_a_list_of_points(openmpi: Stack, users_file: Path, tmp_path: Path) -> N
         lines.append(f"{i} {len(some) + 1}\n0 {' '.join(map(str, reversed(some)))}")
     (tmp_path / "map.dat").write_text("\n".join(lines) + "\n")
     out = tmp_path / "listed.like"
-    words = ["plan-like", str(users_file), "-o", str(out), "--only", "u64", "--only", "n8"]
+    words = ["replay", "like", str(users_file), "-o", str(out), "--only", "u64", "--only", "n8"]
     assert analysis([*words, "--list", f"ncol={tmp_path / 'map.dat'}"]) == 0
     document = write(openmpi, out, tmp_path / "d", "--method", "mpiio", processes=3)
     cuts = document["asked"]["pattern_options"]["cuts"]
@@ -171,7 +171,7 @@ def test_a_map_of_two_dimensions(
     points = [[1 + y * LON + x for y in range(LAT) for x in some] for some in of]
     (tmp_path / "map").write_text(in_two(lengths, points))
     out = tmp_path / "two.like"
-    words = ["plan-like", str(users_file), "-o", str(out), "--only", "packed"]
+    words = ["replay", "like", str(users_file), "-o", str(out), "--only", "packed"]
     assert analysis([*words, "--list", f"lat,lon={tmp_path / 'map'}"]) == 0
     write(stack, out, tmp_path / "own", "--method", "posix", processes=2)
     write(stack, out, tmp_path / "d", "--method", "pnetcdf", processes=2)
@@ -196,7 +196,7 @@ def test_maps_that_are_no_grids(openmpi: Stack, users_file: Path, tmp_path: Path
     one = "".join(f"{i} {len(n)}\n{' '.join(map(str, n))}\n" for i, n in enumerate(columns))
     (tmp_path / "one").write_text(f"version 2001 npes 3 ndims 1 \n{COLUMNS}\n{one}")
     out = tmp_path / "maps.like"
-    words = ["plan-like", str(users_file), "-o", str(out), "--length", "time=4"]
+    words = ["replay", "like", str(users_file), "-o", str(out), "--length", "time=4"]
     for name in ("packed", "warm", "n8", "p0"):
         words += ["--only", name]
     lists = ["--list", f"lat,lon={tmp_path / 'two'}", "--list", f"ncol={tmp_path / 'one'}"]
@@ -230,7 +230,7 @@ def test_a_mesh(openmpi: Stack, tmp_path: Path) -> None:
     openmpi.run(*words, "--dir", str(tmp_path / "user"), document=document).good()
     (theirs,) = (tmp_path / "user").iterdir()
     out = tmp_path / "mesh.like"
-    assert analysis(["plan-like", str(theirs), "-o", str(out)]) == 0
+    assert analysis(["replay", "like", str(theirs), "-o", str(out)]) == 0
     how = ("--method", "cgns", "--cut", "longest")
     write(openmpi, out, tmp_path / "d", *how, processes=3)
     nodes: list[list[Any]] = [[], []]

@@ -34,7 +34,7 @@ def like(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.create_dataset("summed", SHAPE, "u4", chunks=CHUNK, fletcher32=True)
         file.create_dataset("one", (), "f8")
     out = path.with_suffix(".like")
-    assert analysis(["plan-like", str(path), "-o", str(out)]) == 0
+    assert analysis(["replay", "like", str(path), "-o", str(out)]) == 0
     return out
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `make site` may ask of this machine; a test puts another in its place."""
+"""What `iogauge site new` may ask of this machine; a test puts another in its place."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Advice:
     def lacks(self) -> str:
         """What would decide."""
         gain, name = self.gain, self.session.name
-        more = f"python -m iogauge.cli.tune --resume {name} --budget"
+        more = f"iogauge tune --resume {name} --budget"
         budget = float(self.session.asked["budget"])
         if self.found.winner == self.space.default:
             ran = self.found.log.rounds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
+"""`expect learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge learn local                       writes references/sites/local.yaml
-  iogauge learn dawn --where stack=openmpi  of one stack's history
-  iogauge learn local --csv                 what it would write, as a table
+  iogauge expect learn local                       writes references/sites/local.yaml
+  iogauge expect learn dawn --where stack=openmpi  of one stack's history
+  iogauge expect learn local --csv                 what it would write, as a table
 
 One job of each session is a sample, and a case needs 12 sessions: the spread of nights is what
 counts. Outside of its bounds a reference fails in at most 1 of 1000 nights without cause, and any
 of all references in 1 of 20 (--false-failures; docs/analysis.md has the simulation). Tests of
-`make run` then have them as ReFrame's `reference`: a run below its bound fails.
+`iogauge run` then have them as ReFrame's `reference`: a run below its bound fails.
 
 What was learned is frozen under its name, with the sessions it is from: to learn anew takes
 --replace.
@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--false-failures", type=_part, default=FALSE_FAILURES, metavar="PART",
                         help="part of nights in which any reference may fail without cause "
                         f"({FALSE_FAILURES})")  # fmt: skip
-    parser.add_argument("--references", type=Path, default=references.SITES, metavar="DIR",
+    parser.add_argument("--references", type=options.out_folder, default=references.SITES,
+                        metavar="DIR",
                         help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
                         "references)")  # fmt: skip
     options.add_store(parser)
@@ -106,7 +107,7 @@ def write(path: Path, system: str, baseline: Baseline, today: date) -> None:
     import yaml
 
     data = site_data(system, baseline, today)
-    text = "# Written by `iogauge learn`: what this system's own history expects.\n"
+    text = "# Written by `iogauge expect learn`: what this system's own history expects.\n"
     text += f"# {baseline.told}\n"
     text += yaml.safe_dump(data, sort_keys=False, width=100)
     try:

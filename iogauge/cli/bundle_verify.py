@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`verify-bundle`: recomputes what a bundle says from the raw data in it."""
+"""`bundle verify`: recomputes what a bundle says from the raw data in it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.common import json_file
 
 from . import formats, options
-from .accept import in_words
-from .bundle import unasked, verdicts
+from .bundle_make import unasked, verdicts
+from .check import in_words
 
 EXAMPLES = """\
 examples:
-  iogauge verify-bundle delivery.tar
-  iogauge verify-bundle delivery.tar --allowed-signers signers
+  iogauge bundle verify delivery.tar
+  iogauge bundle verify delivery.tar --allowed-signers signers
 
 Every sha256, the arithmetic and evidence of every result document, the ledger of every trace, and
 every verdict are computed anew. Nothing of the machine where the bundle was made is needed. The
@@ -33,9 +33,9 @@ COLUMNS = ("differs",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=Path, metavar="BUNDLE")
+    parser.add_argument("bundle", type=options.in_file, metavar="BUNDLE")
     parser.add_argument(
-        "--allowed-signers", type=Path, metavar="FILE",
+        "--allowed-signers", type=options.in_file, metavar="FILE",
         help="it must be signed by one of these",
     )  # fmt: skip
     formats.add_format(parser, "what differs")

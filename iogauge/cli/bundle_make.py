@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`bundle`: a session with its raw data and verdicts as one file that others can verify."""
+"""`bundle make`: a session with its raw data and verdicts as one file that others can verify."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from iogauge.common import progress
 from iogauge.common.files import writing_whole
 
 from . import formats, options
-from .accept import exit_status, in_words
-from .ingest import ingest
+from .check import exit_status, in_words
 from .latest import last_report
+from .store_add import ingest
 
 EXAMPLES = """\
 examples:
-  iogauge bundle                                       the last session
-  iogauge bundle --acceptance acceptance.yaml --sign ~/.ssh/id_ed25519
-  iogauge bundle output/reports/run-report-3.json --to delivery.tar
-  iogauge verify-bundle delivery.tar --allowed-signers signers
+  iogauge bundle make                                       the last session
+  iogauge bundle make --acceptance acceptance.yaml --sign ~/.ssh/id_ed25519
+  iogauge bundle make output/reports/run-report-3.json --to delivery.tar
+  iogauge bundle verify delivery.tar --allowed-signers signers
 
 A bundle is a tar file: result documents, traces, job scripts, lock files, acceptance.yaml,
-versions, all verdicts, and MANIFEST with the sha256 of each. Exit status: that of `accept` where
+versions, all verdicts, and MANIFEST with the sha256 of each. Exit status: that of `check` where
 bounds are given; 1 where a run that passed is not right by its own raw data.
 """
 
@@ -44,15 +44,20 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "report", nargs="?", type=Path, metavar="REPORT",
+        "report", nargs="?", type=options.in_file, metavar="REPORT",
         help="ReFrame's report (default: of the last session below the output folder)",
     )  # fmt: skip
-    parser.add_argument("--acceptance", type=Path, metavar="FILE", help="bounds (see accept)")
     parser.add_argument(
-        "--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y sign)"
+        "--acceptance", type=options.in_file, metavar="FILE", help="bounds (see check)"
     )
     parser.add_argument(
-        "--to", type=Path, metavar="FILE",
+        "--sign",
+        type=options.in_file,
+        metavar="KEY",
+        help="sign it with this SSH key (ssh-keygen -Y sign)",
+    )
+    parser.add_argument(
+        "--to", type=options.out_file, metavar="FILE",
         help="the bundle (default: bundle-SESSION.tar in the output folder)",
     )  # fmt: skip
     options.add_output(parser)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`accept`: does a session keep what an acceptance.yaml promises?"""
+"""`check`: does a session keep what an acceptance.yaml promises?"""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
@@ -18,9 +17,9 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge accept acceptance.yaml                  the last session
-  iogauge accept acceptance.yaml --session last~1
-  iogauge accept acceptance.yaml --csv > verdicts.csv
+  iogauge check acceptance.yaml                  the last session
+  iogauge check acceptance.yaml --session last~1
+  iogauge check acceptance.yaml --csv > verdicts.csv
 
 Each test case that the file chooses is met, not met, or has too few samples, and then the number
 that it takes is named. All verdicts together are right with the level of the file (0.95). A job is
@@ -30,7 +29,7 @@ what stands in the file.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="cases with bounds")
+    parser.add_argument("file", type=options.in_file, metavar="FILE", help="cases with bounds")
     parser.add_argument(
         "--session", default="last", metavar="WHICH",
         help="last, last~1, or the first letters of its name (default: last)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`plan-replay`: a schedule of a trace, for `iokernel replay`."""
+"""`replay plan`: a schedule of a trace, for `iokernel replay`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge plan-replay app.darshan -o app.schedule
-  iogauge plan-replay trace/ -o app.schedule --only /scratch/me
-  iogauge plan-replay app.darshan -o app.schedule --what-if app.extents
+  iogauge replay plan app.darshan -o app.schedule
+  iogauge replay plan trace/ -o app.schedule --only /scratch/me
+  iogauge replay plan app.darshan -o app.schedule --what-if app.extents
   mpiexec -n 64 iokernel replay --schedule app.schedule --dir /scratch/me --json result.json
 
 The trace needs each access: Darshan's DXT, or the traces of the embedded recorder. What is inferred
@@ -30,7 +30,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """The trace, and what of it is taken."""
     parser.add_argument(
         "trace",
-        type=Path,
+        type=options.in_path,
         help="a Darshan log with DXT, the recorder's folder of raw traces, or Recorder's of text",
     )
     parser.add_argument(
@@ -61,10 +61,10 @@ def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
     parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE", help="the schedule"
+        "-o", "--out", type=options.out_file, required=True, metavar="FILE", help="the schedule"
     )
     parser.add_argument(
-        "--what-if", type=Path, metavar="FILE",
+        "--what-if", type=options.out_file, metavar="FILE",
         help="also: what was written, as arrays, for other methods",
     )  # fmt: skip
     formats.add_format(parser, "what the schedule holds")

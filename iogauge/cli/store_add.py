@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`ingest`: sessions into the store."""
+"""`store add`: sessions into the store."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  iogauge ingest                                   all sessions below output/
-  iogauge ingest output/reports/run-report-3.json  one session
-  iogauge ingest ~/.reframe/reports/results.db     all sessions of ReFrame's database
-  iogauge ingest --output /scratch/me/output --store /project/iogauge/store
+  iogauge store add                                   all sessions below output/
+  iogauge store add output/reports/run-report-3.json  one session
+  iogauge store add ~/.reframe/reports/results.db     all sessions of ReFrame's database
+  iogauge store add --output /scratch/me/output --store /project/iogauge/store
 
 Ingesting a session again changes nothing; where its files hold less than they did (the output
 folder was cleaned), the store keeps what it has. A file of the store that is damaged, or is no
@@ -53,7 +53,7 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "reports", nargs="*", type=Path, metavar="REPORT",
+        "reports", nargs="*", type=options.in_file, metavar="REPORT",
         help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
     )  # fmt: skip
     parser.add_argument("--last", action="store_true", help="only the last session below it")

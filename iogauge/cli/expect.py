@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`baseline`: acknowledges what changed in some histories, with who, when and why."""
+"""`expect accept`, `list` and `remove`: changes of performance that somebody has accepted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge baseline set --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
-  iogauge baseline set --where fs=scratch --since 2026-11-20 --why "half of the disks"
-  iogauge baseline list
-  iogauge baseline remove 20261122010000-1a2b3c4d
+  iogauge expect accept --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
+  iogauge expect accept --where fs=scratch --since 2026-11-20 --why "half of the disks"
+  iogauge expect list
+  iogauge expect remove 20261122010000-1a2b3c4d
 
 Changes up to --since (default: now) are acknowledged in the histories that --where chooses; later
 ones are judged. Each baseline is a file of its own below STORE/baselines.
@@ -28,9 +28,7 @@ ones are judged. Each baseline is a file of its own below STORE/baselines.
 COLUMNS = ("name", "since", "who", "when", "where", "why")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("set", "list", "remove"))
-    parser.add_argument("name", nargs="?", help="of the baseline to remove")
+def add_accept(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
     parser.add_argument("--why", help="in a few words, for those who ask later")
     parser.add_argument("--who", help="default: you")
@@ -39,29 +37,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a day, or a time as 2026-11-20T14:00:00, UTC (default: now)",
     )  # fmt: skip
     options.add_store(parser)
+
+
+def add_list(parser: argparse.ArgumentParser) -> None:
+    options.add_store(parser)
     formats.add_format(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
-    place = options.store_of(args)
-    if args.action == "set":
-        _set(args)
-    elif args.action == "remove":
-        if not args.name:
-            raise UsageError("baseline remove: expected the name of one; `list` has them")
-        baselines.remove(place, args.name)
-        options.say(f"removed {args.name}")
-    else:
-        rows = [{**asdict(one), "where": " ".join(one.where)} for one in baselines.load(place)]
-        formats.show(args, rows, COLUMNS)
+def add_remove(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="as `expect list` shows it")
+    options.add_store(parser)
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Show them."""
+    found = baselines.load(options.store_of(args))
+    formats.show(args, [{**asdict(one), "where": " ".join(one.where)} for one in found], COLUMNS)
     return EXIT_OK
 
 
-def _set(args: argparse.Namespace) -> None:
+def run_remove(args: argparse.Namespace) -> int:
+    """Remove one."""
+    baselines.remove(options.store_of(args), args.name)
+    options.say(f"removed {args.name}")
+    return EXIT_OK
+
+
+def run_accept(args: argparse.Namespace) -> int:
     """Raises UsageError for what is missing, NothingFoundError where no history is chosen."""
     if not args.why or not args.where:
-        raise UsageError("baseline set: expected --where, which histories, and --why")
+        raise UsageError("expect accept: expected --where, which histories, and --why")
     connection = options.connect(args)
     chosen = options.where(args, connection)
     sql = (
@@ -76,6 +81,7 @@ def _set(args: argparse.Namespace) -> None:
     )
     path = baselines.add(options.store_of(args), one)
     options.say(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")
+    return EXIT_OK
 
 
 def _time(text: str | None) -> str:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`recover`: sessions that were killed, from what their finished cases left.
+"""`store recover`: sessions that were killed, from what their finished cases left.
 
 ReFrame writes its report when a session ends. Where it was killed, each case that had begun has a
 file case.json in the stage folder (one that had ended well: in the output folder), as
 reframe_tests/framework/case_file.py leaves it. A report is made of those that had finished, which
 is those that were checked or left a result document, marked as interrupted. A report that was
-written, and not stored because `make run` was killed then, is stored too.
+written, and not stored because `iogauge run` was killed then, is stored too.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from iogauge.common.run_folder import (
 )
 
 from . import formats, options
-from .ingest import ingest
+from .store_add import ingest
 
 EXAMPLES = """\
 examples:
-  iogauge recover                     all sessions below output/ that have no report
-  iogauge recover 20261121T174318-4711-1  this one, of another machine, which is over
+  iogauge store recover                     all sessions below output/ that have no report
+  iogauge store recover 20261121T174318-4711-1  this one, of another machine, which is over
 
-`make run` does this by itself before it measures. A session that is still running is left alone,
+`iogauge run` does this by itself before it measures. A session that is still running is left alone,
 and one of another machine, unless it is named: nobody can see from here whether it runs.
 """
 
@@ -84,7 +84,7 @@ class Known:
 
     @property
     def is_ours(self) -> bool:
-        """Has the name that `make run` gives it, which stores each of its sessions."""
+        """Has the name that `iogauge run` gives it, which stores each of its sessions."""
         name = self.path.stem.removeprefix("run-report-")
         return self.measured and is_session(name)
 

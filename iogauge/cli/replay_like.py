@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`plan-like`: what a user's file holds, for `iokernel file`."""
+"""`replay like`: what a user's file holds, for `iokernel file`."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.file_import import document, files, maps
@@ -15,9 +14,9 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge plan-like output.nc -o output.like --length time=1
-  ncdump -hs output.nc > output.cdl; iogauge plan-like output.cdl -o output.like
-  iogauge plan-like mesh.h5 -o mesh.like --skip names --list ncol=piodecomp16.dat
+  iogauge replay like output.nc -o output.like --length time=1
+  ncdump -hs output.nc > output.cdl; iogauge replay like output.cdl -o output.like
+  iogauge replay like mesh.h5 -o mesh.like --skip names --list ncol=piodecomp16.dat
   mpiexec -n 32 iokernel file --like output.like --procs-grid 4x4x2 --method pnetcdf --dir .
 
 Names, types, dimensions, attributes and chunks are taken over, never the values: iokernel computes
@@ -27,10 +26,12 @@ its own. What is left out is printed.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, help="a file of NetCDF or HDF5 (also CGNS), or the text of ncdump -h"
+        "file",
+        type=options.in_file,
+        help="a file of NetCDF or HDF5 (also CGNS), or the text of ncdump -h",
     )
     parser.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE", help="the document"
+        "-o", "--out", type=options.out_file, required=True, metavar="FILE", help="the document"
     )
     parser.add_argument(
         "--length", action="append", default=[], metavar="DIM=N",

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`build`: iokernel alone, for one stack."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.common.paths import builds
+from iogauge.measure import kernels
+
+from . import options
+
+EXAMPLES = """\
+examples:
+  iogauge build                               prints where iokernel is
+  iogauge build --stack mpich --prefix ~/iokernel
+  iogauge build --dir /tmp/debug -- -DCMAKE_BUILD_TYPE=Debug
+
+Without iogauge: cmake -S kernels -B FOLDER, with MPI's compiler.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--stack", default="openmpi", help="of `stack list` (default: openmpi)")
+    add(
+        "--prefix",
+        type=options.out_folder,
+        metavar="DIR",
+        help="install it there, as DIR/bin/iokernel",
+    )
+    add(
+        "--dir",
+        type=options.out_folder,
+        metavar="DIR",
+        help="build it there (default: .local/build)",
+    )
+    add("--for-tests", action="store_true", help=argparse.SUPPRESS)
+    add("cmake", nargs="*", metavar="-- ARGUMENT", help="arguments of CMake")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build what changed, and print the program's path."""
+    try:
+        if args.for_tests:
+            program = kernels.build_for_tests(args.stack) / "iokernel"
+        else:
+            folder = (args.dir or builds() / f"measure-{args.stack}").absolute()
+            program = kernels.build(args.stack, folder, *(args.cmake or kernels.RELEASE))
+    except kernels.UnknownStackError as error:
+        raise UsageError(str(error)) from None
+    except kernels.CannotBuild as error:
+        options.say(f"iogauge: {error}")
+        return EXIT_NOT_VERIFIED
+    if args.prefix:
+        prefix = str(args.prefix.absolute())
+        command = ["cmake", "--install", str(program.parent), "--prefix", prefix]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        program = args.prefix.absolute() / "bin" / "iokernel"
+    print(program)
+    return EXIT_OK

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`doctor`: what this machine has and lacks. It changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.common import paths
+from iogauge.common.mounts import mount_of
+from iogauge.common.text import one_line
+
+from . import formats
+
+EXAMPLES = """\
+examples:
+  iogauge doctor
+  iogauge doctor --json | jq '.[] | select(.state == "missing")'
+
+It looks at Python, the stacks of `stack list`, Darshan, batch systems, and the file systems of
+site_configs/local.py; nothing is installed or written. Exit status: 1 where no run could start.
+"""
+
+COLUMNS = ("what", "state", "found")
+OK, MISSING, NOTE = "ok", "missing", "-"
+SETUP = "make setup"
+# By which the packages of requirements/run.lock are imported, where that is not their name.
+IMPORTED = {
+    "reframe-hpc": "reframe", "pyyaml": "yaml", "prometheus-client": "prometheus_client",
+    "vl-convert-python": "vl_convert", "netcdf4": "netCDF4",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """`stops`: without it no run can start."""
+
+    what: str
+    state: str
+    found: str
+    stops: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    formats.add_format(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """A line for each thing, and whether a run could start."""
+    lines = [*_machine(), *_python()]
+    if not lines[-1].stops:  # the rest is known through ReFrame
+        lines += [*_stacks(), *_tracing(), *_batch(), *_file_systems()]
+    rows = [{name: getattr(line, name) for name in COLUMNS} for line in lines]
+    stops = [line.what for line in lines if line.stops]
+    answer = f"No run can start: {', '.join(stops)}" if stops else "A run can start: iogauge run"
+    formats.show(args, rows, COLUMNS, note=answer)
+    return EXIT_NOT_VERIFIED if stops else EXIT_OK
+
+
+def _machine() -> Iterator[Line]:
+    load = os.getloadavg()[0]
+    cores = len(os.sched_getaffinity(0))
+    found = f"{platform.node()}, {platform.system()} {platform.release()}, {cores} cores"
+    yield Line("machine", OK, f"{found}, load {load:.1f}")
+    if load > cores:
+        yield Line("load", NOTE, f"{load:.0f} on {cores} cores: measurements will vary")
+
+
+def _python() -> Iterator[Line]:
+    text = (paths.ROOT / "requirements" / "run.in").read_text()
+    names = [match[0].lower() for match in re.finditer(r"^[A-Za-z][\w-]*", text, re.MULTILINE)]
+    lost = [name for name in names if not _imports(IMPORTED.get(name, name.replace("-", "_")))]
+    version = f"Python {platform.python_version()}"
+    if lost:
+        yield Line("Python", MISSING, f"{version} without {', '.join(lost)}: {SETUP}", True)
+    else:
+        yield Line("Python", OK, f"{version} with all {len(names)} packages")
+
+
+def _imports(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+def _stacks() -> Iterator[Line]:
+    from iogauge.measure import stacks  # here and below: without ReFrame they cannot be loaded
+
+    usable = 0
+    for name in stacks.known():
+        environ = stacks.entry(name)
+        lacks = stacks.lacking(environ)
+        there, missing = stacks.libraries(environ)
+        usable += not lacks
+        more = f"; without {' '.join(missing)}" if missing else ""
+        found = f"{lacks.partition(': ')[2]}: {SETUP}" if lacks else " ".join(there) + more
+        yield Line(f"stack {name}", MISSING if lacks else OK, one_line(found, 300))
+    if not usable:
+        yield Line("stacks", MISSING, f"no MPI that kernels can be built with: {SETUP}", True)
+
+
+def _tracing() -> Iterator[Line]:
+    prefix = os.environ.get("DARSHAN_PREFIX", "")
+    library = Path(prefix or "/usr") / "lib" / "libdarshan.so"
+    there = library.is_file()
+    own = "" if there else " (DARSHAN_PREFIX); runs are traced by iogauge's own recorder"
+    yield Line("Darshan", OK if there else NOTE, f"{library}{'' if there else ': none'}{own}")
+
+
+def _batch() -> Iterator[Line]:
+    from iogauge.measure.new_site import schedulers
+    from iogauge.measure.new_site.machine import Machine
+
+    found = schedulers.find(Machine())
+    names = ", ".join(part.name for part in found.partitions)
+    yield Line("batch system", OK if names else NOTE, f"{found.why}{': ' if names else ''}{names}")
+    for line in found.silent:
+        yield Line("batch system", NOTE, line)
+
+
+def _file_systems() -> Iterator[Line]:
+    from reframe_tests.machine.memory import memory
+    from site_configs import local
+
+    yield Line("memory", OK, f"{memory() / 1024:.1f} GiB")
+    (system,) = local.site_configuration["systems"]
+    listed = system["partitions"][0]["extras"]["filesystems"]
+    places = {f"fs {name}": (Path(entry["path"]), entry["note"]) for name, entry in listed.items()}
+    places["results"] = (paths.output(), "")
+    lost = []
+    for what, (path, note) in places.items():
+        there = next(one for one in (path, *path.parents) if one.exists())
+        writable = os.access(there, os.W_OK | os.X_OK)
+        free = f"{shutil.disk_usage(there).free / 2**30:.1f} GiB free"
+        found = f"{path}: {mount_of(path)['type']}, {free}{'; ' if note else ''}{note}"
+        lost += [] if writable else [what]
+        yield Line(what, OK if writable else MISSING, found if writable else f"{path}: {_who()}")
+    if len(lost) == len(places) or "results" in lost:
+        yield Line("scratch", MISSING, f"cannot be written: {', '.join(lost)}", True)
+
+
+def _who() -> str:
+    return f"user {os.geteuid()} may not write there; set IOGAUGE_OUTPUT, IOGAUGE_DISK"

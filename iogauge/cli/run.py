@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`run`: a session, from ReFrame to the page; two stacks in turn; job scripts alone."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from pathlib import Path
+
+from iogauge.analysis.errors import EXIT_OK, UsageError
+from iogauge.common import lock, paths
+from iogauge.measure import ab, offline, rounds, run_session, sites, stacks
+from iogauge.measure.asked import Asked, Choice
+from iogauge.measure.session import alone
+
+from . import options
+
+EXAMPLES = """\
+examples:
+  iogauge run                                 this machine, both stacks, about three minutes
+  iogauge run -n S3d --fs disk                one benchmark, one file system
+  iogauge run --stack openmpi,trixie-openmpi --rounds 8
+                                              is one stack faster: eight rounds, then the answer
+  iogauge run --site dawn -n S3d -t smoke     on a machine with a batch system
+  iogauge run --site dawn -n S3d --dry-run -o scripts
+                                              only its job scripts; later: iogauge collect scripts
+  iogauge run -n Ior -S repeats=3 -- -l       after --, any option of ReFrame
+
+Without --site the jobs run on this machine itself, and cases that a decision needs run again until
+three minutes are over. The session ends with its table, its findings and its page. Exit status:
+ReFrame's; 1 where nothing was measured, 2 where nothing was selected.
+"""
+
+QUICK = "quick"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-n", dest="tests", action="append", default=[], metavar="TEST",
+        help="tests whose names match this pattern; may be repeated")  # fmt: skip
+    add("-t", dest="tags", action="append", default=[], metavar="TAG",
+        help="tests with this tag; may be repeated (default here: quick)")  # fmt: skip
+    add("-S", dest="settings", action="append", default=[], metavar="NAME=VALUE",
+        help="a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
+    add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")
+    add("--system", metavar="SYSTEM[:PARTITION]", help="of the site file (default: its name)")
+    add("--stack", type=_names, default=[], metavar="A,B",
+        help="these stacks of `stack list`; missing ones are installed")  # fmt: skip
+    add("--fs", default="", metavar="A,B", help="these file systems of the site")
+    add("--scale", default="", metavar="A,B", help="these sizes, such as smoke")
+    add("--rounds", type=options.count, metavar="N",
+        help="two stacks in turn, N times, then their comparison; 0: each case once")  # fmt: skip
+    add("--dry-run", action="store_true", help="write the job scripts, and run nothing")
+    add("-o", "--output", type=options.out_folder, metavar="DIR",
+        help="results (default: IOGAUGE_OUTPUT, or output); of --dry-run: scripts")  # fmt: skip
+    add("--there", metavar="DIR", help="--dry-run: where the scripts will be on that machine")
+    add("--iokernel", metavar="PROGRAM", help="--dry-run: its path there (default: iokernel)")
+    add_hidden(parser)
+
+
+def add_hidden(parser: argparse.ArgumentParser) -> None:
+    """What `make` says of itself, and ReFrame's options at the end."""
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("reframe", nargs="*", metavar="-- OPTION", help="options of ReFrame")
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Render, compare or measure."""
+    for name in () if args.dry_run else ("there", "iokernel"):
+        if getattr(args, name):
+            raise UsageError(f"--{name} is for --dry-run")
+    if args.rounds and len(args.stack) != 2:
+        raise UsageError("--rounds: expected two stacks to compare, as --stack openmpi,mpich")
+    asked = _asked(args)
+    if args.dry_run:
+        return _render(args, asked)
+    if args.output:
+        os.environ["IOGAUGE_OUTPUT"] = str(args.output.absolute())
+    if asked.is_local:
+        use(args.stack)
+    if not sites.runs_here(asked.site):  # but on other nodes
+        os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
+    with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
+        if args.rounds:
+            names = [str(stacks.entry(name)["name"]) if asked.is_local else name
+                     for name in args.stack]  # fmt: skip
+            return ab.compare(child, names, args.rounds, asked.options())
+        seconds = rounds.SECONDS if asked.is_local and args.rounds is None else None
+        return run_session.run(child, asked.options(), paths.output(), seconds)
+
+
+def use(names: list[str]) -> None:
+    """These stacks, or those of IOGAUGE_STACKS: what is not installed is."""
+    names = names or os.environ.get("IOGAUGE_STACKS", "").split()
+    if missing := [name for name in names if stacks.lacking(stacks.entry(name))]:
+        stacks.install(missing)
+    if names:
+        os.environ["IOGAUGE_STACKS"] = " ".join(names)
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    site = sites.find(args.site)
+    is_local = site.stem == sites.LOCAL
+    choice = Choice(args.tests, args.tags, args.fs, args.scale, () if is_local else args.stack)
+    chosen = _selects(args.reframe) or (args.tests and not is_local)
+    words = choice.words("" if chosen else QUICK)
+    if sites.runs_here(site):
+        words = ["--exec-policy=serial", *words]
+    if is_local and not args.rounds:
+        words += ["-S", "repeats=1"]
+    words += [word for setting in args.settings for word in ("-S", setting)]
+    return Asked(site, args.system or site.stem, (*words, *args.reframe))
+
+
+def _selects(words: list[str]) -> bool:
+    return any(word.startswith(("-n", "--name", "-t", "--tag")) for word in words)
+
+
+def _render(args: argparse.Namespace, asked: Asked) -> int:
+    if asked.is_local and args.stack:
+        os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
+    target: Path = args.output or Path("scripts")
+    there = offline.There(args.there or str(target.absolute()), args.iokernel or "iokernel")
+    for path in offline.render(asked, target, there):
+        print(path)
+    return EXIT_OK

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Job scripts for a machine where ReFrame cannot run, and what they left.
+
+ReFrame runs on the machine that writes the scripts; where they run, they need bash, the batch
+system, MPI and `iokernel`. They are those of a dry run, so the very ones that ReFrame would submit,
+but for the folder that they work in, and where the kernels are on that machine. What they leave is
+brought back and collected: ReFrame runs the same tests once more, with a back end in place of the
+batch system that takes each job's files from the folder, so each test still checks the result
+against its own parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.analysis.errors import AnalysisError, UsageError
+from iogauge.common import json_file
+from iogauge.common.files import write_whole
+from iogauge.common.paths import ROOT
+from iogauge.measure.asked import Asked
+from iogauge.measure.session import REFRAME
+from reframe_tests.jobs import collected
+
+
+class NothingRenderedError(AnalysisError):
+    """No test can run there; the text has what ReFrame said."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class There:
+    """The machine that scripts are for: their folder, and the kernels' program."""
+
+    folder: str
+    iokernel: str
+
+
+def render(asked: Asked, target: Path, there: There) -> Iterator[Path]:
+    """Write the scripts below `target`. Raises NothingRenderedError."""
+    options = [*asked.options(), "-S", f"kernel_path={there.iokernel}"]
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
+        done = subprocess.run(
+            [REFRAME, *options, "--dry-run"],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
+        if done.returncode or not scripts:
+            raise NothingRenderedError(f"no such test can run there: {_reason(done.stdout)}")
+        for script in scripts:
+            yield _write(script, target, there)
+    kept = {"options": options}
+    write_whole(target / collected.ASKED, json.dumps(kept, indent=1) + "\n")
+
+
+def _reason(said: str) -> str:
+    """ReFrame's own, if it gave one."""
+    lines = [line for line in said.splitlines() if "ERROR" in line or "error:" in line]
+    return lines[-1] if lines else "nothing was selected"
+
+
+def _write(script: Path, target: Path, there: There) -> Path:
+    """To its place, with the folder and the kernels of the machine that it is for."""
+    own = collected.place(script.parent)
+    path = target / own / collected.SCRIPT
+    text = script.read_text().replace(str(script.parent), f"{there.folder}/{own}")
+    # A relative name would have been looked for in the folder of the dry run.
+    write_whole(path, text.replace(str(ROOT / there.iokernel), there.iokernel))
+    path.chmod(0o755)
+    return path
+
+
+def collect(folder: Path) -> int:
+    """A session of what the scripts in `folder` left; its exit status. Raises UsageError."""
+    try:
+        options = json_file.read(folder / collected.ASKED)["options"]
+    except (json_file.Unreadable, KeyError, TypeError) as error:
+        raise UsageError(f"{folder} is no folder of `iogauge run --dry-run`: {error}") from None
+    command = [REFRAME, *map(str, options), "-r", "--exec-policy=serial"]
+    environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stacks of this machine: which there are, and how one is installed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from reframe.core.exceptions import ConfigError
+
+from iogauge.analysis.errors import AnalysisError, UsageError
+from iogauge.common.paths import ROOT
+from iogauge.common.spelling import nearest, unknown
+from iogauge.measure import kernels
+from reframe_tests.machine import stacks as needs
+from site_configs.support import chosen, debian
+
+DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "wheels"
+ABI_BUILD = ROOT / ".local" / "build" / "abi"
+
+
+class CannotInstallError(AnalysisError):
+    """A step of the installation failed, and has said why."""
+
+
+def entry(name: str) -> dict[str, Any]:
+    """A stack by the name that one asks for it with. Raises UsageError."""
+    try:
+        return chosen.stack(name)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
+def lacking(environ: dict[str, Any]) -> str:
+    """What it needs and does not find here, without which nothing of it runs; empty: nothing."""
+    shown = SimpleNamespace(**{"extras": {}, **environ})
+    return needs.missing(shown, ["build", "mpi"]) or ""
+
+
+def libraries(environ: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Its features that this machine has all needs of, and those that it lacks some of."""
+    shown = SimpleNamespace(**{"extras": {}, **environ})
+    asked = [name for name in environ["features"] if name in environ["extras"].get("needs", {})]
+    asked = [name for name in asked if name != "mpi"]
+    there = [name for name in asked if not needs.missing(shown, [name])]
+    return there, [name for name in asked if name not in there]
+
+
+def known() -> list[str]:
+    """The machine's own, and those of releases and wheels that were installed."""
+    own = list(debian.MPIS)
+    releases = sorted(path.parent.name for path in (debian.LOCAL / "releases").glob("*/stamp"))
+    wheels = sorted(path.name for path in (debian.LOCAL / "wheels").glob("*-*") if path.is_dir())
+    return [
+        *own,
+        *(f"{release}-{mpi}" for release in releases for mpi in own),
+        *(f"wheel:{name.replace('-', '==', 1)}" for name in wheels),
+    ]
+
+
+def install(names: list[str]) -> None:
+    """What each stack needs beyond set-up; what is in place is left alone. A release by its own
+    name (`trixie`) is installed with both of its MPIs. Raises UsageError and CannotInstallError."""
+    releases = [_release(name) for name in names if ":" not in name]
+    for name in names:
+        kind, colon, what = name.partition(":")
+        if not colon:
+            continue
+        entry(name)
+        if kind == "standard":
+            _run(WHEELS / "standard_abi.sh", what)
+        if kind in ("wheel", "abi"):
+            _run(WHEELS / "wheel.sh", what.replace("==", "-"))
+        if kind == "abi":
+            _run(DEBIAN / "mpich_abi.sh")
+            kernels.build("mpich", ABI_BUILD, "-DBUILD_TESTING=OFF")
+    if wanted := list(dict.fromkeys(filter(None, releases))):
+        _run(DEBIAN / "setup.sh", "--releases")
+        _run(DEBIAN / "release.sh", *wanted)
+
+
+def _release(name: str) -> str:
+    """The release of a stack, or of that name; empty for the machine's own. Raises UsageError."""
+    if re.fullmatch(r"[a-z]+", name) and name not in debian.MPIS:
+        if nearest(name, debian.MPIS):
+            raise UsageError(f"stack {unknown(name, debian.MPIS)}")
+        return name
+    entry(name)
+    return name.rpartition("-")[0]
+
+
+def _run(script: Path, *words: str) -> None:
+    if subprocess.run([script, *words], cwd=ROOT, check=False).returncode:
+        raise CannotInstallError(f"{script.relative_to(ROOT)} {' '.join(words)} failed")

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""`python -m reframe_tests.render`, as the documentation names it."""
-
-import sys
-
-from reframe_tests.offline.render_scripts import main
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
