@@ -79,7 +79,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def call(command: str, report: Path, *more: str) -> Said:
         store = ["--store", str(tmp_path / "out" / "store")] if command != "summary" else []
-        status = main([command, str(report), *store, *more])
+        status = main([*command.split(), str(report), *store, *more])
         printed = capsys.readouterr()
         pages = [path.read_text() for path in tmp_path.rglob("*.html")]
         said = Said(status, printed.out, printed.err, pages)
@@ -263,7 +263,7 @@ def test_a_document_with_wrong_values(name: str, run: Run, tmp_path: Path) -> No
     said = run("summary", recorded.report)
     assert said.status != EXIT_OK
     assert "result.json" in said.all
-    stored = run("store", "add", recorded.report)
+    stored = run("store add", recorded.report)
     assert stored.status == EXIT_DATA
     assert re.search(r"result\.json(:| is not as)", stored.err)
 
@@ -283,7 +283,7 @@ def test_a_name_that_would_lie_elsewhere(place: str, name: str, run: Run, tmp_pa
     recorded = Recorded(tmp_path / "out" / "session")
     recorded.edit(every("system", name) if place == "system" else info("uuid", name))
     before = files(tmp_path)
-    said = run("store", "add", recorded.report)
+    said = run("store add", recorded.report)
     assert said.status == EXIT_DATA
     assert "cannot name a folder: right are letters, digits" in said.err
     assert {path.relative_to(tmp_path / "out").parts[0] for path in files(tmp_path) - before} <= {
@@ -391,8 +391,8 @@ def test_the_ledger_of_a_run_that_a_name_broke(tmp_path: Path, run: Run) -> None
     folder = recorded.document(*CASE).parent
     for wrong in ("[]", "[" * DEEP, '{"sides": [{"bytes": 1e999}]}', '{"verdict": "\x1b"}'):
         (folder / "ledger.json").write_text(wrong)
-        said = run("store", "add", recorded.report)
+        said = run("store add", recorded.report)
         assert said.status == EXIT_DATA
         assert "ledger.json: " in said.err
     (folder / "ledger.json").write_text(json.dumps({"verdict": "\x1b[2J", "reasons": [2**80]}))
-    assert run("store", "add", recorded.report).status == EXIT_OK
+    assert run("store add", recorded.report).status == EXIT_OK
