@@ -68,7 +68,7 @@ def read_header(path: Path) -> dict[str, Any]:
     data = path.read_bytes() if path.is_file() else b""
     tail = LENGTH.size + len(END)
     if not data.startswith(MAGIC) or not data.endswith(END) or len(data) < len(MAGIC) + tail:
-        raise CannotReplayError(f"{path}: expected a schedule, as plan-replay makes it")
+        raise CannotReplayError(f"{path}: expected a schedule, as `iogauge replay plan` makes it")
     (length,) = LENGTH.unpack(data[-tail : -len(END)])
     try:
         header: dict[str, Any] = json_file.parse(data[-tail - length : -tail].decode())
