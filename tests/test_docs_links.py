@@ -110,6 +110,8 @@ def targets() -> frozenset[str]:
 
 @each_page
 def test_make_targets(page: Path) -> None:
+    if page in HISTORY:
+        return
     named = set()
     for line in code_lines(page.read_text()):
         named.update(re.findall(r"(?:^|[;&|] *|[A-Z_]+=\S+ )make ([a-z][a-z-]*)", line))
@@ -142,8 +144,6 @@ def help_of(*words: str) -> str | None:
 @each_page
 def test_commands_of_iogauge(page: Path) -> None:
     """And each long option that is shown with one, up to `--`: the rest is ReFrame's."""
-    if help_of("run") is None:
-        pytest.skip("this checkout has no `iogauge run` yet, and the pages are written for it")
     wrong = []
     for line in code_lines(page.read_text()):
         found = re.search(r"(?:^|[\s;&|/])iogauge ([a-z][a-z-]*(?: [a-z][a-z-]*)?)(.*)", line)
