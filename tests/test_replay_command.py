@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.analysis.judge import faster_way
-from iogauge.analysis.judge.faster_way import LOGGED, Way
+from iogauge.analysis.judge import faster_alternative
+from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.cli.main import main
 from iogauge.measure.iokernel import Stack
-from iogauge.measure.replay import Race, Runner, methods
+from iogauge.measure.replay import Contest, Runner, methods
 
 LOG = Path(__file__).parent / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 LISTING = {
@@ -158,16 +158,16 @@ class Timed(Runner):
         super().__init__(Stack("", Path(), ()), Path(), Path())
         object.__setattr__(self, "took", {name: iter(some) for name, some in took.items()})
 
-    def run(self, way: Way, more: object = (), traces: object = None) -> object:
-        seconds = next(self.took[way.name])  # type: ignore[attr-defined]
+    def run(self, other: Alternative, more: object = (), traces: object = None) -> object:
+        seconds = next(self.took[other.name])  # type: ignore[attr-defined]
         return {"samples": [{"write": {"seconds": seconds}}]}
 
 
-def race(took: dict[str, list[float]]) -> tuple[Sequence[Way], Sequence[Way]]:
+def contest(took: dict[str, list[float]]) -> tuple[Sequence[Alternative], Sequence[Alternative]]:
     """All, and the decided."""
-    found = Race(Timed(took), [Way(name, [], 1) for name in took], lambda *_: None)
+    found = Contest(Timed(took), [Alternative(name, [], 1) for name in took], lambda *_: None)
     found.run(7)
-    return found.ways, found.decided
+    return found.alternatives, found.decided
 
 
 def test_the_round_that_chooses_does_not_count() -> None:
@@ -175,9 +175,9 @@ def test_the_round_that_chooses_does_not_count() -> None:
     seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
     took = {LOGGED: [1.0, *seven], "lucky": [0.01, *seven[::-1]], "fast": [0.5, *[0.5] * 7],
             "third": [0.9, *[1.0] * 7], "slow": [2.0]}  # fmt: skip
-    found = race(took)
-    assert [way.name for way in found[1]] == ["lucky", "fast", "third"]
-    lines = faster_way.answer(*found)
+    found = contest(took)
+    assert [other.name for other in found[1]] == ["lucky", "fast", "third"]
+    lines = faster_alternative.answer(*found)
     assert lines[0] == "as logged: 1 s, verified"
     assert lines[1].startswith("fast would have written your dump 2.00 times as fast (1.")
     assert any(line.startswith("lucky: no difference seen") for line in lines)
@@ -186,16 +186,18 @@ def test_the_round_that_chooses_does_not_count() -> None:
 
 def test_that_nothing_is_faster_is_said_first() -> None:
     seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
-    lines = faster_way.answer(*race({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]}))
+    lines = faster_alternative.answer(
+        *contest({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]})
+    )
     assert lines[1] == (
         "none of the other methods (1) is significantly faster at writing your dump"
     )
-    lines = faster_way.answer(*race({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
+    lines = faster_alternative.answer(*contest({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
     assert not any(line.startswith("none of") for line in lines)
 
 
 def test_three_ways_at_once_take_seven_rounds() -> None:
-    """The chance that all of n rounds lie on one side of the truth, for any of the ways."""
-    for ways, rounds in ((1, 6), (3, 7), (4, 8)):
-        assert faster_way.rounds_for(ways) == rounds
-        assert ways * 2 ** (1 - rounds) <= 0.05 < max(ways * 2 ** (2 - rounds), 0.051)
+    """The chance that all of n rounds lie on one side of the truth, for any of the alternatives."""
+    for count, rounds in ((1, 6), (3, 7), (4, 8)):
+        assert faster_alternative.rounds_for(count) == rounds
+        assert count * 2 ** (1 - rounds) <= 0.05 < max(count * 2 ** (2 - rounds), 0.051)

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
-from iogauge.analysis.judge import faster_way
-from iogauge.analysis.judge.faster_way import Way
+from iogauge.analysis.judge import faster_alternative
+from iogauge.analysis.judge.faster_alternative import Alternative
 from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import CannotReplayError
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
-from iogauge.measure import replay as ways
+from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
-from iogauge.measure.replay import Known, Others, Race, Runner
+from iogauge.measure.replay import Contest, Known, Others, Runner
 
 from . import formats, options, replay_check, replay_plan
 
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--rounds {args.rounds}: right is 0 or more")
     runner = _runner(args)
     known = runner.methods()
-    ways.chosen(args.method, known)
+    measured.chosen(args.method, known)
     runner.work.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
         found = _all(runner, args, known)
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     elif args.csv:
-        formats.write_csv(found["ways"], faster_way.COLUMNS)
+        formats.write_csv(found["ways"], faster_alternative.COLUMNS)
     return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
 
 
@@ -121,7 +121,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     made = replay_plan.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
         print(f"  {line}")
-    replay = ways.logged(made.trace, runner.work / SCHEDULE)
+    replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
     document, compared = _as_it_was(runner, replay, args)
@@ -131,21 +131,21 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
         "answer": [], "ways": [], "good": document is not None,
     }  # fmt: skip
     if document is None:
-        found["answer"] = [f"{ways.LOGGED}: {replay.why}"]
+        found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
         print(*found["answer"])
         return found
     found["good"] = not (compared and compared.wrong)
-    race = None
+    contest = None
     with Bar("replay") as bar:
-        if args.rounds and (race := _race(runner, made, args, known, bar)):
-            race.flush = ways.flushes(document)
-            race.run(args.rounds)
-    if race:
+        if args.rounds and (contest := _contest(runner, made, args, known, bar)):
+            contest.flush = measured.flushes(document)
+            contest.run(args.rounds)
+    if contest:
         found |= {
-            "answer": faster_way.answer(race.ways, race.decided),
-            "ways": faster_way.rows(race.ways, race.decided),
+            "answer": faster_alternative.answer(contest.alternatives, contest.decided),
+            "ways": faster_alternative.rows(contest.alternatives, contest.decided),
         }
-        found["good"] = found["good"] and not any(way.wrong for way in race.ways)
+        found["good"] = found["good"] and not any(one.wrong for one in contest.alternatives)
         print(*found["answer"], sep="\n")
     return found
 
@@ -192,7 +192,7 @@ def _free(trace: Path) -> Iterator[Path]:
 
 
 def _as_it_was(
-    runner: Runner, replay: Way, args: argparse.Namespace
+    runner: Runner, replay: Alternative, args: argparse.Namespace
 ) -> tuple[dict[str, Any] | None, Comparison | None]:
     """The replay, traced; its document, and its trace beside the log."""
     traces = runner.work / "trace" if runner.stack.recorder and not args.fold else None
@@ -220,9 +220,9 @@ def _as_it_was(
     return document, found
 
 
-def _race(
+def _contest(
     runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar
-) -> Race | None:
+) -> Contest | None:
     if args.fold:
         print("no other methods: with --fold there are fewer processes than the log has")
         return None
@@ -234,7 +234,7 @@ def _race(
         return None
     for line in shapes.lines():
         print(f"  {line}")
-    replay = ways.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
+    replay = measured.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
     others = Others(extents, shapes.steps, args.method, tuple(args.hint))
-    all_ways = [replay, *others.ways(replay, made.trace, known)]
-    return Race(runner, all_ways, bar.count, seed=args.seed)
+    alternatives = [replay, *others.alternatives(replay, made.trace, known)]
+    return Contest(runner, alternatives, bar.count, seed=args.seed)

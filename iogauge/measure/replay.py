@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import UsageError
-from iogauge.analysis.judge.faster_way import LOGGED, Way
+from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay.trace import POSIX, CannotReplayError, Trace
 from iogauge.common.methods import BEHIND
 from iogauge.common.spelling import unknown
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import CannotList, Stack
 
-BEST = 3  # ways that are decided: with one more it took more than seven rounds
+BEST = 3  # alternatives that are decided: with one more it took more than seven rounds
 
 At = Callable[[int, int, str], None]  # runs made, runs in all, what runs now
 Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many processes each keeps
@@ -33,23 +33,23 @@ class Runner:
     data: Path
     work: Path
 
-    def run(self, way: Way, more: Sequence[str] = (), traces: Path | None = None) -> Any:
-        """Its result document; None where it failed, and then `way` says why. With `traces`, each
+    def run(self, other: Alternative, more: Sequence[str] = (), traces: Path | None = None) -> Any:
+        """Its result document; None where it failed, and then `other` says why. With `traces`, each
         of its accesses is recorded there."""
-        hints = [word for hint in way.hints for word in ("--hint", hint)]
+        hints = [word for hint in other.hints for word in ("--hint", hint)]
         if traces:
             traces.mkdir()
         os.sync()  # or the pages of one run would be written while the next is timed
         done = iokernel.run(
-            self.stack, way.processes, [*way.words, *more, *hints, "--dir", str(self.data)],
+            self.stack, other.processes, [*other.words, *more, *hints, "--dir", str(self.data)],
             prefix=self.stack.recorded(traces, self.data) if traces else [], seconds=None,
             document=self.work / "result.json",
         )  # fmt: skip
         verdict = (done.document or {}).get("verification", {}).get("verdict")
         if done.status == 0 and verdict == "verified":
             return done.document
-        way.wrong = done.status != iokernel.REFUSED
-        way.why = done.why if done.status else f"verification: {verdict}"
+        other.wrong = done.status != iokernel.REFUSED
+        other.why = done.why if done.status else f"verification: {verdict}"
         return None
 
     def methods(self) -> Known:
@@ -83,9 +83,9 @@ def _methods(listing: Mapping[str, Any]) -> Iterator[tuple[str, list[str], int]]
             yield name, words, 0
 
 
-def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Way:
+def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternative:
     """The replay."""
-    return Way(LOGGED, ["replay", "--schedule", str(planned), *options], trace.processes)
+    return Alternative(LOGGED, ["replay", "--schedule", str(planned), *options], trace.processes)
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Others:
     names: Sequence[str] = ()
     hints: tuple[str, ...] = ()
 
-    def ways(self, replay: Way, trace: Trace, known: Known) -> list[Way]:
+    def alternatives(self, replay: Alternative, trace: Trace, known: Known) -> list[Alternative]:
         """Those that are asked for; first, with hints, the replay itself, if its calls take any."""
         again = self.hints and any(one.level != POSIX for one in trace.files)
         found = [replace(replay, hints=self.hints, seconds={})] if again else []
         words = ["extents", "--extents", str(self.extents), "--steps", str(self.steps)]
         for name in chosen(self.names, known):
             more, servers = known[name]
-            found.append(Way(name, [*words, *more], trace.processes + servers, self.hints))
+            found.append(Alternative(name, [*words, *more], trace.processes + servers, self.hints))
         return found
 
 
@@ -131,39 +131,41 @@ def flushes(document: Mapping[str, Any]) -> bool:
 
 
 @dataclass
-class Race:
-    """`ways`: the replay, then the others. `flush`: the log has flushes, so the methods flush too.
-    After a round of all, the `best` fastest go on: that round chose them, and counts no more."""
+class Contest:
+    """`alternatives`: the replay, then the others. `flush`: the log has flushes, so the methods
+    flush too. After a round of all, the `best` fastest go on; that round no longer counts."""
 
     runner: Runner
-    ways: Sequence[Way]
+    alternatives: Sequence[Alternative]
     at: At
     flush: bool = False
     best: int = BEST
     seed: int = 1
-    decided: list[Way] = field(default_factory=list)
+    decided: list[Alternative] = field(default_factory=list)
     made: int = 0  # runs
     total: int = 0
 
     def run(self, rounds: int) -> None:
         order = random.Random(self.seed)
-        replay, *others = self.ways
+        replay, *others = self.alternatives
         first = len(others) > self.best
-        self.total = first * len(self.ways) + rounds * (1 + min(len(others), self.best))
+        self.total = first * len(self.alternatives) + rounds * (1 + min(len(others), self.best))
         if first:
-            self._round(0, list(self.ways), order)
-        ran = [way for way in others if not way.why]
-        self.decided = sorted(ran, key=lambda way: way.seconds.get(0, 0.0))[: self.best]
+            self._round(0, list(self.alternatives), order)
+        ran = [other for other in others if not other.why]
+        self.decided = sorted(ran, key=lambda other: other.seconds.get(0, 0.0))[: self.best]
         for number in range(1, rounds + 1):
-            self._round(number, [way for way in (replay, *self.decided) if not way.why], order)
+            self._round(
+                number, [other for other in (replay, *self.decided) if not other.why], order
+            )
 
-    def _round(self, number: int, todo: list[Way], order: random.Random) -> None:
+    def _round(self, number: int, todo: list[Alternative], order: random.Random) -> None:
         """All of them once, in a random order."""
         order.shuffle(todo)
-        for way in todo:
-            self.at(self.made, self.total, f"round {number}: {way.title}")
+        for other in todo:
+            self.at(self.made, self.total, f"round {number}: {other.title}")
             self.made += 1
-            more = ["--fsync"] if self.flush and way.name != LOGGED else []
-            found = self.runner.run(way, more)
+            more = ["--fsync"] if self.flush and other.name != LOGGED else []
+            found = self.runner.run(other, more)
             if found:
-                way.seconds[number] = seconds(found)
+                other.seconds[number] = seconds(found)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Would another method have written a program's data faster, and how certain is that?"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from iogauge.common.digits import three
+
+from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
+
+LOGGED = "as logged"  # the replay itself
+COLUMNS = (
+    "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
+)  # fmt: skip
+
+
+@dataclass
+class Alternative:
+    """`words`: of iokernel. `seconds`: of writing, by round. `why`: it was left out, or is
+    wrong."""
+
+    name: str
+    words: list[str]
+    processes: int
+    hints: tuple[str, ...] = ()
+    seconds: dict[int, float] = field(default_factory=dict)
+    why: str = ""
+    wrong: bool = False
+
+    @property
+    def title(self) -> str:
+        """With the hints that it is run with."""
+        return f"{self.name} with {', '.join(self.hints)}" if self.hints else self.name
+
+
+def ratio(replay: Alternative, other: Alternative, count: int = 1) -> Interval | None:
+    """How many times as fast as the replay, over the rounds that count; None if there are none. The
+    intervals of `count` alternatives hold together in at least 95 of 100 uses (Bonferroni)."""
+    shared = [n for n in replay.seconds if n and n in other.seconds]
+    if not shared:
+        return None
+    pairs = [(1 / replay.seconds[n], 1 / other.seconds[n]) for n in shared]
+    return replace(of_pairs(pairs, level=1 - (1 - LEVEL) / count), needed=rounds_for(count))
+
+
+def rounds_for(count: int) -> int:
+    """The fewest rounds that can decide so many alternatives."""
+    return max(PAIRS, math.ceil(1 + math.log2(count / (1 - LEVEL))))
+
+
+def sentence(other: Alternative, found: Interval) -> str:
+    if found.low is None or found.high is None:
+        return (
+            f"{other.title}: {three(found.value)} times as fast, too few rounds for a range "
+            f"(use --rounds {found.wanted} or more)"
+        )
+    span = f"({three(found.low)} to {three(found.high)})"
+    if found.low > 1:
+        return (
+            f"{other.title} would have written your dump {three(found.value)} times as fast {span}"
+        )
+    if found.high < 1:
+        slower = f"({three(1 / found.high)} to {three(1 / found.low)})"
+        return (
+            f"{other.title} would have taken {three(1 / found.value)} times as long {slower} to "
+            "write your dump"
+        )
+    return f"{other.title}: no difference seen, {three(found.value)} times as fast {span}"
+
+
+def answer(all_ways: Sequence[Alternative], decided: Sequence[Alternative]) -> list[str]:
+    """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
+    first; then those that ran once; then the rest."""
+    replay, *others = all_ways
+    if replay.why:
+        return [f"{LOGGED}: {replay.why}"]
+    took = [value for number, value in replay.seconds.items() if number]
+    lines = [f"{LOGGED}: {statistics.median(took):.4g} s, verified"] if took else []
+    count = len(decided)
+    found = [(one, other) for other in decided if (one := ratio(replay, other, count))]
+    if found and not any(
+        one.low is not None and one.low > 1 for one, other in found if not other.why
+    ):
+        tried = sum(not other.why for other in others)
+        lines.append(
+            f"none of the other methods ({tried}) is significantly faster at writing your dump"
+        )
+    for one, other in sorted(found, key=lambda pair: -pair[0].value):
+        if not other.why:
+            lines.append(f"{sentence(other, one)}, verified")
+    once = [other for other in others if not other.why and other not in decided]
+    for other in sorted(once, key=lambda other: other.seconds[0]):
+        speed = replay.seconds[0] / other.seconds[0]
+        lines.append(f"{other.title}: {three(speed)} times as fast in one round, verified")
+    return [*lines, *_left_out(others)]
+
+
+def rows(
+    alternatives: Sequence[Alternative], decided: Sequence[Alternative]
+) -> list[dict[str, str | float | int | bool | None]]:
+    """For programs; the columns are COLUMNS. `ratio`: of speeds, relative to the replay."""
+    replay = alternatives[0]
+    found = []
+    for other in alternatives:
+        one = ratio(replay, other, len(decided)) if other in decided else None
+        took = [seconds for number, seconds in other.seconds.items() if number or not one]
+        values = (
+            other.name, " ".join(other.hints), one.verdict if one else None,
+            one.value if one else None, one.low if one else None, one.high if one else None,
+            statistics.median(took) if took else None, len(took), bool(took) and not other.why,
+            other.why,
+        )  # fmt: skip
+        found.append(dict(zip(COLUMNS, values, strict=True)))
+    return found
+
+
+def _left_out(others: Sequence[Alternative]) -> list[str]:
+    """Grouped by reason: a method has the same one in each mode."""
+    reasons: dict[tuple[bool, str], list[str]] = {}
+    for other in others:
+        if other.why:
+            reasons.setdefault((other.wrong, other.why), []).append(other.title)
+    return [
+        f"{'WRONG' if wrong else 'left out'}: {', '.join(names)}: {why}"
+        for (wrong, why), names in sorted(reasons.items())
+    ]
