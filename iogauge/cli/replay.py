@@ -162,7 +162,7 @@ def _runner(args: argparse.Namespace) -> Runner:
         _use_stack(args)
     program = args.iokernel or shutil.which("iokernel")
     if not program or not Path(program).is_file():
-        raise UsageError(f"--iokernel {program or ''}: there is no such program")
+        raise UsageError(f"--iokernel {program or ''}: no such program")
     args.launch = args.launch or "mpiexec"
     launch = tuple(shlex.split(args.launch))
     if not launch or not shutil.which(launch[0]):
