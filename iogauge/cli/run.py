@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--scale", default="", metavar="A,B", help="these sizes, such as smoke")
     add("--rounds", type=options.count, metavar="N",
         help="two stacks in turn, N times, then their comparison; 0: each case once")  # fmt: skip
+    add("-v", "--verbose", action="store_true", help="ReFrame's own lines in place of a bar")
     add("--dry-run", action="store_true", help="write the job scripts, and run nothing")
     add("-o", "--output", type=options.out_folder, metavar="DIR",
         help="results (default: IOGAUGE_OUTPUT, or output); of --dry-run: scripts")  # fmt: skip
@@ -114,6 +115,7 @@ def _asked(args: argparse.Namespace) -> Asked:
     if is_local and not args.rounds:
         words += ["-S", "repeats=1"]
     words += [word for setting in args.settings for word in ("-S", setting)]
+    words += ["-v"] * args.verbose
     return Asked(site, args.system or site.stem, (*words, *args.reframe))
 
 
