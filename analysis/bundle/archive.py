@@ -32,7 +32,7 @@ class BadBundleError(AnalysisError):
 
 def write(folder: Path, names: list[str], target: BinaryIO) -> None:
     """Pack the files `names` of `folder`, in this order. The same files give the same bytes."""
-    with tarfile.open(fileobj=target, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    with tarfile.open(fileobj=target, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
         for name in names:
             entry = tarfile.TarInfo(name)
             entry.size = (folder / name).stat().st_size

@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if command.in_checkout:
             options.need_checkout(command.name)
         args = parser_of(command).parse(words)
-        code = int(args.run(args))
+        code = int(args.run(args)) or (EXIT_DATA if getattr(args, "damaged", False) else 0)
         sys.stdout.flush()  # here, so that a broken pipe is met here
         return code
     except AnalysisError as error:

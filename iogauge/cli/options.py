@@ -119,8 +119,14 @@ def store_of(args: argparse.Namespace) -> Path:
 
 
 def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
-    """To the store; files of it that cannot be used are named on stderr."""
-    return store.connect(store_of(args), say)
+    """To the store; files of it that cannot be used are named on stderr, and the command ends with
+    EXIT_DATA where it would have ended well."""
+
+    def damaged(text: str) -> None:
+        args.damaged = True
+        say(text)
+
+    return store.connect(store_of(args), damaged)
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_DATA, EXIT_OK, AnalysisError
+from iogauge.analysis.errors import EXIT_DATA, EXIT_OK, AnalysisError, NothingFoundError
 from iogauge.analysis.session import case_file
 from iogauge.analysis.session.loader import (
     INTERRUPTED,
@@ -91,6 +91,8 @@ class Known:
 
 def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
+    if unknown := set(args.sessions) - set(sessions(args.output)):
+        raise NothingFoundError(f"{args.output}: there is no session {', '.join(sorted(unknown))}")
     done: list[Row] = []
     problems = 0
     reports, place = known(args.output), options.store_of(args)

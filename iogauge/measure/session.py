@@ -123,7 +123,10 @@ class Child:
         return 128 - status if status < 0 else status
 
     def analysis(self, *words: str) -> int:
-        return self.run([sys.executable, "-m", "iogauge", *words], dict(os.environ))
+        """A command of iogauge, also where one stands in another folder than the checkout."""
+        places = [str(paths.ROOT), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+        return self.run([sys.executable, "-m", "iogauge", *words], environment)
 
 
 @dataclass(frozen=True)
