@@ -142,7 +142,7 @@ def test_the_same_session_makes_the_same_bundle(made: Made, tmp_path: Path) -> N
 def test_honest_runs_of_every_pattern_are_right(name: str, tmp_path: Path) -> None:
     """Recorded before runs kept what was asked for: their documents speak alone."""
     made = Recorded(tmp_path / "s", name)
-    code, said = called("bundle", "make", "make", "make", made.report, "--to", tmp_path / "b.tar")
+    code, said = called("bundle", "make", made.report, "--to", tmp_path / "b.tar")
     ran = sum(case["result"] == "pass" for case in made.cases())
     assert code == 0 and f"{ran} of {ran} runs are without a record" in said, said
     assert "is wrong" not in said
@@ -304,7 +304,7 @@ def test_who_makes_a_new_bundle_of_changed_data_is_told(made: Made, tmp_path: Pa
     report = tmp_path / "s" / made.report.relative_to(made.report.parents[2])
     (document,) = (tmp_path / "s").rglob("*_0/result.json")
     edit(document, lambda d: d["samples"][0]["write"].update(bandwidth=9e5))
-    code, text = called("bundle", "make", "make", "make", report, "--to", tmp_path / "t.tar")
+    code, text = called("bundle", "make", report, "--to", tmp_path / "t.tar")
     assert code == 1 and "passed, but is wrong: repeat 0, write" in text, text
     code, text = called("bundle", "verify", tmp_path / "t.tar")
     assert code == 1 and "passed, but is wrong: repeat 0, write" in text, text
