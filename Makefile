@@ -147,7 +147,7 @@ nightly-soak-kills: setup-test
 # no root can be made it is skipped, and says why; so set-up may fail here.
 test-newer: setup-test
 	@environments/debian/setup.sh --test --releases || true
-	$(PYTHON) -m pytest -q -m newer tests/test_newer.py $(ARGS)
+	$(PYTHON) -m pytest -q -m newer tests/site_configs/test_newer.py $(ARGS)
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A PBS of two nodes that share this machine's files, with the two local stacks: a site file for
-tests/test_pbs.py. Processes on the other node are started by PBS itself (pbs_rsh.sh): no ssh."""
+test_pbs.py. Processes on the other node are started by PBS itself (pbs_rsh.sh): no ssh."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """A hook of MkDocs (mkdocs.yml): links from the documentation to source files.
 
 On the site there is nothing that such a link could lead to, so it becomes the file's path. That the
-file exists is checked by tests/test_docs_links.py.
+file exists is checked by tests/docs/test_docs_links.py.
 """
 
 from __future__ import annotations

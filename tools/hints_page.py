@@ -3,7 +3,7 @@
 
     python -m tools.hints_page
 
-tests/test_hints.py compares the page with the tables.
+tests/common/test_hints.py compares the page with the tables.
 """
 
 from __future__ import annotations

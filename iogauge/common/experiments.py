@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The experiments of the documents (references/experiments.yaml): what they are, and which of our
-runs are theirs. Without the checks of its schema: tests/test_documents.py holds the file to it."""
+runs are theirs. Without the checks of its schema: tests/docs/test_documents.py has them."""
 
 from __future__ import annotations
 

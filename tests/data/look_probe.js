@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests/test_analysis_look.py wants to know: what is cut off, and which colours are used twice.
+// What tests/analysis/pages/test_analysis_look.py wants to know: what is cut off, and which colours are used twice.
 addEventListener('load', () => {
   for (const one of document.querySelectorAll('details')) one.open = true;
   const scrolls = element => ['auto', 'scroll'].includes(getComputedStyle(element).overflowX);

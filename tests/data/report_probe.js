@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tests/test_analysis_report.py wants to know of the report in a browser.
+// What tests/analysis/pages/test_analysis_report.py wants to know of the report in a browser.
 const errors = [];
 addEventListener('error', event => errors.push(event.message || 'resource ' + event.target.outerHTML), true);
 addEventListener('securitypolicyviolation', event => errors.push('blocked ' + event.blockedURI));

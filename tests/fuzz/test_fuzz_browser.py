@@ -17,9 +17,9 @@ from iogauge.analysis.pages import compare_page, trace_page
 from iogauge.cli.main import main
 from iogauge.common.document import BadDocument, check_whole
 from iogauge.common.run_folder import TRACE
+from tests.analysis.pages.test_analysis_page import CHROMIUM
 from tests.analysis_recorded import DATA, Json, Recorded, s3d
 from tests.fuzz.cases import places
-from tests.test_analysis_page import CHROMIUM
 
 MARK = "ran-in-the-page"
 CODE = f"document.documentElement.className='{MARK}'"

@@ -21,7 +21,7 @@ from reframe_tests.jobs.render import TemplateProblem, render
 from reframe_tests.jobs.schedulers import NAMES
 from site_configs.support import check, common
 from tests.fuzz.cases import WORDS, changed, fuzz, texts
-from tests.test_site_canary import (
+from tests.site_configs.test_site_canary import (
     PLACES,
     STANDINS,
     TEMPLATES,

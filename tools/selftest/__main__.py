@@ -38,7 +38,11 @@ from tools.selftest.run import Place
 from tools.selftest.session import NotGood, Session
 
 PARTS = ("bytes", "places", "calls", "lies")
-LYING = ("tests/test_lying_kernels.py", "tests/test_lies.py", "tests/test_verifier_check.py")
+LYING = (
+    "tests/reframe_tests/test_lying_kernels.py",
+    "tests/analysis/checks/test_lies.py",
+    "tests/reframe_tests/test_verifier_check.py",
+)
 # Of each stack: the short form runs so many, on two busy cores within 3 minutes.
 SHORT_CASES = 64
 SHORT_CORRUPTIONS = 200

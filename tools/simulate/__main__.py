@@ -5,7 +5,7 @@
     python -m tools.simulate --searches 200     of `make tune`: how near the best, and how cheap
 
 The same numbers come out each time: every table has a seed of its own. The tests hold a short form
-against the promises (tests/test_simulate.py).
+against the promises (tests/analysis/judge/test_simulate.py).
 """
 
 from __future__ import annotations

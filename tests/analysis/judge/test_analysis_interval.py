@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals, beside scipy's. test_simulate.py has how often they hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iogauge.analysis.statistics import exact, interval
+
+positive = st.floats(1e-3, 1e6, allow_nan=False)
+
+
+@pytest.mark.parametrize("count", [*range(6, 40), 1023, 1024, 5000])
+def test_the_interval_of_pairs_is_scipys(count: int) -> None:
+    ratios = np.random.default_rng(count).lognormal(0, 0.2, count)
+    test = scipy.stats.quantile_test(ratios, q=1, p=0.5)
+    low, high = test.confidence_interval(confidence_level=interval.LEVEL)
+    left = exact.outside_one(count, interval.LEVEL)
+    assert left is not None
+    ordered = np.sort(ratios)
+    # scipy gives each end what it takes; ours has as many values outside on both sides.
+    assert ordered[left] <= low * (1 + 1e-12)
+    assert ordered[-1 - left] >= high * (1 - 1e-12)
+    assert left + 1 >= np.searchsorted(ordered, low)
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (5, 7), (12, 12), (20, 15)])
+def test_the_interval_of_jobs_turns_the_rank_test_round(n: int, m: int) -> None:
+    """scipy's test of B over a factor rejects just outside of the interval, and not inside."""
+    generator = np.random.default_rng(n * m)
+    a, b = generator.lognormal(0, 0.1, n), generator.lognormal(0, 0.1, m)
+    left = exact.outside_two(n, m, interval.LEVEL)
+    assert left is not None
+    ratios = np.sort((b[:, None] / a).ravel())
+
+    def p(factor: float) -> float:
+        found = scipy.stats.mannwhitneyu(b, a * factor, alternative="two-sided", method="exact")
+        return float(found.pvalue)
+
+    assert p(ratios[left] * (1 - 1e-9)) <= 0.05 < p(ratios[left] * (1 + 1e-9))
+    assert p(ratios[-1 - left] * (1 + 1e-9)) <= 0.05 < p(ratios[-1 - left] * (1 - 1e-9))
+
+
+def test_a_known_effect_is_found_and_none_is_not() -> None:
+    base = np.random.default_rng(2).lognormal(0, 0.05, 30).tolist()
+    assert interval.of_two(base, [1.5 * value for value in base]).verdict == "faster"
+    assert interval.of_two(base, [0.5 * value for value in base]).verdict == "slower"
+    assert interval.of_two(base, base).verdict == "no difference seen"
+
+
+def test_pairs_see_what_a_common_load_hides() -> None:
+    """A load that halves both sides of a pair hides a tenth from samples that are no pairs."""
+    generator = np.random.default_rng(4)
+    load = generator.uniform(0.3, 1, 24)
+    base = (load * generator.lognormal(0, 0.01, 24)).tolist()
+    new = (1.1 * load * generator.lognormal(0, 0.01, 24)).tolist()
+    assert interval.of_two(base, new).verdict == "no difference seen"
+    assert interval.of_pairs(list(zip(base, new, strict=True))).verdict == "faster"
+
+
+@pytest.mark.parametrize("count", range(1, interval.PAIRS))
+def test_too_few_pairs_are_a_verdict_and_say_what_it_takes(count: int) -> None:
+    found = interval.of_pairs([(1.0, 2.0)] * count)
+    assert found.verdict == "too few samples"
+    assert (
+        found.lacks
+        == f"{count} pair{'s' if count > 1 else ''}; 6 needed (iogauge run --stack A,B --rounds 6)"
+    )
+    assert interval.of_pairs([(1.0, 2.0)] * interval.PAIRS).lacks == ""
+
+
+def test_too_few_jobs_say_what_it_takes() -> None:
+    few, many = [1.0] * 11, [2.0] * 50
+    assert interval.of_two(few, many).verdict == "too few samples"
+    assert interval.of_two(many, few).lacks == (
+        "50 jobs and 11 jobs; 12 needed (iogauge run -- --repeat=12 --exec-order=random), or "
+        "6 pairs (iogauge run --stack A,B --rounds 6)"
+    )
+    assert interval.of_median(few).low is None
+
+
+def test_jobs_that_are_alike_are_worth_less() -> None:
+    """A slow rise over 20 jobs, and the same values mixed."""
+    rise = np.linspace(1, 2, 20)
+    mixed = np.random.default_rng(0).permutation(rise)
+    found = interval.of_median(rise.tolist())
+    assert found.low is None and "20 jobs that follow each other, worth 1;" in found.lacks
+    assert interval.of_median(mixed.tolist()).low is not None
+
+
+def test_half_as_many_that_are_worth_it_make_the_interval_wider() -> None:
+    generator = np.random.default_rng(8)
+    steps = generator.normal(0, 1, 100)
+    alike = np.convolve(steps, np.ones(3) / 3, "same")
+    few, many = (
+        interval.of_median(np.exp(alike).tolist()),
+        interval.of_median(np.exp(generator.permutation(alike)).tolist()),
+    )
+    assert None not in (few.low, few.high, many.low, many.high)
+    assert few.worth < many.worth
+    assert few.low < many.low and few.high > many.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
+def test_what_is_no_speed_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite numbers above zero"):
+        interval.of_two([1.0] * 9 + [bad], [1.0] * 10)
+    with pytest.raises(ValueError, match="finite numbers above zero"):
+        interval.of_pairs([(1.0, bad)])
+
+
+def test_the_same_round_makes_a_pair() -> None:
+    """Two jobs of A that B does not have are left out."""
+    base = {("s", n): 1.0 + n for n in range(8)}
+    new = {("s", n): 2.0 + 2 * n for n in range(6)}
+    found = interval.of_jobs(base, new)
+    assert (found.counted, found.value, found.verdict) == ("6 pairs", 2.0, "faster")
+    elsewhere = {("t", n): 2.0 for n in range(6)}
+    assert interval.of_jobs(base, elsewhere).counted == "8, 6 jobs"
+
+
+@given(st.lists(positive, min_size=12, max_size=40), st.floats(0.1, 10))
+@settings(max_examples=50)
+def test_a_factor_moves_ratio_and_interval_alike(values: list[float], factor: float) -> None:
+    one = interval.of_two(values, values)
+    other = interval.of_two(values, [factor * value for value in values])
+    assert other.value == pytest.approx(factor * one.value)
+    if one.low is not None and one.high is not None:
+        assert (other.low, other.high) == pytest.approx((factor * one.low, factor * one.high))
+        assert one.low <= one.value * (1 + 1e-9)
+        assert one.high >= one.value * (1 - 1e-9)
+
+
+def test_long_samples_are_thinned_and_say_the_same() -> None:
+    generator = np.random.default_rng(3)
+    base, new = generator.lognormal(0, 0.2, 400), generator.lognormal(0.1, 0.2, 400)
+    found = interval.of_two(base.tolist(), new.tolist())
+    whole = np.sort((new[:, None] / base).ravel())
+    assert found.value == pytest.approx(float(np.median(whole)), rel=0.002)
+    assert found.low is not None and found.high is not None
+    assert found.low < 1.105 < found.high

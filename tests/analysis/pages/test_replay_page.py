@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page that shows a log beside its replay: both on the same axes, and what differs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.pages import beside_chart, beside_page
+from iogauge.analysis.replay import check, phases, trace
+from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, Trace
+
+LOG = Path(__file__).parents[2] / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
+
+
+def traced(seconds: float, *, begins: float = 0.0, processes: int = 2, size: int = 100) -> Trace:
+    """Each process writes 100 bytes of its own at `begins`, which takes `seconds`; then it reads
+    them, as fast."""
+    found = []
+    for rank in range(processes):
+        rows = np.zeros(2, ACCESS)
+        for i, way in enumerate((WRITE, READ)):
+            start = begins + i * seconds
+            rows[i] = (0, way, 100 * rank, size, start, start + seconds)
+        found.append(rows)
+    return Trace(Path("x"), read_log(LOG), [trace.TracedFile("/d/x", trace.POSIX, None)], found, [])
+
+
+def boxes(paths: list[beside_chart.Path]) -> list[set[tuple[int, ...]]]:
+    """Left, top, width and height of each direction's marks."""
+    found = [re.findall(r"M(\d+) (\d+)h(\d+)v(\d+)h-\d+z", path.d) for path in paths]
+    return [{tuple(map(int, mark)) for mark in marks} for marks in found]
+
+
+def test_both_sides_have_the_same_axes() -> None:
+    """The log takes 2 s from 5 s on, its replay 4 s from 0 s on: half the axis, and all of it."""
+    both = (traced(1.0, begins=5.0), traced(2.0))
+    picture = beside_chart.timeline(both)
+    (log_write, log_read), (write, read) = map(boxes, picture.sides)
+    assert {(x, wide) for x, _, wide, _ in log_write} == {(0, 250)}
+    assert {(x, wide) for x, _, wide, _ in log_read} == {(250, 250)}
+    assert {(x, wide) for x, _, wide, _ in write} == {(0, 500)}
+    assert {(x, wide) for x, _, wide, _ in read} == {(500, 500)}
+    assert len({y for _, y, _, _ in log_write | log_read}) == 4  # a line of each, and a half of it
+    assert picture.x == [(0, "0"), (25, "1 s"), (50, "2 s"), (75, "3 s"), (100, "4 s")]
+    assert picture.y == [(25, "0"), (75, "1")]
+
+
+def test_places_in_the_file() -> None:
+    picture = beside_chart.places((traced(1.0), traced(2.0)))
+    assert picture is not None
+    assert [boxes(side)[0] for side in picture.sides] == [
+        {(0, 500, 250, 500), (0, 0, 250, 500)}, {(0, 500, 500, 500), (0, 0, 500, 500)}
+    ]  # fmt: skip
+    assert picture.y[0] == (100, "0") and picture.y[-1] == (0, "200 bytes")
+
+
+def test_places_that_nobody_knows() -> None:
+    """The recorder has no offsets of MPI-IO calls with Open MPI."""
+    unknown = traced(1.0)
+    for rows in unknown.accesses:
+        rows["offset"] = -1
+    assert beside_chart.places((traced(1.0), unknown)) is None
+
+
+def test_many_accesses_are_few_marks() -> None:
+    """100 processes of 1,000 accesses, with gaps: what cannot be told apart is one mark."""
+    rng = np.random.default_rng(1)
+    many = traced(1.0, processes=100)
+    for rank in range(100):
+        rows = np.zeros(1000, ACCESS)
+        rows["write"], rows["length"] = rng.integers(0, 2, 1000), 1
+        rows["offset"], rows["start"] = rng.integers(0, 10**6, 1000), np.sort(rng.random(1000))
+        rows["end"] = rows["start"] + 1e-5
+        many.accesses[rank] = rows
+    for picture in (beside_chart.timeline((many, many)), beside_chart.places((many, many))):
+        assert picture is not None
+        for side in picture.sides:
+            assert all(0 < path.d.count("M") <= beside_chart.MOST_MARKS for path in side)
+    assert "64 of 100 processes are drawn" in beside_chart.timeline((many, many)).text
+
+
+@pytest.mark.parametrize(("size", "verdict"), [(100, "the same: "), (99, "not the same: 0 of 2")])
+def test_the_page_says_if_it_is_the_same(tmp_path: Path, size: int, verdict: str) -> None:
+    log, replay = traced(1.0), traced(2.0, size=size)
+    found = check.compare(log, replay, phases.GAP)
+    page = tmp_path / "page.html"
+    beside_page.write(page, found, log, replay, "replay-check a b c")
+    text = page.read_text()
+    assert f"<strong>{verdict}" in text
+    assert ("process 0: access 0 is a write of 99 bytes at 0" in text) == (size == 99)
+    assert ("<h2>Seconds of each phase</h2>" in text) == (size == 100)
+    assert text.count("<figure") == 4
+    assert (">2.00</td>" in text) == (size == 100)  # the replay took twice as long

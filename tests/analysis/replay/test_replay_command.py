@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`analysis replay`: its answer is that of the seconds that runs had, with a stand-in for iokernel,
+and what is wrong is said before anything runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from iogauge.analysis.judge import faster_alternative
+from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
+from iogauge.cli.main import main
+from iogauge.measure.iokernel import Stack
+from iogauge.measure.replay import Contest, Runner, methods
+
+LOG = Path(__file__).parents[2] / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
+LISTING = {
+    "modes": [
+        {"name": "collective", "one_process": False},
+        {"name": "serial", "one_process": True},
+    ],
+    "methods": [
+        {"name": "null", "available": True, "moves_nothing": True, "modes": []},
+        {"name": "posix", "available": True, "moves_nothing": False, "modes": []},
+        {"name": "hdf5", "available": True, "moves_nothing": False,
+         "modes": ["collective", "serial"]},
+        {"name": "pnetcdf", "available": False, "moves_nothing": False, "modes": []},
+        {"name": "ioserver", "available": True, "moves_nothing": False, "modes": []},
+        {"name": "cgns", "available": True, "moves_nothing": False, "modes": ["collective"]},
+    ],
+}  # fmt: skip
+# Its seconds by method; a method that is not here has it refused. `-n N` is the launcher's.
+PROGRAM = """#!/bin/sh
+shift 2; shift
+all="$*"; log=$(dirname "$0")/ran
+case "$all" in *--list*) cat "$(dirname "$0")/listing"; exit 0;; esac
+while [ $# -gt 0 ]; do
+  [ "$1" = --json ] && json=$2
+  [ "$1" = --method ] && method=$2
+  shift
+done
+echo "$all" >> "$log"
+case "$all" in
+  *" ioserver"*) echo "iokernel: error: wrong bytes" >&2; exit 1;;
+  replay*) s=3.1;; *" posix"*) s=1;; *" hdf5"*) s=6.2;;
+  *) echo "iokernel: error: no mesh: x" >&2; exit 2;;
+esac
+write="{\\"seconds\\": $s, \\"phases\\": {\\"flush\\": {\\"max\\": 0.5}}}"
+verified="{\\"verdict\\": \\"verified\\"}"
+echo "{\\"verification\\": $verified, \\"samples\\": [{\\"write\\": $write}]}" > "$json"
+"""
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    """One program stands for both, iokernel and what starts it."""
+    program = tmp_path / "mpiexec"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    (tmp_path / "listing").write_text(json.dumps(LISTING))
+    return [
+        "replay", str(LOG), "--dir", str(tmp_path), "--iokernel", str(program),
+        "--launch", str(program), "-o", str(tmp_path / "out"),
+    ]  # fmt: skip
+
+
+def ran(words: list[str]) -> list[str]:
+    path = Path(words[3]) / "ran"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_the_answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--method", "posix", "--method", "hdf5"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "as it was: verified, 3.1 s writing" in said
+    assert said[-3:] == [
+        "as logged: 3.1 s, verified",
+        "posix would have written your dump 3.10 times as fast (3.10 to 3.10), verified",
+        "hdf5:collective would have taken 2.00 times as long (2.00 to 2.00) to write your dump, "
+        "verified",
+    ]
+    kept = json.loads((Path(words[-1]) / "answer.json").read_text())
+    assert kept["answer"] == said[-3:] and kept["processes"] == 2
+    runs = ran(words)
+    assert len(runs) == 1 + 7 * 3  # as it was, then rounds
+    # The pauses of the program count in the first alone; flushes of the log are the methods' too.
+    assert "--think 1" in runs[0] and not any("--think 1" in line for line in runs[1:])
+    assert all(("--fsync" in line) == ("extents" in line) for line in runs)
+
+
+def test_what_is_wrong_or_cannot_be(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A method with wrong bytes is the answer's, and its exit status; reasons stand once."""
+    assert main([*words, "--rounds", "1"]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "left out: cgns:collective: iokernel: error: no mesh: x" in said
+    assert "WRONG: ioserver:posix, ioserver:hdf5: iokernel: error: wrong bytes" in said
+    few = "posix: 3.10 times as fast, too few rounds for a range (use --rounds "
+    assert any(line.startswith(few) for line in said)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--method", "hdf"], "did you mean 'hdf5'?"),
+        (["--rounds", "-1"], "--rounds -1: right is 0 or more"),
+        (["--dir", "/nowhere"], "--dir /nowhere: right is an existing folder"),
+        (["--iokernel", "/nowhere"], "--iokernel /nowhere: no such program"),
+        (["--launch", "/nowhere -x"], "--launch /nowhere -x: no such program"),
+        (["-o", str(LOG.parent)], "it is there already; right is a new folder"),
+    ],
+)
+def test_wrong_words(
+    words: list[str], more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, *more]) == 2
+    assert says in capsys.readouterr().err
+    assert ran(words) == [] and not Path(words[-1]).exists()
+
+
+def test_for_programs(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--method", "posix", "--hint", "a=b", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["way"], row["hints"], row["verdict"]) for row in rows] == [
+        (LOGGED, "", ""), ("posix", "a=b", "faster")
+    ]  # fmt: skip
+    assert float(rows[1]["ratio"]) == pytest.approx(3.1)
+    assert [("--hint a=b" in line) for line in ran(words)] == [
+        "extents" in line for line in ran(words)
+    ]
+
+
+def test_the_replay_alone(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--rounds", "0", "--fold", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ways"] == []
+    (line,) = ran(words)
+    assert "--fold" in line
+
+
+def test_methods_that_move_data() -> None:
+    assert methods(LISTING) == {
+        "posix": (["--method", "posix"], 0),
+        "hdf5:collective": (["--method", "hdf5", "--mode", "collective"], 0),
+        "ioserver:posix": (["--method", "ioserver", "--inner", "posix"], 1),
+        "ioserver:hdf5": (["--method", "ioserver", "--inner", "hdf5"], 1),
+        "cgns:collective": (["--method", "cgns", "--mode", "collective"], 0),
+    }
+
+
+class Timed(Runner):
+    """Runs that take what they are told."""
+
+    def __init__(self, took: dict[str, list[float]]) -> None:
+        super().__init__(Stack("", Path(), ()), Path(), Path())
+        object.__setattr__(self, "took", {name: iter(some) for name, some in took.items()})
+
+    def run(self, other: Alternative, more: object = (), traces: object = None) -> object:
+        seconds = next(self.took[other.name])  # type: ignore[attr-defined]
+        return {"samples": [{"write": {"seconds": seconds}}]}
+
+
+def contest(took: dict[str, list[float]]) -> tuple[Sequence[Alternative], Sequence[Alternative]]:
+    """All, and the decided."""
+    found = Contest(Timed(took), [Alternative(name, [], 1) for name in took], lambda *_: None)
+    found.run(7)
+    return found.alternatives, found.decided
+
+
+def test_the_round_that_chooses_does_not_count() -> None:
+    """The first of eight is by far the fastest of `lucky`; later it is as slow as the replay."""
+    seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
+    took = {LOGGED: [1.0, *seven], "lucky": [0.01, *seven[::-1]], "fast": [0.5, *[0.5] * 7],
+            "third": [0.9, *[1.0] * 7], "slow": [2.0]}  # fmt: skip
+    found = contest(took)
+    assert [other.name for other in found[1]] == ["lucky", "fast", "third"]
+    lines = faster_alternative.answer(*found)
+    assert lines[0] == "as logged: 1 s, verified"
+    assert lines[1].startswith("fast would have written your dump 2.00 times as fast (1.")
+    assert any(line.startswith("lucky: no difference seen") for line in lines)
+    assert lines[-1] == "slow: 0.50 times as fast in one round, verified"
+
+
+def test_that_nothing_is_faster_is_said_first() -> None:
+    seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
+    lines = faster_alternative.answer(
+        *contest({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]})
+    )
+    assert lines[1] == (
+        "none of the other methods (1) is significantly faster at writing your dump"
+    )
+    lines = faster_alternative.answer(*contest({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
+    assert not any(line.startswith("none of") for line in lines)
+
+
+def test_three_ways_at_once_take_seven_rounds() -> None:
+    """The chance that all of n rounds lie on one side of the truth, for any of the alternatives."""
+    for count, rounds in ((1, 6), (3, 7), (4, 8)):
+        assert faster_alternative.rounds_for(count) == rounds
+        assert count * 2 ** (1 - rounds) <= 0.05 < max(count * 2 ** (2 - rounds), 0.051)

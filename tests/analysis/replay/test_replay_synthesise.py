@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Schedules made up from counters: bytes and calls are those of the log, and it says what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.replay import check, plan, schedule, synthesise, trace
+from iogauge.analysis.replay.trace import READ, WRITE, CannotReplayError
+
+DATA = Path(__file__).parents[2] / "data" / "darshan"
+COUNTERS = DATA / "mpich-holes" / "trace.darshan"
+
+
+@given(
+    st.integers(1, 10**6), st.integers(1, 300),
+    st.dictionaries(st.integers(0, 5000), st.integers(1, 200), max_size=4),
+)  # fmt: skip
+def test_sizes_are_as_many_bytes(size: int, calls: int, common: dict[int, int]) -> None:
+    lengths = synthesise._lengths(size, calls, common)
+    assert int(lengths.sum()) == size and len(lengths) == min(size, calls)
+    assert (lengths > 0).all()
+
+
+def test_the_counters_are_kept(tmp_path: Path) -> None:
+    log = read_log(COUNTERS)
+    made = plan.make(trace.load(COUNTERS, trace.Choice(synthesise=True)), tmp_path / "s")
+    kept = [
+        one for one in log.files if one.module == "POSIX" and one.path == made.trace.files[0].path
+    ]
+    for way, calls, moved in ((READ, "READS", "BYTES_READ"), (WRITE, "WRITES", "BYTES_WRITTEN")):
+        found = check.sums(made.trace, way)
+        assert found.calls == sum(one.count(calls) for one in kept) > 0
+        assert found.bytes == sum(one.count(moved) for one in kept)
+    assert not made.undefined and made.said[0].startswith("SYNTHESISED")
+    assert schedule.read_header(tmp_path / "s")["source"].startswith("synthesised from counters: ")
+
+
+def test_what_is_known_is_not_made_up() -> None:
+    with pytest.raises(CannotReplayError, match="leave --synthesise out"):
+        trace.load(DATA / "mpich-collective-dxt" / "trace.darshan", trace.Choice(synthesise=True))
+    with pytest.raises(CannotReplayError, match="--synthesise makes accesses up"):
+        trace.load(COUNTERS)

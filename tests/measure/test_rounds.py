@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The later rounds of `make run`: which cases have them, and that they become one session."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.rows import make_table
+from iogauge.analysis.statistics.interval import of_pairs
+from iogauge.cli.store_recover import lost
+from iogauge.measure import rounds, session
+from iogauge.measure.rounds import Candidate, Job
+from reframe_tests.machine.stacks import ONLY, chosen, only
+from tests.analysis.judge.test_simulate import slack
+from tests.analysis_recorded import Recorded, s3d
+from tools.simulate.noise import INDEPENDENT
+from tools.simulate.rates import seeded
+
+
+def candidate(call: str, write: dict[str, float], read: dict[str, float] | None = None,
+              fs: str = "ram") -> Candidate:  # fmt: skip
+    return Candidate(("s3d", fs), call, f"{call} {fs}", {"write": write, "read": read or write})
+
+
+CALLS = [
+    candidate("posix", {"openmpi": 900, "mpich": 500}),
+    candidate("posix-shared", {"openmpi": 300, "mpich": 700}),
+    candidate("mpiio:collective", {"openmpi": 100, "mpich": 100}),
+    candidate("hdf5:collective", {"openmpi": 80, "mpich": 80}, {"openmpi": 999, "mpich": 9}),
+    candidate("master", {"openmpi": 200, "mpich": 200}),
+]
+
+
+def test_what_a_decision_needs_comes_first() -> None:
+    """The fastest writer and the default on its stack, whose gain is the answer; then that writer
+    on the other stack; then the fastest where there is no default, on the other stack, and the
+    fastest reader."""
+    disk = candidate("posix", {"openmpi": 10}, fs="disk")
+    assert rounds.in_order([*CALLS, disk]) == [
+        Job("posix ram", "openmpi"), Job("mpiio:collective ram", "openmpi"),
+        Job("posix ram", "mpich"),
+        Job("posix disk", "openmpi"),
+        Job("posix-shared ram", "mpich"), Job("posix-shared ram", "openmpi"),
+        Job("hdf5:collective ram", "mpich"), Job("hdf5:collective ram", "openmpi"),
+    ]  # fmt: skip
+
+
+def test_a_default_that_is_fastest_is_held_against_the_other_stack() -> None:
+    alone = candidate("mpiio:collective", {"openmpi": 9, "mpich": 8})
+    assert set(rounds.in_order([alone])) == {Job(alone.case, "openmpi"), Job(alone.case, "mpich")}
+
+
+def test_names_are_given_anew() -> None:
+    words = ["-t", "quick", "-n", "S3d", "-nIor", "--name=X", "--name", "Y", "-S", "repeats=1",
+             "--report-file", "r.json", "--report-file=q.json", "-x", "Peak"]  # fmt: skip
+    assert rounds.without(words) == ["-t", "quick", "-S", "repeats=1", "-x", "Peak"]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    made = Recorded(tmp_path)
+
+    def plain(report: dict[str, Any]) -> None:
+        report["session_info"].update(time_elapsed=10.0)
+        for number, case in enumerate(report["runs"][0]["testcases"]):
+            case.update(time_total=1.0, hashcode=f"{number:08x}")
+
+    made.edit(plain)
+    return made
+
+
+def test_rounds_are_jobs_of_the_same_cases(recorded: Recorded) -> None:
+    first = recorded.read()
+    more = json.loads(json.dumps(first))
+    posix = [c for c in more["runs"][0]["testcases"] if c["display_name"] == s3d("posix")]
+    more["runs"][0]["testcases"] = [c for c in more["runs"][0]["testcases"] if c["fixture"]] + posix
+    more["runs"] *= 2  # as --reruns leaves them
+    data = rounds.merge(first, more, "20261122T020001-1-1")
+    recorded.report.write_text(json.dumps(data))
+    before = {row.run.case: len(row.runs) for row in make_table(_of(recorded, first)).rows}
+    after = {row.run.case: len(row.runs) for row in make_table(load_session(recorded.report)).rows}
+    assert before.keys() == after.keys() and set(before.values()) == {1}
+    assert {case for case, jobs in after.items() if jobs == 3} == {s3d("posix")}
+    assert data["session_info"]["time_elapsed"] == 20
+
+
+def _of(recorded: Recorded, data: dict[str, Any]) -> Any:
+    return load_session(recorded.report, data=data)
+
+
+def test_the_folders_of_rounds_are_no_lost_sessions(recorded: Recorded) -> None:
+    """`recover` makes sessions of folders that no report names."""
+    name = "20261122T020001-1-1"
+    case = recorded.output / name / "local" / "host" / "mpich" / "S3d_1" / "case.json"
+    case.parent.mkdir(parents=True)
+    case.write_text('{"schema": "iogauge.case/1", "session": {"process": "gone"}, "case": {}}')
+    assert lost(recorded.output, [name]) == [name]
+    recorded.edit(lambda data: data["session_info"].update(rounds=[name]))
+    assert lost(recorded.output, [name]) == []
+
+
+class Stub:
+    """In place of ReFrame: each round measures what the first did."""
+
+    def __init__(self, recorded: Recorded, status: int = 0) -> None:
+        self.recorded, self.status = recorded, status
+        self.words: list[list[str]] = []
+        self.report = recorded.folder / "part.json"
+        self.first = recorded.read()
+
+    def __call__(
+        self, _: Any, words: list[str], __: Path, *, part: bool, variables: dict[str, str],
+        rounds: int,
+    ) -> session.Measured:  # fmt: skip
+        assert part and f"--reruns={rounds - 1}" in words
+        self.words.append(words)
+        self.only = variables[ONLY]
+        (reruns,) = (int(w.split("=")[1]) for w in words if w.startswith("--reruns="))
+        runs = self.first["runs"] * (1 + reruns)
+        self.report.write_text(json.dumps({**self.first, "runs": runs}))
+        return session.Measured("20261121T020000", self.status, self.report, "u", 1)
+
+
+def run(stub: Stub, words: list[str], monkeypatch: pytest.MonkeyPatch, seconds: float = 1e6) -> int:
+    monkeypatch.setattr(rounds, "measure", stub)
+    done = session.Measured("run", 0, stub.recorded.report, "u", 1)
+    return rounds.run(None, words, stub.recorded.output, done, seconds)  # type: ignore[arg-type]
+
+
+def test_as_many_jobs_as_there_is_time_for(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a round of 10 s, with jobs of 1 s: six rounds of three jobs, and ReFrame's start."""
+    stub = Stub(recorded)
+    run(stub, [], monkeypatch, seconds=10 + rounds.START + 6 * 3.5)
+    assert sum(len(of.split(",")) for of in stub.only.split()) == 3
+    assert {of.split("=")[0] for of in stub.only.split()} == {
+        word[1:] for word in stub.words[0] if word.startswith("/")
+    }
+
+
+def test_a_test_runs_on_the_stacks_that_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ONLY, only({"1f2e3d4c": ["openmpi", "mpich"], "5b6a7988": ["mpich"]}))
+    assert chosen("1f2e3d4c") == ["openmpi", "mpich"]
+    assert chosen("5b6a7988") == ["mpich"]
+    assert chosen("00000000") == []
+
+
+def test_seven_rounds_become_one_session(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = Stub(recorded)
+    assert run(stub, ["-n", "S3d", "-t", "quick"], monkeypatch) == 0
+    (words,) = stub.words
+    assert words[:3] == ["-t", "quick", "-n"]
+    assert all(word.startswith("/") for word in words[3:-1:2])
+    rows = make_table(load_session(recorded.report)).rows
+    assert {len(row.runs) for row in rows if row.outcome == "verified"} == {rounds.ROUNDS}
+    assert not stub.report.exists()
+    own = recorded.output / "reports" / "run-report-run.json"
+    assert json.loads(own.read_text()) == recorded.read()
+
+
+def test_rounds_that_go_wrong_are_kept(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = Stub(recorded, status=1)
+    assert run(stub, [], monkeypatch) == 1
+    assert recorded.read()["session_info"]["rounds"] == ["20261121T020000"]
+
+
+def test_nothing_to_decide_between(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One case on one stack has no rounds."""
+
+    def one(report: dict[str, Any]) -> None:
+        cases = report["runs"][0]["testcases"]
+        report["runs"][0]["testcases"] = [
+            c for c in cases if (c["display_name"], c["environ"]) == (s3d("posix"), "mpich")
+        ]
+
+    recorded.edit(one)
+    stub = Stub(recorded)
+    assert run(stub, [], monkeypatch) == 0
+    assert stub.words == []
+
+
+@pytest.mark.parametrize("noise", INDEPENDENT)
+def test_the_choice_of_the_first_round_finds_no_gain_where_there_is_none(noise: str) -> None:
+    """Eight ways on two stacks, all as fast as the default: of those that run again the fastest is
+    called faster in at most 1 of 20 sessions."""
+    generator, sessions = seeded("rounds", noise), 400
+    names = ["mpiio:collective", *(f"way {n}" for n in range(7))]
+    wrong = 0
+    for _ in range(sessions):
+        speeds = INDEPENDENT[noise](generator, (8, 2, rounds.ROUNDS))
+        first = [candidate(name, {"a": of[0, 0], "b": of[1, 0]}, fs="")
+                 for name, of in zip(names, speeds, strict=True)]  # fmt: skip
+        again = {(job.case, job.stack) for job in rounds.in_order(first)}
+        held = {stack for case, stack in again if case.startswith(names[0])}
+        ways = [
+            (names.index(case.strip()), "ab".index(stack)) for case, stack in again if stack in held
+        ]
+        way, stack = max(ways, key=lambda at: float(np.median(speeds[at])))
+        pairs = list(zip(speeds[0, stack].tolist(), speeds[way, stack].tolist(), strict=True))
+        wrong += way > 0 and of_pairs(pairs).verdict == "faster"
+    assert wrong / sessions <= 0.05 + slack(0.05, sessions)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`iogauge run` shows and stores what its own ReFrame run wrote, and says where that is nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from iogauge.measure import session
+from iogauge.measure.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
+from tests.measure.test_lock import dead, left, owner
+
+ROOT = Path(__file__).parents[2]
+OPTIONS = ["-C", "site_configs/local.py", "--system", "local", "-R", "--exec-policy=serial"]
+S3D = [*OPTIONS, "-c", "reframe_tests/benchmarks/s3d.py", "-p", "mpich"]
+ONE = [*S3D, "-n", "S3d%.*fs=ram.*call=posix%.*smoke", "-S", "repeats=1"]
+BEFORE = ROOT / "tests" / "data" / "session" / "results"
+
+needs_mpich = pytest.mark.skipif(
+    not shutil.which("mpicc.mpich"),
+    reason="mpicc.mpich is missing: environments/debian/setup.sh installs it",
+)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """With a session before, whose page and report must stay as they are."""
+    shutil.copytree(BEFORE, tmp_path / "output")
+    (tmp_path / "output" / "report.html").write_text("the session before")
+    return tmp_path / "output"
+
+
+def start(output: Path, *words: str) -> subprocess.Popen[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "iogauge", "run", "--rounds", "0", "--", *words],
+        cwd=ROOT,
+        # Whoever else measures on this machine: no figure counts here.
+        env={
+            **kept,
+            "IOGAUGE_NO_LOCK": "1",
+            "IOGAUGE_OUTPUT": str(output),
+            "IOGAUGE_DISK": str(output / "disk"),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    said, _ = process.communicate(timeout=250)
+    return process.returncode, said
+
+
+def shows_nothing_of_before(output: Path, said: str) -> bool:
+    """No table, no page, nothing in the store."""
+    untouched = (output / "report.html").read_text() == "the session before"
+    return untouched and "fastest" not in said and not list(output.glob("store/*"))
+
+
+def test_a_filter_that_selects_nothing_is_an_error(output: Path) -> None:
+    status, said = finish(start(output, *S3D, "-n", "^S3D.*mpiio"))
+    assert status == NOTHING_SELECTED
+    assert "nothing was selected" in said and "^S3D.*mpiio" in said
+    assert shows_nothing_of_before(output, said)
+
+
+def test_a_command_line_that_reframe_refuses_shows_nothing(output: Path) -> None:
+    status, said = finish(start(output, *S3D, "--no-such-option"))
+    assert status not in (0, NOTHING_MEASURED)
+    assert "left no report" in said
+    assert shows_nothing_of_before(output, said)
+
+
+@pytest.mark.slow
+@needs_mpich
+def test_a_session_in_which_all_was_skipped_is_an_error(output: Path) -> None:
+    status, said = finish(start(output, *ONE, "-S", "num_tasks=100000"))
+    assert status == NOTHING_MEASURED, said
+    assert "nothing was measured: all 1 tests that were selected were skipped" in said
+
+
+@pytest.mark.slow
+@needs_mpich
+def test_the_page_is_that_of_this_very_run(output: Path) -> None:
+    status, said = finish(start(output, *ONE))
+    assert status == 0, said
+    (report,) = (output / "reports").glob("run-report-2*.json")
+    name = report.stem.removeprefix("run-report-")
+    assert (output / name / "report.html").is_file()
+    assert "the session before" not in (output / "report.html").read_text()
+    assert "1 stack" in said or "posix" in said
+    assert list(output.glob("store/**/*.parquet"))
+
+
+@needs_mpich
+def test_ctrl_c_ends_the_run_and_shows_what_had_finished(output: Path) -> None:
+    two = [*S3D, "-n", "S3d%.*fs=ram.*call=(posix|master)%.*smoke", "-S", "repeats=1"]
+    slow = ["-S", "S3d.prerun_cmds=[ ! -e $HOME/never ] || true; sleep 2"]
+    process = start(output, *two, *slow)
+    deadline = time.monotonic() + 200
+    while not list(output.glob("stage/*/local/host/mpich/S3d*/exit_status")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    status, said = finish(process)
+    assert status == 128 + signal.SIGINT, said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ([], None),
+        (["-n", "S3d"], None),
+        (["--report-file", "a.json", "-v"], Path("a.json")),
+        (["--report-file=a.json", "--report-file=b.json"], Path("b.json")),
+    ],
+)
+def test_a_report_that_the_user_names_is_found(words: list[str], right: Path | None) -> None:
+    assert given_report(words) == right
+
+
+def test_skipped_tests_and_fixtures_measured_nothing() -> None:
+    cases = [{"result": "pass", "fixture": True}, {"result": "skip"}, {"result": "fail"}]
+    assert count({"runs": [{"testcases": cases}]}) == (1, 2)
+
+
+def test_two_sessions_of_one_second_have_names_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session.time, "strftime", lambda _: "20260101T000000")
+    mine = {session.new_name(), session.new_name()}
+    monkeypatch.setattr(session.os, "getpid", lambda: 4711)
+    assert len({session.new_name(), *mine}) == 3
+
+
+@pytest.mark.slow
+@needs_mpich
+def test_what_had_finished_outlives_a_kill_of_reframe(output: Path) -> None:
+    """As by the kernel of the operating system when memory is short."""
+    three = [*S3D, "-n", "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke", "-S", "repeats=1"]
+    process = start(output, *three, "-S", "S3d.prerun_cmds=sleep 3")
+    deadline = time.monotonic() + 200
+    while not list(output.glob("2*-*/local/host/mpich/S3d*/case.json")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (reframe,) = (
+        int(number)
+        for number in children
+        if b"/reframe\0" in Path(f"/proc/{number}/cmdline").read_bytes()
+    )
+    os.kill(reframe, signal.SIGKILL)
+    status, said = finish(process)
+    assert status == 128 + signal.SIGKILL
+    (report,) = (output / "reports").glob("run-report-2*.json")
+    assert f"interrupted-{report.stem.removeprefix('run-report-')}" in said or "interrupted" in said
+    cases = json.loads(report.read_text())["runs"][0]["testcases"]
+    assert "pass" in [case["result"] for case in cases]
+    assert list(output.glob("store/**/interrupted-*.parquet"))
+
+
+def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
+    """It was killed before this program could ask to be told."""
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "iogauge",
+        "run",
+        "--parent",
+        "4194305",
+        "--",
+        *ONE,
+    ]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
+
+
+@pytest.mark.slow
+def test_the_next_start_removes_what_a_killed_job_left(output: Path) -> None:
+    """Also where it measures nothing there itself."""
+    case = output / "stage" / "20261121T120000-1-1" / "local" / "host" / "mpich" / "S3d_0"
+    case.mkdir(parents=True)
+    place = output / "a file system"
+    place.mkdir()
+    (case / "case.json").write_text(json.dumps({"case": {"fs_path": str(place)}}))
+    for name in ("not an object", "not a path"):
+        other = case.with_name(name)
+        other.mkdir()
+        (other / "case.json").write_text("[]" if name == "not an object" else '{"case": 1}')
+    gone, alive = left(place, "iogauge.aaaaaaa1", dead()), owner(os.getpid())
+    stays = left(place, "iogauge.aaaaaaa2", alive)
+    status, said = finish(start(output, *S3D, "-n", "none of them"))
+    assert status == NOTHING_SELECTED
+    assert f"removed {gone}" in said and not gone.exists() and stays.exists()
+
+
+def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
+    """It came while `recover` ran."""
+    code = (
+        "import os, signal; from iogauge.measure import session, run_session\n"
+        "session.Child.analysis = lambda child, *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "session.Child._ended = lambda child, number, frame: setattr(child, 'signal', number)\n"
+        "session.measure = run_session.measure = lambda *_: print('measures')\n"
+        "raise SystemExit(run_session.main(['--', '-n', 'x']))"
+    )
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, ""), done.stderr

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A failing case made small: over stand-ins, and the C program of recorded rounds."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iogauge.analysis.blame.accesses import MPIIO, WRITE
+from iogauge.analysis.darshan.raw import CLOSE
+from iogauge.common.run_folder import JOB_SCRIPT
+from iogauge.measure.iokernel import Stack
+from iogauge.measure.shrink import program
+from iogauge.measure.shrink.case import RIGHT, CannotShrinkError, Case, Runner, of_run, without_own
+from iogauge.measure.shrink.reduce import Tries, fewest, shrink
+from tests.analysis.darshan.test_blame import Made
+
+WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")
+GIVEN = Case(16, WORDS, (("NEEDED", "2"), ("IDLE", "1")))
+
+
+def silent(_line: str) -> None:
+    pass
+
+
+def needs(case: Case) -> bool:
+    """Three processes, 16 points along the first axis, the hint and one variable."""
+    points = int(case.words[case.words.index("--grid") + 1].split("x")[0]) if _grid(case) else 0
+    hint = "cb_nodes=2" in case.words
+    return case.processes >= 3 and points >= 16 and hint and ("NEEDED", "2") in case.environment
+
+
+def _grid(case: Case) -> bool:
+    return "--grid" in case.words
+
+
+def test_only_what_the_failure_needs_is_left() -> None:
+    tries = Tries(lambda case: "mismatch" if needs(case) else RIGHT, 1, silent)
+    found = shrink(GIVEN, tries)
+    assert found.processes == 3
+    assert found.environment == (("NEEDED", "2"),)
+    words = " ".join(found.words)
+    assert words == "s3d --grid 16x1x1 --hint cb_nodes=2 --method mpiio"
+
+
+def test_a_failure_by_chance_needs_tries() -> None:
+    draw = random.Random(1)
+
+    def end(case: Case) -> str:
+        return "mismatch" if needs(case) and draw.random() < 0.5 else RIGHT
+
+    found = shrink(GIVEN, Tries(end, 20, silent))
+    assert (found.processes, found.environment) == (3, (("NEEDED", "2"),))
+
+
+def test_another_failure_is_not_the_one_looked_for() -> None:
+    """What a pattern does not take is an error, and no smaller case."""
+
+    def end(case: Case) -> str:
+        return "mismatch" if case.processes == 16 else "status 1"
+
+    assert shrink(GIVEN, Tries(end, 3, silent)).processes == 16
+
+
+def test_what_never_fails_is_not_shrunk() -> None:
+    with pytest.raises(CannotShrinkError, match=r"6 runs of .* were all right"):
+        shrink(GIVEN, Tries(lambda _: RIGHT, 2, silent))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 40), st.sets(st.integers(0, 39), min_size=1, max_size=5))
+def test_fewest_leaves_what_is_needed_and_nothing_else(n: int, needed: set[int]) -> None:
+    needed = {i % n for i in needed}
+    assert fewest(range(n), lambda some: needed <= set(some)) == sorted(needed)
+
+
+def test_a_run_that_a_program_makes(tmp_path: Path) -> None:
+    """The stand-in is wrong from 2 processes on, and says so as iokernel does."""
+    launcher, kernel = tmp_path / "launch", tmp_path / "kernel"
+    launcher.write_text('#!/bin/sh\nshift; export N=$1; shift; exec "$@"\n')
+    kernel.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --json ]; do shift; done\n'
+        'if [ "$N" -ge 2 ]; then v=mismatch s=1; else v=verified s=0; fi\n'
+        'echo "{\\"verification\\": {\\"verdict\\": \\"$v\\"}}" > "$2"; exit $s\n'
+    )
+    for path in (launcher, kernel):
+        path.chmod(0o755)
+    runner = Runner(Stack("", kernel, (str(launcher),)), tmp_path)
+    found = shrink(Case(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
+    assert str(found) == "-n 2 ior -b 1 --method m"
+    assert not list(tmp_path.glob("shrink-*"))
+
+
+def test_a_run_of_a_session_is_read(tmp_path: Path) -> None:
+    (tmp_path / JOB_SCRIPT).write_text("export OMPI_MCA_io_ompio_num_aggregators='2'\nexport A=1\n")
+    command = "/x/iokernel ramses-amr --size 16 --dir /d --json result.json --method mpiio"
+    case = of_run(tmp_path, lambda _: (4, command))
+    assert case.words == ("ramses-amr", "--size", "16", "--method", "mpiio")
+    assert case.environment == (("OMPI_MCA_io_ompio_num_aggregators", "2"),)
+    assert without_own(["ior", "--keep", "--dir=/d"]) == ("ior",)
+
+
+def recorded() -> list[program.Round]:
+    """Two processes: a header of one, a call of both, one through a view, and after closing one
+    that does not count."""
+    made = Made(2)
+    calls = {"alone": 0, "all": 1}
+    for process in (0, 1):
+        if process == 0:
+            made.access(0, WRITE, 0, 8, layer=MPIIO)
+        for pieces in ([(8 + 8 * process, 8)], [(32 + 4 * process, 4), (64 + 4 * process, 4)]):
+            first = made.count[process]
+            for offset, length in pieces:
+                at = made.access(process, WRITE, offset, length, layer=MPIIO)
+                row = list(made.rows[at])
+                row[4], row[5] = calls["all"], first
+                made.rows[at] = tuple(row)
+        made.event(process, CLOSE)
+        made.access(process, WRITE, 0, 8, layer=MPIIO)
+    traced = made.traced()
+    traced.calls = ["MPI_File_write_at", "MPI_File_write_at_all"]
+    return program.rounds(traced, 0)
+
+
+def test_rounds_are_the_calls_of_all_and_what_each_did_before() -> None:
+    alone, together, viewed = recorded()
+    assert (alone.together, alone.pieces) == (False, ((0, 0, 8),))
+    assert (together.together, together.viewed) == (True, False)
+    assert sorted(together.pieces) == [(0, 8, 8), (1, 16, 8)]
+    assert viewed.viewed
+    assert sorted(viewed.pieces) == [(0, 32, 4), (0, 64, 4), (1, 36, 4), (1, 68, 4)]
+
+
+def test_the_program_compiles_without_a_warning(tmp_path: Path) -> None:
+    compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc.mpich")
+    if not compiler:
+        pytest.skip("no mpicc.openmpi or mpicc.mpich is installed")
+    text = program.text(recorded(), 2, "mpiexec -n 2", 1, "some MPI")
+    assert text.count("\n") <= program.MOST_LINES
+    assert "@" not in text
+    source = tmp_path / "repro.c"
+    source.write_text(text)
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_that_is_too_long_is_refused() -> None:
+    many = [program.Round(True, tuple((0, 10**6 * i, 1000) for i in range(500)))]
+    with pytest.raises(CannotShrinkError, match="right is at most 150"):
+        program.text(many, 2, "", 1, "")

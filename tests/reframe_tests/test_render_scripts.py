@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`iogauge run --dry-run`: the scripts that ReFrame would submit; and `iogauge collect`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.reframe_session import ROOT, Session, changed_site, untraced_kernel
+
+
+def render(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "iogauge", "run", "--dry-run", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
+    there = ("--there", "/home/me/jobs", "--iokernel", "/home/me/iokernel", "-t", "smoke")
+    done = render(
+        *("--site", "mira_cetus", "--system", "mira_cetus:cetus", "-o", str(tmp_path), *there),
+        *("-n", "S3d.*fs=fs0.*call=mpiio:collective"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == sorted(map(str, tmp_path.rglob("job.sh")))
+    (script,) = tmp_path.rglob("S3d*/job.sh")
+    text = script.read_text()
+    assert f"\ncd -- /home/me/jobs/{script.parent.relative_to(tmp_path)}\n" in text
+    assert "    /home/me/iokernel s3d " in text
+    assert "#COBALT -n 128\n" in text
+    assert "/stage/" not in text
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_what_is_not_there_is_named() -> None:
+    done = render("--site", "fauts", "-n", "S3d")
+    assert done.returncode == 2 and "did you mean 'faust'?" in done.stderr
+    done = render("--site", "faust", "--system", "faust:nosuch", "-n", "S3d")
+    assert done.returncode == 1
+    assert "nosuch" in done.stderr
+
+
+ONE = ("-t", "smoke", "-t", "ram", "-S", "repeats=1", "-n", "S3d.*call=mpiio:collective")
+
+
+@pytest.fixture(scope="module")
+def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of scripts for MPICH on this machine, run by bash alone and brought elsewhere."""
+    tmp_path = tmp_path_factory.mktemp("render")
+    if not shutil.which("mpicc.mpich"):
+        pytest.skip("mpicc.mpich is missing: make setup")
+    site = changed_site(tmp_path, "partition['environs'] = ['mpich']")
+    written = tmp_path / "written"
+    iokernel = str(untraced_kernel(tmp_path))
+    options = ("--site", str(site), "--system", "local", "--iokernel", iokernel)
+    done = render(*options, "-o", str(written), *ONE)
+    assert done.returncode == 0, done.stderr
+    for script in written.rglob("job.sh"):
+        run = f"cd {script.parent} && ./job.sh > rfm_job.out 2> rfm_job.err"
+        environment = {"PATH": "/usr/bin:/bin"}  # none of this project's
+        subprocess.run(["bash", "-c", run], env=environment, check=True)
+    return written.rename(tmp_path / "carried")
+
+
+def collect(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "iogauge", "collect", str(folder)],
+        cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(output)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_what_scripts_left_becomes_a_session(carried: Path, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    done = collect(carried, output)
+    assert done.returncode == 0, done.stdout
+    (case,) = Session(0, "", output).cases
+    kept = Path(case["outputdir"])
+    (own,) = carried.rglob("result.json")
+    assert (kept / "result.json").read_text() == own.read_text()
+    assert (kept / "rfm_job.sh").read_text() == own.with_name("job.sh").read_text()
+    assert any(key.endswith(":write_bw") for key in case["perfvalues"])
+
+
+def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_path: Path) -> None:
+    """One without results is named too: tests/reframe_tests/test_slurm.py."""
+    folder = Path(shutil.copytree(carried, tmp_path / "wrong"))
+    (own,) = folder.rglob("result.json")
+    own.write_text(own.read_text().replace('"verified"', '"mismatch"'))
+    done = collect(folder, tmp_path / "output")
+    assert done.returncode == 1
+    assert "verification/verdict: 'mismatch'" in done.stdout
+
+
+def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
+    done = collect(tmp_path, tmp_path / "output")
+    assert done.returncode == 2
+    assert f"{tmp_path} is no folder of `iogauge run --dry-run`" in done.stderr
