@@ -82,8 +82,8 @@ def test_calls_that_the_clock_does_not_tell_apart(tmp_path: Path) -> None:
     [
         ("write 0 0 ( /d/a %p x", "write at 1.0000000 s: invalid literal"),
         ("pwrite 0 0 ( /d/a %p 8 -9", "a place or a size below 0"),
-        ("lseek 0 0 ( /d/a 0 2", "the trace does not say where that was"),
-        ("open 0 0 ( /d/a 1025", "the trace does not say where that was"),
+        ("lseek 0 0 ( /d/a 0 2", "whose place the trace does not say"),
+        ("open 0 0 ( /d/a 1025", "whose place the trace does not say"),
         ("nonsense", "0.txt: line 2 is no call: 1.0000000 1.1000000 nonsense )"),
     ],
 )
