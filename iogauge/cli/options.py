@@ -59,7 +59,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-# Every path of a command line has one of these four types (tests/test_command_paths.py).
+# Every path of a command line has one of these four types (tests/cli/test_command_paths.py).
 
 
 def in_path(text: str) -> Path:

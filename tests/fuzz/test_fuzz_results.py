@@ -120,6 +120,7 @@ def report_of(place: Place, data: st.DataObject) -> None:
 FORMS = st.sampled_from(((), ("--csv",), ("--json",)))
 
 
+@pytest.mark.slow
 @fuzz("reports: summary", 0.12, 150, data=st.data(), form=FORMS)
 def test_reports(place: Place, data: st.DataObject, form: tuple[str, ...]) -> None:
     report_of(place, data)
@@ -136,6 +137,7 @@ def test_reports_bytes(place: Place, data: st.DataObject) -> None:
 PARTS_OF_STORE = {MARK, files.RECORDS, files.SUMS, files.MONTHS, months.ALONE, months.READERS}
 
 
+@pytest.mark.slow
 @fuzz("reports: ingest", 0.02, 30, data=st.data())
 def test_ingest(place: Place, data: st.DataObject) -> None:
     report_of(place, data)
@@ -152,6 +154,7 @@ def test_ingest(place: Place, data: st.DataObject) -> None:
     (place.document.parent / LEDGER).unlink()
 
 
+@pytest.mark.slow
 @fuzz("pages", 0.001, 2, data=st.data())
 def test_pages(place: Place, data: st.DataObject) -> None:
     report_of(place, data)
@@ -173,6 +176,7 @@ def test_pages(place: Place, data: st.DataObject) -> None:
 SESSION = "20261121T200000-999999999"
 
 
+@pytest.mark.slow
 @fuzz("recover", 0.01, 20, data=st.data())
 def test_recover(place: Place, data: st.DataObject) -> None:
     """A killed session's case.json, and the name of its folder."""

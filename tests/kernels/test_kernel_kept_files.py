@@ -96,6 +96,7 @@ def expected(words: tuple[str, ...]) -> str:
     )
 
 
+@pytest.mark.slow
 def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
     """A run that may only read leaves the file as it is; one that writes what was not to be kept
     leaves none; a contradiction touches nothing."""

@@ -54,7 +54,7 @@ def test_printed_sizes(
     assert merged["bytes"] == found["bytes"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mpiio", "posix"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_plan_grows_with_the_processes_and_no_faster(

@@ -103,6 +103,7 @@ def test_the_page_is_that_of_this_very_run(output: Path) -> None:
     assert list(output.glob("store/**/*.parquet"))
 
 
+@pytest.mark.slow
 @needs_mpich
 def test_ctrl_c_ends_the_run_and_shows_what_had_finished(output: Path) -> None:
     two = [*S3D, "-n", "S3d%.*fs=ram.*call=(posix|master)%.*smoke", "-S", "repeats=1"]
