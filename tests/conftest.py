@@ -6,6 +6,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +21,15 @@ from tests.reframe_session import Session, reframe
 # No test depends on speed: hypothesis fails an example that takes longer than 0.2 s.
 hypothesis.settings.register_profile("any speed", deadline=None)
 hypothesis.settings.load_profile("any speed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Each worker has its own folder for Open MPI's session: two launchers that make and remove
+    one folder at the same time fail now and then. Other users' processes write there, too."""
+    folder = Path(tempfile.mkdtemp(prefix="iogauge-ompi-"))
+    folder.chmod(0o1777)
+    os.environ |= {"OMPI_MCA_orte_tmpdir_base": str(folder)}
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 # A value of a parameter, by name; and how many quick cases of all tests have it.
