@@ -122,12 +122,12 @@ def test_many_failures_of_one_kind_take_one_line(recorded: Recorded) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("unknown",), ("summary", "--json", "--csv"), ("summary", "--html"), ("summary", "-x")],
+    [("unknown",), ("summary", "--json", "--csv"), ("summary", "--html"), ("summary", "-x")],
 )
 def test_wrong_command_line_exits_with_2(arguments: tuple[str, ...]) -> None:
     done = run_analysis(*arguments)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("iogauge")
+    assert done.stderr.startswith("iogauge: ")
 
 
 def test_a_page_that_cannot_be_written_exits_with_2(recorded: Recorded) -> None:
@@ -146,7 +146,6 @@ def test_bad_data_exits_with_3_and_one_line(recorded: Recorded) -> None:
         ((recorded.report,), f"{name}: schema 'iogauge.result/9' is unknown"),
         (("--output", empty), f"{empty}/reports: expected the report of a session"),
         ((name,), f"{name}: expected ReFrame's report"),
-        ((empty,), f"{empty}: no report of ReFrame"),
     ):
         done = run_analysis("summary", *arguments)
         assert done.returncode == 3
@@ -156,7 +155,7 @@ def test_bad_data_exits_with_3_and_one_line(recorded: Recorded) -> None:
 
 
 def test_help_has_examples_and_exit_codes() -> None:
-    assert "exit codes:" in run_analysis("--help").stdout
+    assert "exit status:" in run_analysis("--help").stdout
     done = run_analysis("summary", "--help")
     assert done.returncode == 0
     assert "examples:" in done.stdout
