@@ -113,16 +113,17 @@ test-sanitizers: setup-test
 		'-DIOKERNEL_TEST_PROCESSES=1;3'
 	@$(CTEST) .local/build/test-sanitize
 
-# Two files of tests at a time: more would have more MPI processes run than a small machine stands.
+# Two files of tests at a time: more would have more MPI processes run than a small machine stands. The slow
+# ones wait a good part of their time, for hung jobs and schedulers: three.
 # In test-all they leave counts of entered lines, which `make coverage` reads: they cost a tenth.
-PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --numprocesses 2 --dist loadfile
+PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --numprocesses
 test-all: COUNTED = PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS)
 
 test-python: setup-test
-	$(PYTEST) -m 'not slow and not newer' $(ARGS)
+	$(PYTEST) 2 -m 'not slow and not newer' $(ARGS)
 
 test-python-slow: setup-test
-	$(PYTEST) -m 'slow and not newer' $(ARGS)
+	$(PYTEST) 3 -m 'slow and not newer' $(ARGS)
 
 soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tools.soak $(ARGS)
