@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from iogauge.common.paths import site_config
+from iogauge.measure.asked import Asked
 from reframe_tests.machine.filesystems import published_peak, published_shares
 from reframe_tests.machine.stacks import ONLY, only
 from site_configs.support import check, common
@@ -156,12 +158,13 @@ def test_a_published_peak_stands_beside_the_results(tmp_path: Path) -> None:
     assert "published peak of ram: 5000 MB/s (its maker)" in done.stdout, done.stderr
 
 
-def test_make_always_names_the_system() -> None:
+@pytest.mark.parametrize(
+    ("words", "named"), [((), "dawn:batch"), (("-n", "S3d"), "dawn:batch"), (("--system=x",), "x")]
+)
+def test_a_session_always_names_the_system(words: tuple[str, ...], named: str) -> None:
     """Without it ReFrame guesses by the host's name, and falls back to `generic`."""
-    lines = (ROOT / "Makefile").read_text().splitlines()
-    calls = [line for line in lines if " -c reframe_tests" in line]
-    assert calls
-    assert all(" --system " in line for line in calls)
+    options = " ".join(Asked(Path("dawn.py"), "dawn:batch", words).options()).replace("=", " ")
+    assert re.findall(r"--system (\S+)", options) == [named]
 
 
 def with_disk(**entry: object) -> dict[str, Any]:

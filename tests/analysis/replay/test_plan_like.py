@@ -283,7 +283,7 @@ def test_cgns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (1, "connectivity", "Hexa", ["elements_5", "corners_8"]),
     ]
     said = capsys.readouterr().out
-    assert said.count("Cells: method cgns cannot write it: its values are not those of v") == 2
+    assert said.count("Cells: method cgns cannot write it: its values are not at vertices") == 2
     assert "More/ElementConnectivity: method cgns cannot write it: its zone has another" in said
     assert "Face/ElementConnectivity: method cgns cannot write it: its elements are of" in said
     assert "CGNS: 9 arrays of zones" in said
