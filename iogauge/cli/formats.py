@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from iogauge.common.text import csv_table, plain_lines
+from iogauge.common.text import csv_table
 
 # A tuple is a text of several lines. It is joined only where it is printed.
 Value = str | int | float | bool | date | tuple[str, ...] | None
@@ -48,7 +48,9 @@ def show(
     else:
         show_table(rows, columns, wide=args.wide, below=note)
         if note:
-            print(plain_lines(note))
+            from iogauge.analysis.pages import screen
+
+            screen.console().print(screen.shown(note), soft_wrap=not sys.stdout.isatty())
 
 
 def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
