@@ -216,7 +216,7 @@ def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
         "session.Child.analysis = lambda child, *_: os.kill(os.getpid(), signal.SIGTERM)\n"
         "session.Child._ended = lambda child, number, frame: setattr(child, 'signal', number)\n"
         "session.measure = run_session.measure = lambda *_: print('measures')\n"
-        "raise SystemExit(run_session.main(['--', '-n', 'x']))"
+        "from iogauge.cli.main import main; raise SystemExit(main(['run', '-n', 'x']))"
     )
     environment = {**os.environ, "IOGAUGE_OUTPUT": str(output), "IOGAUGE_NO_LOCK": "1"}
     done = subprocess.run(
