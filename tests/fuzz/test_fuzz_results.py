@@ -144,7 +144,7 @@ def test_ingest(place: Place, data: st.DataObject) -> None:
     ledger = data.draw(st.sampled_from(LEDGERS).flatmap(changed))
     (place.document.parent / LEDGER).write_text(dumped(ledger))
     store = place.out / "store"
-    place.command("ingest", place.report, "--store", store)
+    place.command("store", "add", place.report, "--store", store)
     found = (
         {path.relative_to(store).parts[0] for path in store.rglob("*")} if store.exists() else ()
     )
