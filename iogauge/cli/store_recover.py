@@ -83,19 +83,23 @@ class Known:
     measured: bool
 
     @property
+    def name(self) -> str:
+        return self.path.stem.removeprefix("run-report-")
+
+    @property
     def is_ours(self) -> bool:
         """Has the name that `iogauge run` gives it, which stores each of its sessions."""
-        name = self.path.stem.removeprefix("run-report-")
-        return self.measured and is_session(name)
+        return self.measured and is_session(self.name)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make the reports, and put them into the store, with those that were made and not stored."""
-    if unknown := set(args.sessions) - set(sessions(args.output)):
-        raise NothingFoundError(f"{args.output}: there is no session {', '.join(sorted(unknown))}")
     done: list[Row] = []
     problems = 0
     reports, place = known(args.output), options.store_of(args)
+    names = {*sessions(args.output), *(one.name for one in reports)}
+    if unknown := set(args.sessions) - names:
+        raise NothingFoundError(f"{args.output}: there is no session {', '.join(sorted(unknown))}")
     ours = [one for one in reports if one.is_ours]
     missing = store.missing(place, [one.uuid for one in ours])
     wanted = [one.path for one in ours if one.uuid in missing]

@@ -196,7 +196,8 @@ def measure(
         else:
             say(f"ReFrame left no report; {lines.log} ends:")
             print(*lines.last(), sep="\n", file=sys.stderr)
-            child.analysis("store", "recover", name)
+            if name in sessions(output):
+                child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
     if given:  # `store recover` knows by it that this session has ended
         write_whole(own, given.read_bytes())

@@ -100,7 +100,7 @@ def test_programs_are_the_releases_and_all_else_the_machines(
     assert run(enter, "made", "ls").returncode == 127
     inside = "[[ -e /proc/self/status && -w /dev/shm && -w /tmp ]] && exit 42"
     assert run(enter, "made", "bash", "-c", inside).returncode == 42
-    assert "iogauge" not in Path("/proc/mounts").read_text()
+    assert str(checkout) not in Path("/proc/mounts").read_text()
 
 
 @enters

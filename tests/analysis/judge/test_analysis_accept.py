@@ -163,7 +163,7 @@ WRONG = {
     "a key of the file": ("quantitty: x, where: {stack: a}", "did you mean quantity"),
     "no bound": ("quantity: write_bw, where: {stack: a}", "expected at_least or at_most"),
     "two bounds": ("quantity: a, where: {stack: a}, at_least: 1, at_most: 2", "one of them"),
-    "no number": ("quantity: a, where: {stack: a}, at_least: .nan", "no number"),
+    "no number": ("quantity: a, where: {stack: a}, at_least: .nan", "not a measurable number"),
     "peak of a time": (
         "quantity: open_time, where: {stack: a}, at_most: 1, of: {peak: fpp}", "of peak: expected",
     ),

@@ -178,7 +178,7 @@ def test_what_is_missing(
     test = {**RATIO, "expect": {"above": 1}}
     row = judged_row(connection, claim(test, needs={**NEEDS, **needs}))
     assert (row["verdict"], row["missing"]) == ("not testable here", missing)
-    assert row["command"].endswith("-R -r -n Made")
+    assert row["command"] == "iogauge run --site SITE -- -n Made"
 
 
 @pytest.mark.parametrize(("cores", "verdict"), [(1, NOT), (2, REPRODUCED), (None, REPRODUCED)])
