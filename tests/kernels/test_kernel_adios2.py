@@ -21,7 +21,7 @@ RELEASE = debian.Debian("trixie")
 NEEDED = (RELEASE.program("enter"), f"{RELEASE.folder}/root/usr/include/adios2_c.h")
 pytestmark = pytest.mark.skipif(
     not all(Path(path).exists() for path in NEEDED),
-    reason="release trixie is not here, or has no libadios2-mpi-c-dev: make stacks",
+    reason="release trixie is not here, or has no libadios2-mpi-c-dev: iogauge stack add trixie",
 )
 S3D = model.S3d(procs=(1, 2, 2))
 WORDS = ["s3d", *S3D.options(), "--steps", "2"]

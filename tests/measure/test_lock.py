@@ -45,7 +45,7 @@ def test_the_second_one_says_who_measures_and_waits(tmp_path: Path) -> None:
     paths = tmp_path / "output" / "lock", tmp_path / "machine"
     first = hold("make run", *paths)
     assert line(first) == "held"
-    second = hold("make ab", paths[1])
+    second = hold("iogauge run", paths[1])
     said = line(second)
     for part in ("make run", str(first.pid), socket.gethostname(), "since 2", lock.ESCAPE):
         assert part in said

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stacks of another Debian release: the scripts with a root made of this machine's programs, and
-what a session says; with a real root only where somebody has made one (`make stacks`)."""
+what a session says; with a real root only where somebody has made one (`iogauge stack add`)."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_a_root_that_is_not_there_skips_with_the_command(tmp_path: Path) -> None
 
 @pytest.mark.skipif(
     run(SCRIPTS / "release.sh", "--check", "trixie").returncode != 0,
-    reason="release trixie is not here: make stacks",
+    reason="release trixie is not here: iogauge stack add trixie",
 )
 def test_a_real_release_beside_the_machines_own(tmp_path: Path) -> None:
     """Its own compiler, MPI and recorder; verified, traced, and its versions in the report."""

@@ -2,7 +2,7 @@
 """Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
 
     python -m tools.simulate [--uses 4000] [--file FILE] [--print]
-    python -m tools.simulate --searches 200     of `make tune`: how near the best, and how cheap
+    python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
 
 The same numbers come out each time: every table has a seed of its own. The tests hold a short form
 against the promises (tests/analysis/judge/test_simulate.py).
