@@ -32,7 +32,7 @@ class Lines:
     def __init__(self, log: Path, bar: Bar, words: Sequence[str], rounds: int) -> None:
         self.log, self.bar, self.rounds = log, bar, rounds
         self.verbose = any(re.fullmatch("-v+|--verbose", word) for word in words)
-        self.text, self.now, self.test, self.before = "", "starts", "", 0
+        self.text, self.now, self.test, self.before = "", "ReFrame starts", "", 0
         self.done, self.total = 0, 0
         log.parent.mkdir(parents=True, exist_ok=True)
         self.written = log.open("wb")
