@@ -47,15 +47,30 @@ def candidates(
 
 
 def fastest(group: Sequence[Row], default: str) -> Row:
-    """Only calls with the most jobs qualify: one lucky job must not outrank seven. A call that may
-    be no faster does not outrank one with a known gain: the default ran as often on its stack."""
-    most = max(len(row["found"]) for row in group)
-    often = [row for row in group if len(row["found"]) == most]
-    known = [row for row in often if default_of(row, often, default)]
-    best, sure = max(often, key=_speed), max(known, key=_speed, default=None)
-    if sure is None or interval.of_jobs(sure["found"], best["found"]).verdict == "faster":
-        return best
-    return sure
+    """Of the calls that none is decidedly faster than. One lucky job must not outrank seven: calls
+    with enough jobs for a verdict come first, then those with a known gain, then by speed."""
+    enough = min(interval.PAIRS, max(len(row["found"]) for row in group))
+
+    often = [row for row in group if len(row["found"]) >= enough]
+
+    def preference(row: Row) -> tuple[bool, bool, float]:
+        known = default_of(row, often, default) is not None
+        return len(row["found"]) >= enough, known, _speed(row)
+
+    return _first(sorted(group, key=preference, reverse=True))
+
+
+def _first(ordered: Sequence[Row]) -> Row:
+    """The first that no other is decidedly faster than; in a circle of those, the first."""
+
+    def slower(row: Row) -> bool:
+        return any(
+            interval.of_jobs(row["found"], other["found"]).verdict == "faster"
+            for other in ordered
+            if other is not row
+        )
+
+    return next((row for row in ordered if not slower(row)), ordered[0])
 
 
 def _speed(row: Row) -> float:
@@ -63,9 +78,13 @@ def _speed(row: Row) -> float:
 
 
 def rank(group: Sequence[Row], default: str) -> list[Row]:
-    """Fastest first, then by median, each with its gain over the default."""
-    first = fastest(group, default)
-    ordered = [first, *sorted((row for row in group if row is not first), key=_speed, reverse=True)]
+    """Fastest first, then by median, but none above a decidedly faster one; each with its gain over
+    the default."""
+    ordered = [fastest(group, default)]
+    rest = sorted((row for row in group if row is not ordered[0]), key=_speed, reverse=True)
+    while rest:
+        ordered.append(_first(rest))
+        rest = [row for row in rest if row is not ordered[-1]]
     ranked = []
     for number, row in enumerate(ordered, 1):
         base = default_of(row, group, default)

@@ -8,7 +8,13 @@ import io
 import subprocess
 from pathlib import Path
 
-from iogauge.analysis.judge.advice import settings
+import pytest
+from hypothesis import given
+from hypothesis import settings as effort
+from hypothesis import strategies as st
+
+from iogauge.analysis.judge.advice import fastest, rank, settings
+from iogauge.analysis.statistics import interval
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -84,3 +90,64 @@ def test_each_hint_goes_where_its_library_looks(tmp_path: Path) -> None:
     assert files["mca-params.conf"] == "sharedfp = sm\n"
     assert 'export BGLOCKLESSMPIO_F_TYPE="7"\n' in files["environment.sh"]
     assert "# hdf5_alignment=1: the program asks HDF5\n" in files["environment.sh"]
+
+
+def _row(call: str, speeds: list[float], first: int = 0) -> dict[str, object]:
+    """Jobs from number `first` on: equal numbers ran in one round."""
+    method, _, mode = call.partition(":")
+    jobs = {first + i: speed for i, speed in enumerate(speeds)}
+    return {"call": call, "method": method, "mode": mode, "stack": "openmpi", "variant": "",
+            "hints": "", "mpi_io": "OMPIO", "found": jobs}  # fmt: skip
+
+
+@pytest.mark.parametrize(("default", "other"), [(7, 6), (24, 6), (24, 12), (3, 3)])
+def test_a_default_that_ran_more_often_does_not_come_first(default: int, other: int) -> None:
+    """`tune` runs the default in every round, and a winner only from the round on it was tried."""
+    slow = _row("mpiio:collective", [29.0 + i % 3 for i in range(default)])
+    fast = _row("posix", [6068.0 + i % 5 for i in range(other)])
+    found = rank([slow, fast], "mpiio:collective")
+    assert [row["call"] for row in found] == ["posix", "mpiio:collective"]
+
+
+def test_one_lucky_job_does_not_outrank_seven() -> None:
+    often, lucky = _row("mpiio:collective", [100.0 + i for i in range(7)]), _row("posix", [900.0])
+    assert fastest([lucky, often], "mpiio:collective") is often
+
+
+CALLS = ("mpiio:collective", "mpiio:independent", "posix", "hdf5:collective")
+SPEEDS = st.floats(1, 2).flatmap(
+    lambda noise: st.lists(st.floats(10, 10 * noise), min_size=1, max_size=15)
+)
+
+
+@effort(deadline=None)
+@given(st.lists(st.tuples(SPEEDS, st.sampled_from((1, 5, 200)), st.integers(0, 9)), min_size=2,
+                max_size=4))  # fmt: skip
+def test_the_decidedly_faster_never_ranks_below(
+    drawn: list[tuple[list[float], int, int]],
+) -> None:
+    """Whatever the counts of jobs, unless such verdicts go round in a circle."""
+    group = [
+        _row(call, [speed * times for speed in speeds], first)
+        for call, (speeds, times, first) in zip(CALLS, drawn, strict=False)
+    ]
+    ranks = {row["call"]: row["rank"] for row in rank(group, "mpiio:collective")}
+    left = list(group)
+    while left:  # the slowest of those that are left is faster than none
+        slower = [
+            row for row in left
+            if not any(_faster(row, other) for other in left if other is not row)
+        ]  # fmt: skip
+        if not slower:
+            return
+        left = [row for row in left if row not in slower]
+    for row in group:
+        for other in group:
+            if row is not other and _faster(row, other):
+                assert ranks[row["call"]] < ranks[other["call"]]
+
+
+def _faster(row: dict[str, object], other: dict[str, object]) -> bool:
+    one, base = row["found"], other["found"]
+    assert isinstance(one, dict) and isinstance(base, dict)
+    return interval.of_jobs(base, one).verdict == "faster"
