@@ -15,7 +15,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from iogauge.common.paths import site_config
+from iogauge.measure import sites
 from tests.reframe_session import Session, reframe
 
 # No test depends on speed: hypothesis fails an example that takes longer than 0.2 s.
@@ -111,7 +111,7 @@ def site_dry_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Se
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.exists():
                 words = ("--system", system, "--dry-run", "-t", "smoke", "-n", OF_A_SITE)
-                made = reframe(output, *words, config=site_config(system))
+                made = reframe(output, *words, config=sites.find(system))
                 kept.write_text(json.dumps([made.status, made.text]))
         status, text = json.loads(kept.read_text())
         return Session(status, text, output)

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from iogauge.analysis.replay import check, plan, schedule, trace
 from iogauge.analysis.statistics.interval import of_pairs
-from iogauge.common.digits import three
+from iogauge.common.text import three
 from reframe_tests.framework.recorders import LOG_HINTS
 
 # Darshan's runtime has room for some 60,000 calls of a process, unless it is told otherwise.

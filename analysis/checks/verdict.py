@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.document import first_mismatch
-from iogauge.common.registry import modes_with
 from iogauge.common.run_folder import DOCUMENT, EXIT_STATUS
+from iogauge.common.tables import modes_with
 from iogauge.common.text import one_line
 
 from ..darshan.log import Log

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from iogauge.common.digits import three
+from iogauge.common.text import three
 
 from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
 

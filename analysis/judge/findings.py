@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iogauge.common.digits import three
+from iogauge.common.text import three
 
 from ..statistics import interval
 from ..store import database as store

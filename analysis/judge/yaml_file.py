@@ -11,8 +11,7 @@ import jsonschema
 import yaml
 
 from iogauge.common import json_file
-from iogauge.common.spelling import nearest
-from iogauge.common.text import CONTROL, one_line
+from iogauge.common.text import CONTROL, nearest, one_line
 
 from ..errors import ReferenceFileError
 

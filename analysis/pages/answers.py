@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from iogauge.common import registry
-from iogauge.common.digits import three
+from iogauge.common import tables
+from iogauge.common.text import three
 
 from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT
@@ -28,7 +28,7 @@ def rows(connection: Any, chosen: Where, cases: Sequence[Row], root: Path) -> li
     are relative to."""
     found = sorted(
         findings.places(connection, chosen, DEFAULT),
-        key=lambda place: rank(place.pattern, registry.names("patterns")),
+        key=lambda place: rank(place.pattern, tables.names("patterns")),
     )
     of_ceiling = {id(place): row for place, row in findings.ceilings(cases, found)}
     named = several(found)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from iogauge.common import registry
+from iogauge.common import tables
 from iogauge.common.text import plain, plain_lines
 
 from ..judge import findings, share_of_peak
@@ -55,7 +55,7 @@ def ask(table: Table, connection: Any) -> Found:
     """`connection`: to a store with the session."""
     where = Where().key("session", [table.session.uuid])
     places = findings.places(connection, where, DEFAULT)
-    several, order = answers.several(places), registry.names("patterns")
+    several, order = answers.several(places), tables.names("patterns")
     places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
     peaks = findings.ceilings(share_of_peak.of_cases(connection, where), places)
     said = [*_counts(table), *findings.answers(places, peaks)]

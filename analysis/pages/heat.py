@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from iogauge.common import registry
+from iogauge.common import tables
 
 from ..judge import share_of_peak
 from ..session.rows import rank
@@ -38,7 +38,7 @@ def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, A
 
 
 def _in_order(what: str, names: Iterable[str]) -> list[str]:
-    return sorted(set(names), key=lambda name: rank(name, registry.names(what)))
+    return sorted(set(names), key=lambda name: rank(name, tables.names(what)))
 
 
 def _lines(

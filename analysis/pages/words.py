@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iogauge.common import digits
+from iogauge.common import text
 
 from ..session.rows import Row, Share
 from ..statistics.spread import Spread
@@ -22,7 +22,7 @@ def bandwidth_text(value: float) -> str:
     if value >= 1e5:  # `null`, which moves nothing: its digits would only widen the column
         first, exponent = f"{value:.2e}".split("e+")
         return f"{first}e{int(exponent)}"
-    return digits.three(value)
+    return text.three(value)
 
 
 def range_text(spread: Spread | None) -> str:

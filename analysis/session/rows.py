@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from iogauge.common import registry
+from iogauge.common import tables
 from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
@@ -209,11 +209,11 @@ def rank(value: str, order: Sequence[str]) -> tuple[int, str]:
 
 def _order(run: Run) -> tuple[object, ...]:
     place = (run.system, run.partition, run.fs)
-    modes = ("", *registry.names("modes"))
-    how = (rank(run.method, registry.names("methods")), rank(run.mode, modes), run.variant)
+    modes = ("", *tables.names("modes"))
+    how = (rank(run.method, tables.names("methods")), rank(run.mode, modes), run.variant)
     fsync = run.result.fsync if run.result else False
     return (
-        rank(run.pattern, registry.names("patterns")), run.scale, place, how, run.stack,
+        rank(run.pattern, tables.names("patterns")), run.scale, place, how, run.stack,
         run.processes or 0, fsync, run.case,
     )  # fmt: skip
 

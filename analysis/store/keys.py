@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from iogauge.common.spelling import nearest
+from iogauge.common.text import nearest
 
 from ..errors import UsageError
 from . import versions

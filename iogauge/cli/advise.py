@@ -10,8 +10,8 @@ from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
 from iogauge.analysis.judge.advice import DEFAULT, candidates, rank, settings
-from iogauge.common.digits import three
 from iogauge.common.files import write_whole
+from iogauge.common.text import three
 
 from . import formats, options
 

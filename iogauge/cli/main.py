@@ -15,8 +15,7 @@ from iogauge import version
 from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisError
 from iogauge.cli import options, table
 from iogauge.common import tables
-from iogauge.common.spelling import unknown
-from iogauge.common.text import one_line
+from iogauge.common.text import one_line, unknown
 
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB: its options, with examples"
 EXIT_CODES = """\

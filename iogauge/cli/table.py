@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from iogauge.common.spelling import nearest
+from iogauge.common.text import nearest
 
 
 class Command(NamedTuple):

@@ -18,7 +18,7 @@ from iogauge.analysis.statistics.tuning_search import DefaultFailedError, Found
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from iogauge.common.progress import Bar
-from iogauge.common.spelling import unknown
+from iogauge.common.text import unknown
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import CannotList, Stack
 from iogauge.measure.session import new_name

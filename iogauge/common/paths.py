@@ -48,13 +48,6 @@ def data(name: str) -> Path:
     return (ROOT if is_checkout() else PACKAGE) / name
 
 
-def site_config(system: str) -> Path:
-    """The site file of this name: a living site's, or a past machine's."""
-    folder = ROOT / "site_configs"
-    past = folder / "historic" / f"{system}.py"
-    return past if past.is_file() else folder / f"{system}.py"
-
-
 def output() -> Path:
     """All results: IOGAUGE_OUTPUT, else `output` in the checkout; installed, `output` here."""
     given = os.environ.get("IOGAUGE_OUTPUT")

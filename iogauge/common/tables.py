@@ -9,8 +9,18 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 
 from iogauge.common import paths
+
+# For each of them the table's file below kernels/, and the word that its rows begin with.
+REGISTRIES = {
+    "patterns": ("patterns/patterns.def", "IO_PATTERN"),
+    "methods": ("methods/methods.def", "IO_METHOD"),
+    "modes": ("base/modes.def", "IO_MODE"),
+}
+# A method in front of another -> which ones are put behind it.
+BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _CELL = re.compile(r'"([^"]*)"|([^\s,"][^,"]*)')
@@ -26,10 +36,10 @@ def _rows(name: str, word: str) -> tuple[tuple[str, ...], ...]:
     try:
         text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadTable(f"{path}: {error.strerror}; it comes with iogauge") from error
+        raise BadTable(f"{path}: {error.strerror}; install iogauge again") from error
     found = re.findall(rf"^{word}\((.*?)\)$", text, re.MULTILINE | re.DOTALL)
     if not found:
-        raise BadTable(f"{path}: no row {word}(...)")
+        raise BadTable(f"{path}: no row {word}(...); install iogauge again")
     return tuple(
         tuple((quoted or plain).strip() for quoted, plain in _CELL.findall(row)) for row in found
     )
@@ -40,3 +50,49 @@ def rows(name: str, word: str) -> list[list[str]]:
 
     Raises BadTable where the file is missing or has no such row."""
     return [list(row) for row in _rows(name, word)]
+
+
+def names(what: str) -> tuple[str, ...]:
+    """All "patterns", "methods" or "modes", built or not, in the order of lists and rows.
+
+    A pattern is named after its identifier, with dashes (`ramses-amr`), the others by their second
+    cell. Raises BadTable."""
+    found = rows(*REGISTRIES[what])
+    if what == "patterns":
+        return tuple(row[0].replace("_", "-") for row in found)
+    return tuple(row[1] for row in found)
+
+
+def modes_with(trait: str) -> tuple[str, ...]:
+    """The names of the modes with a trait (`io_mode_trait` of kernels/base/mode.h)."""
+    return tuple(row[1] for row in rows(*REGISTRIES["modes"]) if trait in row[2])
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library that methods need: a row of kernels/libraries.def, which CMake and Spack's recipe
+    read too.
+
+    `name`: also the stack's feature; `title`: in messages; `variable`: of CMake, for the library's
+    prefix; `needs`: another row's name, or `none`; `package` and `spec`: Spack's; `default`: `on`
+    or `off`, in Spack's recipe."""
+
+    name: str
+    title: str
+    header: str
+    library: str
+    variable: str
+    needs: str
+    package: str
+    spec: str
+    default: str
+
+    @property
+    def option(self) -> str:
+        """CMake's option."""
+        return f"IOKERNEL_{self.name.upper()}"
+
+
+def libraries() -> list[Library]:
+    """In the order of the table: each after those that it needs."""
+    return [Library(*row) for row in rows("libraries.def", "IO_LIBRARY")]

@@ -7,6 +7,7 @@ A name may hold anything: `ESC [ 2 J` clears a terminal, `=1+1` is a formula, `.
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,11 +56,11 @@ def cell(value: Any) -> Any:
 
 
 def folder_name(name: str) -> str:
-    """`name` where it can be one folder's or file's; else `ValueError` that says what is right."""
+    """`name` where it can be one folder's or file's; else `ValueError`, which says what can."""
     if FOLDER.fullmatch(name):
         return name
-    right = "letters, digits and any of _ . + @ ~ -, no dot first, at most 128"
-    raise ValueError(f"{one_line(name, 60)!r} cannot name a folder: right are {right}")
+    allowed = "at most 128 letters, digits and _ . + @ ~ -, the first no dot"
+    raise ValueError(f"{one_line(name, 60)!r} cannot name a folder: use {allowed}")
 
 
 def plain_lines(text: str) -> str:
@@ -74,3 +75,22 @@ def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     writer.writerow(map(cell, names))
     writer.writerows([cell(row[name]) for name in names] for row in rows)
     return text.getvalue()
+
+
+def three(value: float) -> str:
+    """At least three significant digits and no false precision: 512, 21.4, 1.07."""
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{decimals}f}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like it; empty where none is."""
+    return next(iter(difflib.get_close_matches(word, list(known), 1)), "")
+
+
+def unknown(word: str, known: Iterable[str]) -> str:
+    """What to say of a word that is not among the known."""
+    names = list(known)
+    close = nearest(word, names)
+    valid = f"did you mean {close!r}?" if close else f"use one of {', '.join(names)}"
+    return f"{word!r} is unknown; {valid}"

@@ -13,8 +13,8 @@ from typing import Any
 from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay.trace import POSIX, CannotReplayError, Trace
-from iogauge.common.methods import BEHIND
-from iogauge.common.spelling import unknown
+from iogauge.common.tables import BEHIND
+from iogauge.common.text import unknown
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import CannotList, Stack
 

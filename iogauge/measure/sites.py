@@ -12,7 +12,7 @@ from reframe.core.exceptions import ReframeError
 
 from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import ROOT
-from iogauge.common.spelling import unknown
+from iogauge.common.text import unknown
 
 FOLDER = ROOT / "site_configs"
 IS_SITE = re.compile(r"^site_configuration\s*[:=]", re.MULTILINE)

@@ -13,7 +13,7 @@ from reframe.core.exceptions import ConfigError
 
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common.paths import ROOT
-from iogauge.common.spelling import nearest, unknown
+from iogauge.common.text import nearest, unknown
 from iogauge.measure import kernels
 from reframe_tests.machine import stacks as needs
 from site_configs.support import chosen, debian

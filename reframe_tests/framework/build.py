@@ -16,8 +16,8 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.exceptions import SanityError
 
 from iogauge.common import json_file
-from iogauge.common.libraries import libraries
 from iogauge.common.paths import KERNELS, MPICH_ABI, builds
+from iogauge.common.tables import libraries
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks

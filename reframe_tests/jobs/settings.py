@@ -11,7 +11,7 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.pipeline import RegressionTest
 from reframe.frontend.loader import RegressionCheckLoader
 
-from iogauge.common.spelling import unknown
+from iogauge.common.text import unknown
 
 KEPT = "_iogauge_wrapped"
 

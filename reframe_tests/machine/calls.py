@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from iogauge.common import tables
-from iogauge.common.libraries import libraries
-from iogauge.common.methods import BEHIND
+from iogauge.common.tables import BEHIND, libraries
 
 
 @dataclass(frozen=True)

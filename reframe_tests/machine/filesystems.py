@@ -11,7 +11,7 @@ from typing import Any
 
 import reframe.core.runtime as rt
 
-from iogauge.common.spelling import unknown
+from iogauge.common.text import unknown
 
 
 def _partitions() -> list[Any]:

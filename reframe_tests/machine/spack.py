@@ -20,8 +20,8 @@ from typing import Any
 
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.libraries import libraries
 from iogauge.common.paths import ENVIRONMENTS, ROOT, SPACK_STATE
+from iogauge.common.tables import libraries
 
 OLDEST = (0, 22)
 TIME_LIMIT = 300  # seconds per call: Spack's first one on a cold file system reads a lot

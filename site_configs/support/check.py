@@ -18,8 +18,7 @@ from jsonschema.exceptions import ValidationError
 
 from iogauge.common import json_file
 from iogauge.common.paths import KERNELS
-from iogauge.common.spelling import unknown
-from iogauge.common.text import one_line
+from iogauge.common.text import one_line, unknown
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
 from reframe_tests.machine.striping import ANSWERS, in_bytes
 

@@ -286,7 +286,7 @@ def test_a_name_that_would_lie_elsewhere(place: str, name: str, run: Run, tmp_pa
     before = files(tmp_path)
     said = run("store add", recorded.report)
     assert said.status == EXIT_DATA
-    assert "cannot name a folder: right are letters, digits" in said.err
+    assert "cannot name a folder: use at most 128 letters" in said.err
     assert {path.relative_to(tmp_path / "out").parts[0] for path in files(tmp_path) - before} <= {
         "store"
     }

@@ -17,7 +17,8 @@ from iogauge.analysis.judge import claims, references
 from iogauge.analysis.judge.yaml_file import YamlFile
 from iogauge.common import experiments
 from iogauge.common.experiments import Experiment
-from iogauge.common.paths import ROOT, site_config
+from iogauge.common.paths import ROOT
+from iogauge.measure import sites
 from tools.documents import __main__ as command
 from tools.documents import render, session, smoke
 
@@ -56,7 +57,7 @@ def test_what_it_points_to_is_there() -> None:
         assert set(one.published) <= groups, one.id
         assert set(one.claims) <= known, one.id
         assert one.test in session.files(), one.id
-        assert site_config(one.site).is_file(), one.id
+        assert sites.find(one.site).is_file(), one.id
 
 
 def test_every_printed_number_and_every_claim_has_its_experiment() -> None:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from iogauge.cli.main import main
 from iogauge.cli.table import COMMANDS, OLD
-from iogauge.common import registry, text
+from iogauge.common import tables, text
 from iogauge.measure import kernels
 from tests.analysis_recorded import Recorded
 from tests.fuzz.cases import fuzz
@@ -79,7 +79,7 @@ ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_retur
 SIZES = st.sampled_from(NUMBERS) | st.integers().map(str)
 GRIDS = st.lists(SIZES, min_size=1, max_size=4).map("x".join)
 NAMES = st.sampled_from(
-    [name for what in registry.REGISTRIES for name in registry.names(what)]
+    [name for what in tables.REGISTRIES for name in tables.names(what)]
     + [
         "bogus",
         "",
@@ -121,8 +121,8 @@ def options() -> list[str]:
 @pytest.mark.slow  # builds the kernels with sanitizers
 @fuzz("iokernel: options", 0.01, 20, data=st.data())
 def test_options_of_iokernel(options: list[str], data: st.DataObject) -> None:
-    words = [data.draw(st.sampled_from(registry.names("patterns")) | VALUES)]
-    words += ["--method", data.draw(st.sampled_from(registry.names("methods")) | VALUES)]
+    words = [data.draw(st.sampled_from(tables.names("patterns")) | VALUES)]
+    words += ["--method", data.draw(st.sampled_from(tables.names("methods")) | VALUES)]
     for _ in range(data.draw(st.integers(0, 6))):
         words.append(data.draw(st.sampled_from(options)))
         if data.draw(st.booleans()):

@@ -15,8 +15,8 @@ from iokernel_stacks import Stack
 from iokernel_stacks import listing as listed
 
 from iogauge.common import tables
-from iogauge.common.methods import BEHIND
 from iogauge.common.paths import KERNELS
+from iogauge.common.tables import BEHIND
 from iogauge.measure import kernels
 from reframe_tests.machine import calls, stacks
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import yaml
 
-from iogauge.common.paths import site_config
+from iogauge.measure import sites
 from tests.reframe_session import ROOT, reframe
 
 SYSTEM = "slurm_lustre"
-SITE = site_config(SYSTEM)
+SITE = sites.find(SYSTEM)
 
 
 def test_each_job_of_a_pipeline_names_its_system(tmp_path: Path) -> None:

@@ -9,25 +9,25 @@ import pytest
 
 from iogauge.analysis.errors import EXIT_DATA
 from iogauge.cli.main import main
-from iogauge.common import paths, registry, tables
+from iogauge.common import paths, tables
 from tests.analysis_recorded import Recorded
 
 
 def test_patterns_methods_and_modes() -> None:
     """A pattern has dashes where its identifier has underscores; the others say their names."""
-    patterns = registry.names("patterns")
+    patterns = tables.names("patterns")
     assert patterns[0] == "s3d" and "ramses-amr" in patterns
-    methods = registry.names("methods")
+    methods = tables.names("methods")
     assert methods[0] == "null" and "posix-shared" in methods
-    assert {"collective", "collective-metadata"} <= set(registry.names("modes"))
+    assert {"collective", "collective-metadata"} <= set(tables.names("modes"))
 
 
 def test_a_table_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "data", lambda name: tmp_path / name)
     tables._rows.cache_clear()
-    for what, (name, _) in registry.REGISTRIES.items():
+    for what, (name, _) in tables.REGISTRIES.items():
         with pytest.raises(tables.BadTable, match=name.replace(".", r"\.")):
-            registry.names(what)
+            tables.names(what)
 
 
 def test_the_analysis_names_it_in_one_line(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.common.paths import site_config
+from iogauge.measure import sites
 from iogauge.measure.asked import Asked
 from reframe_tests.machine.filesystems import published_peak, published_shares
 from reframe_tests.machine.stacks import ONLY, only
@@ -45,7 +45,7 @@ def test_a_test_can_be_told_its_stacks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("site", ["local", "docker"])
 def test_a_site_without_a_batch_system_is_checked_too(site: str, tmp_path: Path) -> None:
-    text = site_config(site).read_text()
+    text = sites.find(site).read_text()
     text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
     path = tmp_path / f"{site}.py"
     path.write_text(text.replace('"nodes": 1', '"nodse": 1'))

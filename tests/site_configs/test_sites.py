@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from reframe.core.exceptions import ConfigError
 
-from iogauge.common.paths import site_config
+from iogauge.measure import sites
 from tests.reframe_session import ROOT, Session, reframe
 
 # system -> what its scripts must have: directive, launch, and what makes its file systems special.
@@ -55,7 +55,7 @@ def dry_run(
     return reframe(
         output,
         *("--system", system, "--dry-run", *options),
-        config=site_config(system),
+        config=sites.find(system),
         tests=tests,
         environment={**os.environ, **settings},
     )
@@ -198,7 +198,7 @@ def test_a_typo_in_a_site_file_is_named_with_file_and_key(
     typo: tuple[str, str], said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "edison.py"
-    text = site_config("edison").read_text()
+    text = sites.find("edison").read_text()
     assert typo[0] in text
     here = text.replace("Path(__file__).resolve().parents[2]", f"Path({str(ROOT)!r})")
     path.write_text(here.replace(*typo))
@@ -211,14 +211,14 @@ def test_a_typo_in_a_site_file_is_named_with_file_and_key(
 
 @pytest.mark.parametrize("where", ["edison:nosuch", "nosuch"])
 def test_an_unknown_system_or_partition_is_named(where: str, tmp_path: Path) -> None:
-    config = site_config("edison")
+    config = sites.find("edison")
     session = reframe(tmp_path, "--system", where, "-l", config=config, tests="s3d.py")
     assert session.status == 1
     assert f"'{where}'" in session.text
 
 
 def test_a_host_that_matches_no_site_is_refused(tmp_path: Path) -> None:
-    config = site_config("edison")
+    config = sites.find("edison")
     session = reframe(tmp_path, "-l", config=config, tests="s3d.py")
     assert session.status == 1
     assert f"this host matches no system's `hostnames` in {config}" in session.text

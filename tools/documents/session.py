@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.experiments import Experiment
-from iogauge.common.paths import ROOT, site_config
+from iogauge.common.paths import ROOT
+from iogauge.measure import sites
 
 Case = dict[str, Any]
 
@@ -39,7 +40,7 @@ def run(
     """ReFrame's exit status, and its test cases without fixtures."""
     tags = "|".join(one.id for one in some)
     command = [sys.executable, str(Path(sys.executable).parent / "reframe")]
-    command += ["-C", str(site_config(system)), "--system", system]
+    command += ["-C", str(sites.find(system)), "--system", system]
     for path in sorted({files()[one.test] for one in some}):
         command += ["-c", str(path)]
     command += ["-t", f"({tags})$", *options]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.common.libraries import libraries
 from iogauge.common.paths import builds
+from iogauge.common.tables import libraries
 from iogauge.measure import kernels
 from iogauge.measure.certify import settings
 from iogauge.measure.certify.settings import Setting

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from iogauge.analysis.statistics.surrogate import Config
-from iogauge.common.spelling import unknown
+from iogauge.common.text import unknown
 from iogauge.measure.tune.space import CALL, Setting, Space
 
 Scope = Literal["everything", "library-only", "same-file", "same-calls"]

@@ -16,13 +16,13 @@ import pytest
 
 from iogauge.analysis.session import rows
 from iogauge.analysis.session.loader import load_session
-from iogauge.common import registry
+from iogauge.common.tables import names
 from tests.analysis_made import split
 from tests.analysis_recorded import DATA, Recorded, run_analysis
 
 # These need somebody's log, or file.
 WITH_INPUT = ("replay", "extents", "file")
-PATTERNS = [name for name in registry.names("patterns") if name not in WITH_INPUT]
+PATTERNS = [name for name in names("patterns") if name not in WITH_INPUT]
 REPEATS = 6
 SHARED = "RamsesShared %fs=ram %contents=hydro %scale=smoke"
 HINTS = "RamsesHints %fs=ram %contents=amr %scale=smoke %call=hdf5:collective %hint_set=cb"
