@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.common.document import first_mismatch
+from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.run_folder import DOCUMENT, EXIT_STATUS
 from iogauge.common.tables import modes_with
 from iogauge.common.text import one_line
@@ -182,7 +182,8 @@ def check_run(
     `exit_status`, which works with schedulers that do not report one.
     """
     if not (stage / DOCUMENT).exists():
-        raise Wrong(f"{_end_of_job(stage, stderr)}; it left no result.json")
+        why = not_started(_stderr(stage, stderr))
+        raise Wrong(why or f"{_end_of_job(stage, stderr)}; it left no result.json")
     document = load(stage / DOCUMENT)
     check(document, expected)
     status = exit_status(stage)
@@ -232,10 +233,13 @@ def exit_status(stage: Path) -> str | None:
 def _end_of_job(stage: Path, stderr: str) -> str:
     status = exit_status(stage)
     end = "the job was killed" if status is None else f"the job ended with exit status {status}"
-    try:
-        text = (stage / stderr).read_text(errors="replace")
-    except OSError:
-        text = ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in _stderr(stage, stderr).splitlines() if line.strip()]
     words = next(([line] for line in lines if ERROR.search(line)), lines[-TAIL:])
     return f"{end}; stderr: {' / '.join(words) or 'empty'}"
+
+
+def _stderr(stage: Path, name: str) -> str:
+    try:
+        return (stage / name).read_text(errors="replace")
+    except OSError:
+        return ""

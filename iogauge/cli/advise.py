@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge.advice import DEFAULT, candidates, rank, settings
 from iogauge.common.files import write_whole
 from iogauge.common.text import three
@@ -89,12 +89,9 @@ def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
 
 
 def write_files(folder: Path, row: Row) -> list[Path]:
-    """The settings of one row as files that the libraries read. Raises OutputError."""
+    """The settings of one row as files that the libraries read. Raises CannotWrite."""
     hints = dict(word.split("=", 1) for word in row["hints"].split())
     files = settings(hints, row["mpi_io"] or "", folder.resolve())
-    try:
-        for name, text in files.items():
-            write_whole(folder / name, text)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    for name, text in files.items():
+        write_whole(folder / name, text)
     return [folder / name for name in files]

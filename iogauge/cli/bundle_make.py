@@ -12,7 +12,7 @@ from typing import Any
 
 from iogauge.analysis.bundle import archive, contents, manifest
 from iogauge.analysis.checks import recheck
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, OutputError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED
 from iogauge.analysis.judge import acceptance, references
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import Run, Session
@@ -80,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
             manifest.sign(folder, args.sign)
             names = [manifest.SIGNATURE, *names]
         target = args.to or args.output / f"bundle-{made['session'][:8]}.tar"
-        _write(folder, [manifest.MANIFEST, *names], target)
+        with writing_whole(target) as file:
+            archive.write(folder, [manifest.MANIFEST, *names], file)
     formats.show(args, [{name: row[name] for name in COLUMNS} for row in made["runs"]], COLUMNS)
     options.say_written(target)
     for line in [*made["wrong"], *unasked(made)]:
@@ -89,14 +90,6 @@ def run(args: argparse.Namespace) -> int:
     if rows is not None:
         options.say(f"{made['accepted']}: {in_words(rows)}")
     return EXIT_NOT_VERIFIED if made["wrong"] else exit_status(rows or [])
-
-
-def _write(folder: Path, names: list[str], target: Path) -> None:
-    try:
-        with writing_whole(target) as file:
-            archive.write(folder, names, file)
-    except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {error.strerror}") from None
 
 
 def verdicts(folder: Path) -> Row:

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, OutputError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
 from iogauge.analysis.judge import certificate
 from iogauge.analysis.pages import certificate_text
 from iogauge.common import json_file
@@ -89,13 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     found = load(args.show if args.show != Path() else output() / "certificate")
-    try:
-        for path, text in ((args.keep, certificate.dump), (args.page, certificate_text.page)):
-            if path:
-                write_whole(path, text(found))
-                options.say_written(path)
-    except OSError as error:
-        raise OutputError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    for path, text in ((args.keep, certificate.dump), (args.page, certificate_text.page)):
+        if path:
+            write_whole(path, text(found))
+            options.say_written(path)
     formats.show(args, [_row(stack) for stack in found.stacks], COLUMNS,
                  note=certificate_text.faults(found))  # fmt: skip
     return EXIT_OK

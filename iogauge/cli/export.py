@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 
-from iogauge.analysis.errors import EXIT_OK, OutputError, UsageError
+from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.analysis.judge import acceptance
 from iogauge.analysis.ledger import traced
 from iogauge.analysis.session.loader import load_session
@@ -62,10 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.to:
         sys.stdout.write(text)
         return EXIT_OK
-    try:
-        write_whole(args.to, text)
-    except OSError as error:
-        raise OutputError(f"{args.to}: cannot be written: {error.strerror}") from None
+    write_whole(args.to, text)
     options.say_written(args.to)
     return EXIT_OK
 

@@ -15,6 +15,7 @@ from iogauge import version
 from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisError
 from iogauge.cli import options, table
 from iogauge.common import tables
+from iogauge.common.files import CannotWrite
 from iogauge.common.text import one_line, unknown
 
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB: its options, with examples"
@@ -158,6 +159,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) has seen enough. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
+    except CannotWrite as error:
+        return _failed(str(error), EXIT_USAGE)
     except OSError as error:  # a file or folder that this user may not read, a disk that is full
         return _failed(f"{error.filename}: {error.strerror}", EXIT_DATA)
     except Exception as error:

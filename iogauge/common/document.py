@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result document (docs/result-format.md): reading its file, holding it against its schema
-(docs/result.schema.json), and what it says of a wrong byte."""
+"""The result document (docs/result-format.md): read, and validated against its schema
+(docs/result.schema.json); and how messages of iokernel describe a failure."""
 
 from __future__ import annotations
 
 import functools
+import re
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from iogauge.common import json_file, paths
 from iogauge.common.text import CONTROL, one_line, plain
 
-# Who reads a document without holding it against its schema need not wait for the library.
+# Who reads a document without validating it need not wait for the library.
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
@@ -23,6 +24,8 @@ WHAT = "result document"
 # Of a run that did not come to its end: something failed, or nothing moved any more.
 STOPPED = ("error", "hung")
 
+# What iokernel prints when --start-limit is over (kernels/driver/startup.c).
+NOT_STARTED = re.compile(r"iokernel: error: .+ on (\S+) \(pid \d+\): MPI did not start: (.+)")
 
 # Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
 MOST = 2**63
@@ -64,6 +67,12 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
         f"{first.get('dataset')}[{index}]: expected {first.get('expected')}, found "
         f"{first.get('found')} {where} (process {first.get('process')} on {first.get('host')})"
     )
+
+
+def not_started(stderr: str) -> str:
+    """Why the job's MPI did not start, without what differs between jobs; empty where it did."""
+    found = NOT_STARTED.search(stderr)
+    return one_line(f"MPI did not start on {found[1]}: {found[2]}") if found else ""
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -14,11 +14,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 
+class CannotWrite(OSError):
+    """The file is as it was before."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: cannot be written: {self.strerror or self.args[0]}"
+
+
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
     """Write `data` to `path`, as `writing_whole` does; `modified`: the file's time, in seconds
     since 1970, where that is not now.
 
-    Raises OSError, and leaves a regular file as it was before."""
+    Raises CannotWrite."""
     with writing_whole(path, modified) as out:
         out.write(data.encode() if isinstance(data, str) else data)
 
@@ -29,7 +36,16 @@ def writing_whole(path: Path, modified: float | None = None) -> Iterator[BinaryI
 
     A regular file gets its new content in one step when the block ends without an exception, and
     keeps its permissions. A symbolic link is followed. Devices, pipes and standard output are
-    written directly. Raises OSError."""
+    written directly. Raises CannotWrite, also where the block raises OSError."""
+    try:
+        with _writing(path, modified) as out:
+            yield out
+    except OSError as error:
+        raise CannotWrite(error.errno, error.strerror or str(error), str(path)) from error
+
+
+@contextmanager
+def _writing(path: Path, modified: float | None) -> Iterator[BinaryIO]:
     if (direct := _not_regular(path)) is not None:
         with os.fdopen(direct, "wb") as out:
             yield out

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from iogauge.common import json_file
-from iogauge.common.document import first_mismatch
+from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
 from iogauge.common.processes import of_session, with_variable
 from iogauge.common.run_folder import RECORDER
@@ -132,6 +132,8 @@ def judge(status: int | None, document: Document | None, said: str) -> tuple[Kin
     found = document or {}
     verification = found.get("verification") or {}
     error = str(found.get("error") or "")
+    if why := not_started(said):
+        return "hung", why
     if found.get("status") == "hung" or "nothing has moved" in said:
         return "hung", error or _line(said, "nothing has moved")
     if verification.get("verdict") == "mismatch":

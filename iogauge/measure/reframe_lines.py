@@ -89,4 +89,5 @@ def _why(stage: str, folder: Path) -> str:
     logs = [path for path in (folder / "rfm_job.err", folder / "rfm_build.err") if path.is_file()]
     log = next(iter(logs), folder)
     shown = log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log
-    return f"{one_line(str(why or stage), 160)}\n  log: {shown}"
+    why = str(why or stage).removeprefix("sanity error: ")
+    return f"{one_line(why, 160)}\n  log: {shown}"

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -188,6 +189,30 @@ def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=250)
     assert done.returncode == 128 + signal.SIGTERM
     assert [path.name for path in (output / "reports").iterdir()] == ["run-report-0.json"]
+
+
+@pytest.mark.slow
+@needs_mpich
+def test_an_mpi_that_does_not_start_is_said(output: Path, tmp_path: Path) -> None:
+    """As a failure while it runs, and in the summary: the launcher's own words are not quoted."""
+    source, library = tmp_path / "wait.c", tmp_path / "wait.so"
+    source.write_text(
+        "#include <unistd.h>\n"
+        "int MPI_Init(void *a, void *b) { (void)a, (void)b; return (int)sleep(60); }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    launcher = tmp_path / "bin" / "mpiexec.mpich"
+    launcher.parent.mkdir()
+    real = shutil.which(launcher.name)
+    launcher.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {real} "$@" --start-limit 1\n')
+    launcher.chmod(0o755)
+    prepare = f"S3d.prerun_cmds=export PATH={launcher.parent}:$PATH"
+    status, said = finish(start(output, *ONE, "-S", "trace=false", "-S", prepare))
+    assert status == 1, said
+    why = f"MPI did not start on {socket.gethostname()}: MPI_Init did not return within 1 s"
+    now, summary = said.split("rows", 1)[0], said.partition("failed")[2]
+    assert f"run: FAILED S3d ram posix mpich: {why}" in now, said
+    assert f": {why}" in summary and "exit status" not in said
 
 
 @pytest.mark.slow

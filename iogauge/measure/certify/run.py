@@ -17,7 +17,7 @@ from iogauge.measure.certify.settings import hints_of, variables_of
 from iogauge.measure.certify.stacks import Candidate
 from iogauge.measure.iokernel import Ended
 
-PATIENCE = 30  # of the kernels' own guard, in seconds
+LIMITS = ("--patience", "30", "--start-limit", "30")  # of iokernel itself, in seconds
 SECONDS = 90  # after which a run is ended, on a machine however loaded
 OUTCOMES = {
     "right": RIGHT,
@@ -76,7 +76,7 @@ def execute(stack: Candidate, case: Case, base: Path) -> Record:
     try:
         done = iokernel.run(
             stack, case.processes,
-            [*words_of(stack, case, folder / "data"), "--patience", str(PATIENCE)],
+            [*words_of(stack, case, folder / "data"), *LIMITS],
             env=environment(stack, case), seconds=SECONDS, document=folder / "result.json",
         )  # fmt: skip
     finally:
