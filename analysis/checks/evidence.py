@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from iogauge.common.mounts import IN_MEMORY
+from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, clients
@@ -153,7 +154,7 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
     if used["caches"] != "dropped":
         return
     if used["resident_fraction"]:
-        share = f"{used['resident_fraction']:.0%}"
+        share = percent(used["resident_fraction"])
         yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
     wanted = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
     found = outside.storage_read if outside else None

@@ -212,7 +212,7 @@ def _too_few_repeats(case: Case, repeats: int) -> Decision | None:
     if repeats >= case.repeats:
         return None
     why = f"a job with {repeats} repeats; {case.repeats} needed in each (-S repeats={case.repeats})"
-    return Decision("too few samples", why)
+    return Decision("not decided yet", why)
 
 
 def _absolute(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:

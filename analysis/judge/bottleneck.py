@@ -17,6 +17,7 @@ from typing import Any, Literal
 from iogauge.common.document import STOPPED, BadDocument
 from iogauge.common.document import load as load_document
 from iogauge.common.run_folder import DOCUMENT, TRACE
+from iogauge.common.text import percent
 
 from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
 from ..ledger.ledger import Side, own_files
@@ -183,7 +184,8 @@ def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         yield Cause(
             "shared file", one.direction, one.layer("POSIX") * (1 - ratio), one.data, "POSIX",
             _calls(one, "POSIX"),
-            f"several processes share a file, and a shared file is {ratio:.0%} as fast here as a "
+            f"several processes share a file, and a shared file is {percent(ratio)} as fast here "
+            "as a "
             "file for each process (the ceilings of this job): locks of the file system",
             one.rank("POSIX"),
         )  # fmt: skip
@@ -195,9 +197,9 @@ def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         share = one.layer("MPI-IO") - one.layer("POSIX")
         yield Cause(
             "exchange", one.direction, share, one.data, "MPI-IO", _calls(one, "MPI-IO"),
-            f"collective calls took {one.layer('MPI-IO'):.0%} of the time, and the POSIX calls "
-            f"below them {one.layer('POSIX'):.0%}: processes exchange data, and wait for each "
-            "other",
+            f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
+            f"calls below them {percent(one.layer('POSIX'))}: processes exchange data, and wait "
+            "for each other",
             one.rank("MPI-IO"),
         )  # fmt: skip
 
@@ -221,19 +223,20 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     count = one.document.get("file_count") or 0
-    named = ", ".join(f"{name} {one.part(name):.0%}" for name in METADATA if one.part(name) > 0.01)
+    parts = {name: part for name in METADATA if (part := one.part(name)) > 0.01}
+    named = ", ".join(f"{name} {percent(part)}" for name, part in parts.items())
     yield Cause(
         "metadata", one.direction, one.part(*METADATA), named, "",
         f"{count} file{'s' * (count != 1)}",
-        f"opening, defining and closing took {one.part(*METADATA):.0%} of the time, moving data "
-        f"{one.part(one.data):.0%}",
+        f"opening, defining and closing took {percent(one.part(*METADATA))} of the time, moving "
+        f"data {percent(one.part(one.data))}",
     )  # fmt: skip
 
 
 def _flush(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     yield Cause(
         "flush", one.direction, one.part("flush"), "flush", "", "",
-        f"waiting for the storage (fsync) took {one.part('flush'):.0%} of the time",
+        f"waiting for the storage (fsync) took {percent(one.part('flush'))} of the time",
     )  # fmt: skip
 
 
@@ -256,8 +259,8 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if top in one.slowest and method != "posix":
         yield Cause(
             "library", one.direction, one.part(one.data) - one.layer(top), one.data, method, "",
-            f"moving data took {one.part(one.data):.0%} of the time, and the {top} calls in it "
-            f"{one.layer(top):.0%}: the rest is work of {method} and of the kernel itself",
+            f"moving data took {percent(one.part(one.data))} of the time, and the {top} calls in "
+            f"it {percent(one.layer(top))}: the rest is work of {method} and of the kernel itself",
         )  # fmt: skip
 
 
@@ -265,8 +268,8 @@ def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
         yield Cause(
             "storage", one.direction, min(one.of_ceiling, 1.0), one.data, "", "",
-            f"it reached {one.of_ceiling:.0%} of what a file for each process gave in the same "
-            "job: the file system is the limit",
+            f"it reached {percent(one.of_ceiling)} of what a file for each process gave in the "
+            "same job: the file system is the limit",
         )  # fmt: skip
 
 

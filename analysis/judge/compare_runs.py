@@ -36,7 +36,7 @@ RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small 
 QUANTITIES = ("write_bw", "read_bw", *RATES)
 # What one looks at first; all others follow.
 ORDER = ("failed", "missing", "slower", "faster", "no difference seen", "undecided", "not slower",
-         "too few samples")  # fmt: skip
+         "not decided yet")  # fmt: skip
 PATTERN = CASE.index("pattern")
 Row = dict[str, Any]
 Pair = tuple[Group, Group]

@@ -39,7 +39,7 @@ class Alternative:
 
 def ratio(replay: Alternative, other: Alternative, count: int = 1) -> Interval | None:
     """How many times as fast as the replay, over the rounds that count; None if there are none. The
-    intervals of `count` alternatives hold together in at least 95 of 100 uses (Bonferroni)."""
+    intervals of `count` alternatives hold together at 95 % (Bonferroni)."""
     shared = [n for n in replay.seconds if n and n in other.seconds]
     if not shared:
         return None

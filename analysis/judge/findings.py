@@ -117,13 +117,13 @@ def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
     if not known:
         return ""
     if not far:
-        return f"none of {len(known)} fastest calls is clearly below half of the practical peak"
+        return "none of the fastest methods is clearly below half of the peak"
     ends = ("efficiency", "low", "high")
     texts = [
         "{} {:.0f} % ({:.0f} to {:.0f})".format(name, *(100 * row[end] for end in ends))
         for name, row in far
     ]
-    return f"{len(far)} of {len(known)} fastest calls stay below half of the peak: {_some(texts)}"
+    return f"{len(far)} of {len(known)} fastest methods stay below half of the peak: {_some(texts)}"
 
 
 def _undecided(found: Sequence[Place]) -> str:
@@ -134,7 +134,7 @@ def _undecided(found: Sequence[Place]) -> str:
     }
     said, lacks = [], Counter[str]()
     for what, ratios in asked.items():
-        few = [ratio.lacks for ratio in ratios if ratio.verdict == "too few samples"]
+        few = [ratio.lacks for ratio in ratios if ratio.verdict == "not decided yet"]
         lacks.update(few)
         if few:
             said.append(f"{len(few)} of {len(ratios)} {what}")

@@ -7,8 +7,10 @@ Only if there is none is the session's peak test used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from iogauge.common.text import percent
 
 from ..errors import NothingFoundError
 from ..session.model import Ceiling, Direction
@@ -78,14 +80,14 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     parts = Spread.of(ours / theirs for ours, theirs, _ in samples)
     ceilings = Spread.of(theirs for _, theirs, _ in samples)
     assert parts and ceilings  # the share is computed from them
-    said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}')} MiB/s"]
+    said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}'.format)} MiB/s"]
     if parts.count > 1:
-        said.append(f"the {parts.count} repeats reached {_between(parts, '{:.0%}')} of theirs")
+        said.append(f"the {parts.count} repeats reached {_between(parts, percent)} of theirs")
     said.append(_meaning(parts, ceiling))
     times = [seconds for *_, seconds in samples if seconds is not None]
     if times and min(times) < SHORT:
         said.append(f"a repeat took {1000 * min(times):.2g} ms, too short to be steady")
-    return "; ".join(said).replace("%", " %")
+    return "; ".join(said)
 
 
 def _meaning(parts: Spread, ceiling: Ceiling) -> str:
@@ -93,9 +95,9 @@ def _meaning(parts: Spread, ceiling: Ceiling) -> str:
         return "of one repeat no spread is known"
     if parts.low <= 1:
         return "so the ceiling is within what the repeats differ by"
-    return f"so here large aligned POSIX transfers to {_FILES[ceiling]} are not the fastest way"
+    return f"so here large aligned POSIX transfers to {_FILES[ceiling]} are not the fastest method"
 
 
-def _between(spread: Spread, form: str) -> str:
-    low, high = form.format(spread.low), form.format(spread.high)
+def _between(spread: Spread, form: Callable[[float], str]) -> str:
+    low, high = form(spread.low), form(spread.high)
     return low if low == high else f"{low} to {high}"

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from iogauge.common import tables
-from iogauge.common.text import three
+from iogauge.common.text import about, three
 
 from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT
@@ -84,7 +84,7 @@ def _gain(place: Place) -> tuple[str, str]:
         is_default = place.best["call"] == DEFAULT
         return ("is the default" if is_default else "not measured"), ""
     if gain.low is None or gain.high is None:
-        return f"{three(gain.value)} times, not decided", gain.lacks
+        return f"{about(gain.value)} times, not decided yet", gain.lacks
     text = f"{three(gain.value)} times ({three(gain.low)} to {three(gain.high)})"
     return text, "" if gain.verdict == "faster" else gain.verdict
 

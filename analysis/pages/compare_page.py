@@ -40,7 +40,7 @@ def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str],
         command=words["command"],
         gate=words.get("gate", "").partition("\n")[0],  # the page has the cases
         bad=any(word in BAD for word in outcomes) or any(row.get("fails") for row in rows),
-        undecided=set(outcomes) <= {"too few samples", "undecided"},
+        undecided=set(outcomes) <= {"not decided yet", "undecided"},
         counts=[(word, len(of)) for word, of in outcomes.items()],
         same=", ".join(f"{name} {rows[0][name]}" for name in same if rows[0].get(name)),
         far=f"{far:.2g}",

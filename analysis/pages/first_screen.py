@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from iogauge.common import tables
-from iogauge.common.text import plain, plain_lines
+from iogauge.common.text import percent, plain, plain_lines
 
 from ..judge import findings, share_of_peak
 from ..judge.advice import DEFAULT
@@ -120,7 +120,7 @@ def _right(place: Place, table: Table, share: float | None, several: Sequence[st
             _speed(best, PER_SECOND.get(place.unit, "")),
             " ".join(filter(None, [best["call"], best["stack"], variant])),
             _gain(place),
-            NOTHING if share is None else f"{100 * share:.0f}%",
+            NOTHING if share is None else percent(share),
             "yes" if good == len(moved) else f"{good} of {len(moved)}",
         ),
     )

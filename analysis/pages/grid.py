@@ -20,7 +20,7 @@ from .words import value_text
 
 STYLES = {
     "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
-    "too few samples": "yellow", "yes": "green", "FAILED": "bold red", "MISMATCH": "bold red",
+    "not decided yet": "yellow", "yes": "green", "FAILED": "bold red", "MISMATCH": "bold red",
     "last run low": "bold red", "not asked": "yellow", "regressed": "bold red",
     "recovered": "green",
 }  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from iogauge.common import tables
+from iogauge.common.text import percent
 
 from ..judge import share_of_peak
 from ..session.rows import rank
@@ -61,7 +62,7 @@ def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | No
     value = row["efficiency"]
     why = reasons(row)
     return {
-        "text": percent(value) + (ABOVE if why else ""),
+        "text": (f"{100 * value:.0f}" if value >= 0.01 else "<1") + (ABOVE if why else ""),
         "value": value,
         "full": round(100 * min(value, 1)),
         "strong": value > STRONG,
@@ -70,27 +71,15 @@ def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | No
     }
 
 
-def percent(value: float) -> str:
-    """Of a cell, as short as it can be: `83`, `.4`, `0`."""
-    shown = 100 * value
-    return (
-        f"{shown:.0f}" if shown >= 1 else f"{shown:.1f}".removeprefix("0") if shown >= 0.05 else "0"
-    )
-
-
 def _says(row: Row) -> str:
     call = ":".join(filter(None, (row["method"], row["mode"])))
     words = (row["pattern"], row["scale"], call, row["variant"], row["hints"])
     sure = (
-        f"{row['low']:.0%} to {row['high']:.0%}, 95 %" if row["low"] is not None
+        f"95 %: {percent(row['low'])} to {percent(row['high'])}" if row["low"] is not None
         else f"{row['samples']}: no interval"
     )  # fmt: skip
     of = f"; the most of {row['cases']} cases" if row["cases"] > 1 else ""
     return (
-        (
-            f"{' '.join(filter(None, words))} on {row['stack']}, {row['fs']}, {row['processes']} "
-            f"processes: {row['efficiency']:.1%} of the ceiling ({sure}){of}"
-        )
-        .replace("%,", " %,")
-        .replace("% ", " % ")
+        f"{' '.join(filter(None, words))} on {row['stack']}, {row['fs']}, {row['processes']} "
+        f"processes: {percent(row['efficiency'])} of the peak ({sure}){of}"
     )

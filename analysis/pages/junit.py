@@ -18,7 +18,7 @@ from ..session.model import Session
 from ..session.rows import Row, Table
 
 Verdict = dict[str, Any]  # a row of judge/acceptance.py
-_LACKING = ("too few samples", "missing")
+_LACKING = ("not decided yet", "missing")
 
 
 def xml(table: Table, acceptance: str = "", verdicts: Sequence[Verdict] = ()) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from iogauge.common.text import plain_all
+from iogauge.common.text import percent, plain_all
 
 from . import colours, history_chart
 from .chart import GREYS, INK, PEAK, SAYS
@@ -116,8 +116,8 @@ def published(section: Section) -> Panels | None:
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [
             {"what": f"{r['method']} {r['parameters']}", "who": who, "part": r[f"{who}_of_best"],
-             "says": f"{r['method']} {r['parameters']}, {who}: {r[f'{who}_of_best']:.0%} of the "
-             "best in its table"}
+             "says": f"{r['method']} {r['parameters']}, {who}: {percent(r[f'{who}_of_best'])} "
+             "of the best in its table"}
             for who in shades
             for r in of
         ]  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from iogauge.common.text import percent
+
 from ..errors import NothingFoundError
 from ..judge import claims, compare_published, compare_references
 from ..judge.compare_runs import Question
@@ -232,8 +234,9 @@ def history(found: Sequence[History], connection: Any, session: str) -> Section:
     return Section(
         "history", "History", (*history_table.COLUMNS[:-4], "now", *history_table.COLUMNS[-4:]),
         rows,
-        f"A drop stays regressed until the level is back, or somebody acknowledges it. The last "
-        f"run is low below {LOW[0]:.0%} of the lowest before it, several runs below {LOW[-1]:.0%}.",
+        "A drop stays regressed until the level is back, or somebody acknowledges it. The last run "
+        f"is low below {percent(LOW[0])} of the lowest before it, several runs below "
+        f"{percent(LOW[-1])}.",
         "needs the same case in two or more sessions", {"now": "document"},
         (*_CALLS, "state"), source=several,
     )  # fmt: skip

@@ -95,7 +95,8 @@ def writers(ledger: Ledger) -> str:
     if posix is None or posix.processes is None:
         return "how many processes wrote: not in this log (it holds one record of all of them)"
     asked, used = ledger.hints.get("cb_nodes", (None, None))
-    hint = f"cb_nodes asked {asked or 'nothing'}, effective {used or 'not said'}"
+    hint = f"cb_nodes was {f'set to {asked}' if asked else 'not set'}"
+    hint += f"; the library used {used}" if used else "; the library does not report what it used"
     return f"{posix.processes} of {ledger.processes} processes wrote data; {hint}"
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from rich.padding import Padding
 
+from iogauge.common.text import percent
+
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
 from . import screen
@@ -24,28 +26,30 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
     console.print(shown(f"{' '.join(filter(None, words))}, {processes} processes", "bold"))
     if note:
         console.print(shown(note, "yellow"))
+
+    def line(indent: int, text: str) -> None:
+        console.print(Padding(shown(text), (0, 0, 0, indent), expand=False))
+
     for one, causes in found:
         console.print(shown(heading(one)))
         if not causes:
-            console.print(
-                Padding(shown(f"no cause explains {LEAST:.0%} of it"), (0, 0, 0, 2), expand=False)
-            )
+            line(2, f"no cause explains {percent(LEAST)} of it")
         for number, cause in enumerate(causes, 1):
             told = remedy(place, cause)
-            title = f"{number}. {cause.kind}, up to {cause.share:.0%} of the time: {cause.says}"
-            console.print(Padding(shown(title), (0, 0, 0, 2), expand=False))
+            share = f"up to {percent(cause.share)} of the time"
+            line(2, f"{number}. {cause.kind}, {share}: {cause.says}")
             if where := located(cause):
-                console.print(Padding(shown(where), (0, 0, 0, 5), expand=False))
-            console.print(Padding(shown(f"try: {told.text}"), (0, 0, 0, 5), expand=False))
-            console.print(Padding(shown("prove it:"), (0, 0, 0, 5), expand=False))
+                line(5, where)
+            line(5, f"try: {told.text}")
+            line(5, "prove it:")
             for command in told.commands:
                 console.print(shown(f"       {command}", "dim"), soft_wrap=True)
 
 
 def heading(one: Facts) -> str:
     """`write: 43.1 MiB/s, 5 % of the ceiling; create 38 %, write 22 %, close 40 %`."""
-    ceiling = f", {one.of_ceiling:.0%} of the ceiling" if one.of_ceiling is not None else ""
-    phases = ", ".join(f"{name} {one.part(name):.0%}" for name in one.phases)
+    ceiling = f", {percent(one.of_ceiling)} of the ceiling" if one.of_ceiling is not None else ""
+    phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)
     return f"{one.direction}: {one.bandwidth:.4g} MiB/s{ceiling}; {phases}"
 
 

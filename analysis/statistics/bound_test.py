@@ -20,7 +20,7 @@ import numpy as np
 from . import exact, gate
 from .interval import JOBS, PAIRS, in_rounds, repeated, worth_of
 
-Verdict = Literal["met", "not met", "too few samples", "failed", "missing"]
+Verdict = Literal["met", "not met", "not decided yet", "failed", "missing"]
 MOST = 10_000  # more jobs than anybody could be asked for
 _ROUNDING = 1e-9
 
@@ -101,7 +101,7 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
         if met or broken:
             found.append(Decision("met" if met else "not met"))
         else:
-            found.append(Decision("too few samples", _lacks(case, len(cases), rate)))
+            found.append(Decision("not decided yet", _lacks(case, len(cases), rate)))
     return found
 
 

@@ -8,7 +8,7 @@ correction controls the rate for all together (Scandinavian Journal of Statistic
 optionally Benjamini and Hochberg's controls the rate among the alarms.
 
 A job is one sample, however many repeats: jobs of a night differ by more than a job's repeats. The
-gate fails closed: a case that failed, is missing or has too few samples is never "fine".
+gate fails closed: a case that failed, is missing or is not decided yet is never "fine".
 """
 
 from __future__ import annotations
@@ -127,6 +127,4 @@ def _lacks(case: Evidence, cases: int, rate: float) -> str:
         "repeats": "the repeats of one job on each side",
     }[case.kind]
     among = f" among {cases} cases" if cases > 1 else ""
-    return (
-        f"too few samples: {has}, {needed(cases, rate)} pairs needed{among} (iogauge run --rounds)"
-    )
+    return f"{has}, {needed(cases, rate)} pairs needed{among} (iogauge run --rounds)"

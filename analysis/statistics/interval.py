@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one type and level of interval that everything prints.
 
-`low` to `high` covers the truth in at least 95 of 100 uses, for any noise: the ends are data
-values, chosen by exact tests (exact.py). It is conservative; docs/analysis.md has the simulated
-coverage. Nothing in it is random.
+`low` to `high` is a 95 % interval, for any noise: the ends are data values, chosen by exact tests
+(exact.py). It is conservative; docs/analysis.md has the simulated coverage. None is random.
 
 A sample is a job: jobs of a night differ by more than a job's repeats, so a job counts once, with
 their median. Consecutive jobs may be correlated, and are then worth fewer independent ones. The
@@ -25,7 +24,7 @@ import numpy.typing as npt
 from .exact import outside_one, outside_two
 
 Floats = npt.NDArray[np.float64]
-Verdict = Literal["faster", "slower", "no difference seen", "too few samples"]
+Verdict = Literal["faster", "slower", "no difference seen", "not decided yet"]
 Job = TypeVar("Job", bound=Hashable)
 Kind = Literal["pairs", "jobs"]
 
@@ -40,7 +39,7 @@ _THIN = 200  # quantiles that represent a longer sample when all pairs are forme
 
 @dataclass(frozen=True)
 class Interval:
-    """`low` and `high` are None with too few samples, and `needed` says how many it takes.
+    """`low` and `high` are None while undecided, and `needed` says how many it takes.
     `samples`: per side. `worth`: the smaller side's effective number."""
 
     value: float
@@ -55,7 +54,7 @@ class Interval:
     def verdict(self) -> Verdict:
         """The verdict on a ratio of speeds."""
         if self.low is None or self.high is None:
-            return "too few samples"
+            return "not decided yet"
         if self.low > 1:
             return "faster"
         return "slower" if self.high < 1 else "no difference seen"
@@ -73,7 +72,7 @@ class Interval:
 
     @property
     def lacks(self) -> str:
-        """What is missing, if there are too few samples; else empty."""
+        """What it takes to decide; empty if it is decided."""
         if self.low is not None:
             return ""
         has = " and ".join(_counted(count, self.kind) for count in self.samples)

@@ -21,7 +21,7 @@ examples:
   iogauge check acceptance.yaml --session last~1
   iogauge check acceptance.yaml --csv > verdicts.csv
 
-Each test case that the file chooses is met, not met, or has too few samples, and then the number
+Each test case that the file chooses is met, not met, or not decided yet, and then the number
 that it takes is named. All verdicts together are right with the level of the file (0.95). A job is
 one sample. Exit status: 0 all met; 1 not met, failed or missing; 3 undecided. docs/analysis.md says
 what stands in the file.
@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
 def exit_status(rows: Sequence[dict[str, Any]]) -> int:
     """Of a command that has these verdicts."""
     verdicts = {row["verdict"] for row in rows}
-    if verdicts - {"met", "too few samples"}:
+    if verdicts - {"met", "not decided yet"}:
         return EXIT_NOT_VERIFIED
-    return EXIT_DATA if "too few samples" in verdicts else EXIT_OK
+    return EXIT_DATA if "not decided yet" in verdicts else EXIT_OK
 
 
 def in_words(rows: Sequence[dict[str, Any]]) -> str:

@@ -32,17 +32,16 @@ examples:
   iogauge compare last reference                with references/sites/SYSTEM.yaml
   iogauge compare last published                beside published numbers
 
-The ratio is B over A as speeds: 1.2 is 20 % faster, also for times. Its interval covers the truth
-in 95 % of uses or more. A job is one sample, whatever its repeats. Jobs of A and B in the same
+The ratio is B over A as speeds: 1.2 is 20 % faster, also for times. It has a
+95 % interval. A job is one sample, whatever its repeats. Jobs of A and B in the same
 round of a session are pairs; an interval takes 6 pairs, or 12 jobs on each side.
 
 --fail-slower is a gate: 1 where a case is slower by that much, failed or is missing in B; 3 where a
-case has too few samples to be decided (--allow-undecided: 0). It takes each job as one sample, and
-breaks without cause at most once in 20 uses, however many cases it looks at. docs/analysis.md says
-more.
+case is not decided yet (--allow-undecided: 0). Each job is one sample. False alarms: at most 1
+in 20, however many cases there are (docs/analysis.md).
 """
 
-REASONS = 3  # for too few samples that are named
+REASONS = 3  # why cases are not decided
 NAMED = 5  # cases of each outcome that are named
 Row = dict[str, Any]
 
@@ -68,12 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "3 where it cannot be decided")  # fmt: skip
     parser.add_argument(
         "--allow-undecided", action="store_true",
-        help="with --fail-slower: cases with too few samples do not count",
+        help="with --fail-slower: cases that are not decided yet do not count",
     )  # fmt: skip
     parser.add_argument(
         "--correct", choices=("holm", "bh"), default="holm",
-        help="with --fail-slower, for many cases: holm, the gate breaks without cause once in 20 "
-        "uses; bh (Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
+        help="with --fail-slower, for many cases: holm, false alarms in at most 1 of 20 "
+        "sessions; bh (Benjamini-Hochberg), in 1 of 20 of the cases that it calls slower",
     )  # fmt: skip
     parser.add_argument("--html", type=options.out_file, metavar="FILE",
                         help="also write the comparison as a page")  # fmt: skip
@@ -159,7 +158,7 @@ def _lacking(rows: Sequence[Row]) -> str:
     """What the cases without an interval lack, each reason once."""
     lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
     return "\n".join(
-        f"too few samples in {count} case{'s' if count > 1 else ''}: {why}"
+        f"{count} case{'s' if count > 1 else ''} not decided yet: {why}"
         for why, count in lacks.most_common(REASONS)
     )
 
@@ -174,7 +173,7 @@ def _outcome(row: Row) -> str:
         return str(row["gate"]).partition(":")[0]
     if row["fails"]:
         return "slower"
-    return "undecided" if row["verdict"] == "too few samples" else "not slower"
+    return "undecided" if row["verdict"] == "not decided yet" else "not slower"
 
 
 def _in_words(rows: Sequence[Row], code: int) -> str:

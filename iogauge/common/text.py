@@ -83,6 +83,16 @@ def three(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
+def about(value: float) -> str:
+    """Two significant digits, for a number that is not decided yet: 21, 1.1, 150."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def percent(value: float, decimals: int = 0) -> str:
+    """A fraction as everything prints it: `39 %`."""
+    return f"{100 * value:.{decimals}f} %"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word that is most like it; empty where none is."""
     return next(iter(difflib.get_close_matches(word, list(known), 1)), "")

@@ -195,7 +195,7 @@ def cold() -> Run:
     return run
 
 
-@lie(cold, "40% of the files' pages were in memory")
+@lie(cold, "40 % of the files' pages were in memory")
 def dropped_with_pages(run: Run) -> None:
     run.document["used"]["resident_fraction"] = 0.4
 

@@ -252,7 +252,7 @@ def test_the_command_prints_the_ledger_and_writes_a_page(
     assert main(["trace", str(copied), "--no-summary"]) == EXIT_OK
     said = capsys.readouterr().out
     assert f"{PAYLOAD:,}" in said and SIEVING in said
-    assert "cb_nodes asked 2, effective 1" in said
+    assert "cb_nodes was set to 2; the library used 1" in said
     page = (copied / "trace.html").read_text()
     assert page.count("<svg") == 3
     assert 'href="result.json"' in page and 'href="trace.darshan"' in page

@@ -64,7 +64,7 @@ BOUNDS = {
     "absolute, not met": ("stack: mpich", "at_least: 110", "not met"),
     "an upper bound, met": ("stack: mpich", "at_most: 110", "met"),
     "an upper bound, not met": ("stack: mpich", "at_most: 90", "not met"),
-    "in their midst": ("stack: mpich", "at_least: 100", "too few samples"),
+    "in their midst": ("stack: mpich", "at_least: 100", "not decided yet"),
     # The made sessions have a practical peak of 800.
     "of the peak, met": ("stack: mpich", "at_least: 0.1, of: {peak: fpp}", "met"),
     "of the peak, not met": ("stack: mpich", "at_least: 0.2, of: {peak: fpp}", "not met"),
@@ -85,8 +85,8 @@ def test_a_bound_is_met_or_not(
     file = written(tmp_path, f"where: {{{where}}}, quantity: write_bw, {bound}")
     code, rows, said = accepted(file, store)
     assert [row["verdict"] for row in rows] == [verdict], said
-    assert code == {"met": 0, "too few samples": 3}.get(verdict, 1)
-    if verdict == "too few samples":
+    assert code == {"met": 0, "not decided yet": 3}.get(verdict, 1)
+    if verdict == "not decided yet":
         assert "12 jobs, some on each side of the bound" in rows[0]["why"]
 
 
@@ -96,7 +96,7 @@ def test_many_cases_ask_for_more_jobs(store: Path, tmp_path: Path) -> None:
     code, rows, _ = accepted(
         written(tmp_path, *(f"name: c{i}, " + entry.format(50) for i in range(200))), store
     )
-    assert {row["verdict"] for row in rows} == {"too few samples"} and code == 3
+    assert {row["verdict"] for row in rows} == {"not decided yet"} and code == 3
     assert "12 jobs; 13 needed among 200 cases (iogauge run -- --repeat=13" in rows[0]["why"]
 
 
@@ -104,12 +104,12 @@ def test_what_the_file_asks_for_is_asked_for(store: Path, tmp_path: Path) -> Non
     """More jobs than chance needs; and more repeats in each job."""
     entry = "where: {stack: mpich}, quantity: write_bw, at_least: 50"
     _, (row,), _ = accepted(written(tmp_path, entry, top="jobs: 20\n"), store)
-    assert row["verdict"] == "too few samples" and "12 jobs; 20 needed" in row["why"]
+    assert row["verdict"] == "not decided yet" and "12 jobs; 20 needed" in row["why"]
     _, (row,), _ = accepted(written(tmp_path, f"{entry}, repeats: 3"), store)
-    assert row["verdict"] == "too few samples" and "3 needed in each" in row["why"]
+    assert row["verdict"] == "not decided yet" and "3 needed in each" in row["why"]
     entry = "where: {stack: openmpi}, quantity: write_bw, at_least: 1, of: {runs: {stack: mpich}}"
     _, (row,), _ = accepted(written(tmp_path, f"{entry}, repeats: 3"), store)
-    assert row["verdict"] == "too few samples" and "3 needed in each" in row["why"]
+    assert row["verdict"] == "not decided yet" and "3 needed in each" in row["why"]
 
 
 def test_one_job_decides_nothing(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_one_job_decides_nothing(tmp_path: Path) -> None:
     place = analysis_made.store(tmp_path, [{CASE: STEADY}])
     file = written(tmp_path, "where: {stack: mpich}, quantity: write_bw, at_least: 10")
     code, (row,), _ = accepted(file, place)
-    assert (code, row["verdict"]) == (3, "too few samples") and "1 job; 12" in row["why"]
+    assert (code, row["verdict"]) == (3, "not decided yet") and "1 job; 12" in row["why"]
 
 
 def test_a_failed_job_is_not_met(tmp_path: Path) -> None:
@@ -216,5 +216,5 @@ def test_verdicts_are_wrong_at_most_as_often_as_said(spread: str) -> None:
     wrong = 0
     for _ in range(400):
         cases = [Samples(row.tolist(), Bound(1.0, at_least=True)) for row in draw()]
-        wrong += any(d.verdict != "too few samples" for d in bound_test.decide(cases, 0.95))
+        wrong += any(d.verdict != "not decided yet" for d in bound_test.decide(cases, 0.95))
     assert wrong <= 33

@@ -65,7 +65,7 @@ def test_pairs_see_what_a_common_load_hides() -> None:
 @pytest.mark.parametrize("count", range(1, interval.PAIRS))
 def test_too_few_pairs_are_a_verdict_and_say_what_it_takes(count: int) -> None:
     found = interval.of_pairs([(1.0, 2.0)] * count)
-    assert found.verdict == "too few samples"
+    assert found.verdict == "not decided yet"
     assert (
         found.lacks
         == f"{count} pair{'s' if count > 1 else ''}; 6 needed (iogauge run --stack A,B --rounds 6)"
@@ -75,7 +75,7 @@ def test_too_few_pairs_are_a_verdict_and_say_what_it_takes(count: int) -> None:
 
 def test_too_few_jobs_say_what_it_takes() -> None:
     few, many = [1.0] * 11, [2.0] * 50
-    assert interval.of_two(few, many).verdict == "too few samples"
+    assert interval.of_two(few, many).verdict == "not decided yet"
     assert interval.of_two(many, few).lacks == (
         "50 jobs and 11 jobs; 12 needed (iogauge run -- --repeat=12 --exec-order=random), or "
         "6 pairs (iogauge run --stack A,B --rounds 6)"

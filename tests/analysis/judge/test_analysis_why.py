@@ -153,8 +153,8 @@ def test_the_command_says_it_in_words(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "s3d mpiio:collective ram smoke mpich, 2 processes" in done.stdout
     assert "not traced: which process, layer and calls is unknown" in done.stdout
-    assert "1. metadata, up to 98% of the time" in done.stdout
-    assert "2. straggler, up to 47% of the time" in done.stdout
+    assert "1. metadata, up to 98 % of the time" in done.stdout
+    assert "2. straggler, up to 47 % of the time" in done.stdout
     assert "read: " in done.stdout
     rows = json.loads(run_analysis("why", "--output", tmp_path, "--json").stdout)
     assert [row["kind"] for row in rows] == ["metadata", "straggler"]
