@@ -13,7 +13,7 @@
 /* What to do about it, by errno and by MPI's error class. */
 static const struct {
     int code, class;
-    const char *right;
+    const char *advice;
 } advice[] = {
     {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or name another one"                                },
     {EACCES, MPI_ERR_ACCESS,       "give a --dir that this user may write"                                        },
@@ -26,7 +26,7 @@ static const struct {
 
 static const char *advice_for(int code, int class) {
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
-        if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].right;
+        if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].advice;
     return "check the directory, its free space and its permissions";
 }
 

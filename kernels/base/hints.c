@@ -73,7 +73,7 @@ int io_hints_add(io_hints *hints, const char *given, io_error *error) {
     if (io_known_hint_check("--hint", hint.key, hint.value, error)) return -1;
     io_hint_way way = io_hint_way_of(hint.key);
     if (hint.of != IO_HINT_OF_BOTH && way != IO_HINT_MPI_INFO && way != IO_HINT_PNETCDF)
-        return io_fail_usage(error, "--hint %s: %s is for both directions; right is --hint %s", given,
+        return io_fail_usage(error, "--hint %s: %s cannot be limited to one direction; use --hint %s", given,
                              hint.key, text);
     io_hint *more = realloc(hints->items, (size_t)(hints->n + 1) * sizeof *more);
     if (!more) return io_fail(error, "out of memory for hint %s", hint.key);

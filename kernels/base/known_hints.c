@@ -73,8 +73,8 @@ static int check_number(const char *from, const io_known_hint *hint, const char 
     if (!errno && end != value && !*end && n >= least && n <= most) return 0;
     char range[64];
     snprintf(range, sizeof range, "%lld to %lld", least, most);
-    return io_fail_usage(error, "%s %s=%s: '%s' is not a %s%s", from, hint->name, value, value,
-                         least == 1 ? "positive whole number, from " : "whole number from ", range);
+    return io_fail_usage(error, "%s %s=%s: '%s' is not %s%s", from, hint->name, value, value,
+                         least == 1 ? "a positive integer from " : "an integer from ", range);
 }
 
 /* "a|b|c", and is this one of them? */
@@ -114,10 +114,10 @@ int io_known_hint_check(const char *from, const char *name, const char *value, i
     if (hint->kind == IO_HINT_NUMBER) return check_number(from, hint, value, error);
     const bool list = hint->kind == IO_HINT_LIST;
     if (list ? is_list(hint->values, value) : is_word(hint->values, value, strlen(value))) return 0;
-    char right[256];
-    spell(hint->values, right, sizeof right);
-    return io_fail_usage(error, "%s %s=%s: right is %s%s", from, name, value, right,
-                         list ? ", several with commas, or ^ before those to leave out" : "");
+    char expected[256];
+    spell(hint->values, expected, sizeof expected);
+    return io_fail_usage(error, "%s %s=%s: expected %s%s", from, name, value, expected,
+                         list ? ", separated by commas, or ^ and those to exclude" : "");
 }
 
 /* Compares versions such as 1.14.0, to the length of the shorter one: -1, 0 or 1. */

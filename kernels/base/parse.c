@@ -19,7 +19,7 @@ int io_parse_count(const char *option, const char *text, uint64_t *value, io_err
     char *end;
     *value = number(text, &end);
     if (*value && !*end) return 0;
-    return io_fail_usage(error, "%s %s: right is a whole number above 0, such as %s 4", option, text, option);
+    return io_fail_usage(error, "%s %s: expected a positive integer, such as %s 4", option, text, option);
 }
 
 int io_parse_size(const char *option, const char *text, uint64_t *bytes, io_error *error) {
@@ -35,7 +35,7 @@ int io_parse_size(const char *option, const char *text, uint64_t *bytes, io_erro
     }
     if (n && !__builtin_mul_overflow(n, factor, bytes) && *bytes <= INT64_MAX) return 0;
     return io_fail_usage(
-        error, "%s %s: right is a size above 0 in bytes or with k, m, g or t (2^10...), such as %s 4m",
+        error, "%s %s: expected a size in bytes, or with k, m, g or t (powers of 1024), such as %s 4m",
         option, text, option);
 }
 
@@ -45,8 +45,7 @@ int io_parse_grid(const char *option, const char *text, uint64_t grid[3], io_err
         char *end;
         grid[i] = number(at, &end);
         if (!grid[i] || *end != (i < 2 ? 'x' : '\0'))
-            return io_fail_usage(error,
-                                 "%s %s: right is three whole numbers above 0, XxYxZ, such as %s 4x2x2",
+            return io_fail_usage(error, "%s %s: expected three positive integers XxYxZ, such as %s 4x2x2",
                                  option, text, option);
         at = end + 1;
     }

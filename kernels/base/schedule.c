@@ -23,7 +23,7 @@
 static const char *const levels[IO_LEVELS] = {"posix", "mpiio-together", "mpiio-alone"};
 
 static int damaged(const io_schedule *s, const char *what, io_error *error) {
-    return io_fail_usage(error, "--schedule: %s; right is a file that iogauge replay plan has made: %s", what,
+    return io_fail_usage(error, "--schedule: %s; expected a file written by iogauge replay plan: %s", what,
                          s->path);
 }
 

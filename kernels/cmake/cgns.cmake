@@ -10,8 +10,8 @@ if(found)
   unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
   unset(CMAKE_REQUIRED_INCLUDES)
   if(IOKERNEL_CGNS_HAS_32_BITS)
-    message(FATAL_ERROR "iokernel: in ${CGNS_INCLUDE}/cgnstypes.h of CGNS cgsize_t has 32 bits; right is 64: a CGNS "
-                        "built with -DCGNS_ENABLE_64BIT=ON (Spack: cgns+int64), or without it: -DIOKERNEL_CGNS=OFF")
+    message(FATAL_ERROR "iokernel: in ${CGNS_INCLUDE}/cgnstypes.h of CGNS cgsize_t has 32 bits; expected 64: use a CGNS "
+                        "built with -DCGNS_ENABLE_64BIT=ON (Spack: cgns+int64), or disable it with -DIOKERNEL_CGNS=OFF")
   endif()
 endif()
 if(found)

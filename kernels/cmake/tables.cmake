@@ -33,7 +33,7 @@ macro(find_by_header_and_library id)
     target_link_libraries(iokernel_${id} INTERFACE ${${upper}_LIBRARY})
     set(found TRUE)
   elseif(prefix)
-    message(FATAL_ERROR "iokernel: no ${name} under ${prefix}; right is its prefix, with include/${header}")
+    message(FATAL_ERROR "iokernel: no ${name} under ${prefix}; expected an installation prefix with include/${header}")
   endif()
 endmacro()
 

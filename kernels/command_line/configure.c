@@ -23,7 +23,7 @@ static int adjust(io_run *run, io_error *error) {
 static int choose_mode(io_case *c, io_error *error) {
     char names[IO_MODES_TEXT];
     if (c->common.mode && io_mode_find(c->common.mode, &c->mode))
-        return io_fail_usage(error, "--mode %s is unknown; right is %s", c->common.mode,
+        return io_fail_usage(error, "--mode %s is unknown; use %s", c->common.mode,
                              io_mode_names((1u << IO_MODES) - 1, names));
     if (c->common.mode || !c->method) return 0;
     c->mode = c->method->default_mode;
@@ -38,15 +38,15 @@ static int check_mode(const io_case *c, uint64_t processes, io_error *error) {
     char names[IO_MODES_TEXT];
     bool has = m->modes >> c->mode & 1;
     if (has && io_mode_has(c->mode, IO_ONE_PROCESS) && processes > 1)
-        return io_fail_usage(error, "--mode %s is of one process, and here are %llu; right is -n 1", name,
+        return io_fail_usage(error, "--mode %s supports one process only, not %llu; use mpiexec -n 1", name,
                              (unsigned long long)processes);
     if (has || (!m->modes && !c->common.mode)) return 0;
     io_mode_names(m->modes, names);
-    if (!m->modes) return io_fail_usage(error, "method %s has no modes; leave --mode %s out", m->name, name);
+    if (!m->modes) return io_fail_usage(error, "method %s has no modes; omit --mode %s", m->name, name);
     if (m->lacks[c->mode])
-        return io_fail_usage(error, "--mode %s: this build of method %s lacks %s; right is %s", name, m->name,
+        return io_fail_usage(error, "--mode %s: this build of method %s lacks %s; use %s", name, m->name,
                              m->lacks[c->mode], names);
-    return io_fail_usage(error, "method %s has no mode %s; right is %s", m->name, name, names);
+    return io_fail_usage(error, "method %s has no mode %s; use %s", m->name, name, names);
 }
 
 /* MPI ignores unknown hints; a method knows its own. */
@@ -65,13 +65,12 @@ static int check_own_hints(const io_case *c, io_error *error) {
 /* A reused buffer stops the clock of its process, so no other process may wait for it meanwhile. */
 static int check_buffer(io_run *run, io_error *error) {
     io_case *c = &run->what;
-    const char *waiting = c->method->servers ? "the I/O processes go on while values are made"
-                          : c->io_group      ? "with --io-group others wait for their turn meanwhile"
+    const char *waiting = c->method->servers ? "the I/O processes continue while values are generated"
+                          : c->io_group      ? "with --io-group other processes wait meanwhile"
                                              : NULL;
     if (!run->reuse_given) c->reuse = (c->pattern->packs || c->common.packs) && !waiting;
     if (!c->reuse || !waiting) return 0;
-    return io_fail_usage(error, "--buffer reused: %s, which would be measured; right is --buffer whole",
-                         waiting);
+    return io_fail_usage(error, "--buffer reused: %s, which would be timed; use --buffer whole", waiting);
 }
 
 static int configure_pattern(io_case *c, uint64_t processes, io_error *error) {
@@ -91,11 +90,10 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     processes -= io_servers(c);
     run->processes = processes;
     if (choose_mode(c, error) || configure_pattern(c, processes, error)) return -1;
-    if (!c->method)
-        return io_fail_usage(error, "no --method given; right is one of those that iokernel --list shows");
+    if (!c->method) return io_fail_usage(error, "no --method given; iokernel --list shows the methods");
     if (check_mode(c, processes, error) || io_check_hints(run, error) || check_own_hints(c, error)) return -1;
     if (c->pattern->schedule && c->steps > 1)
-        return io_fail_usage(error, "--steps: a replay is done once in a repeat; right is --repeat");
+        return io_fail_usage(error, "--steps: a replay has no steps; use --repeat");
     io_schema schema;
     uint64_t all;
     c->pattern->schema(c->state, 0, &schema);
@@ -108,11 +106,11 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
                              c->method->name);
     if (check_buffer(run, error)) return -1;
     if (!run->plan && (__builtin_mul_overflow(c->common.repeats, c->steps, &all) || all > INT64_MAX / 4096))
-        return io_fail_usage(
-            error, "--repeat %llu and --steps %llu make more dumps than can be timed; right is fewer",
-            (unsigned long long)c->common.repeats, (unsigned long long)c->steps);
+        return io_fail_usage(error,
+                             "--repeat %llu and --steps %llu give more dumps than can be timed; use fewer",
+                             (unsigned long long)c->common.repeats, (unsigned long long)c->steps);
     if (!run->plan && !c->common.dir[0])
-        return io_fail_usage(error, "no --dir given; right is a directory on the file system to measure");
+        return io_fail_usage(error, "no --dir given; expected a directory on the file system to measure");
     if (run->ceilings && !(c->write && c->read))
         return io_fail_usage(error,
                              "--ceilings measures both directions; leave --write-only and --read-only out");

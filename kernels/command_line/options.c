@@ -105,30 +105,29 @@ static int set_seconds(io_run *run, const char *value, io_error *error) {
     char *end;
     run->what.compute_seconds = strtod(value, &end);
     if (end != value && !*end && run->what.compute_seconds > 0 && run->what.compute_seconds < 1e6) return 0;
-    return io_fail_usage(error, "--compute-seconds %s: right is a number above 0, such as 2.5", value);
+    return io_fail_usage(error, "--compute-seconds %s: expected a number above 0, such as 2.5", value);
 }
 
 /* A time limit: 0 for none, or at least 1. */
 static int set_limit(double *limit, const char *option, const char *value, io_error *error) {
     char *end;
     *limit = strtod(value, &end);
-    bool right = *limit == 0 || (*limit >= 1 && *limit < 1e6);
-    if (end != value && !*end && right) return 0;
-    return io_fail_usage(error, "%s %s: right is a number of seconds from 1 on, or 0 to wait for ever",
-                         option, value);
+    bool valid = *limit == 0 || (*limit >= 1 && *limit < 1e6);
+    if (end != value && !*end && valid) return 0;
+    return io_fail_usage(error, "%s %s: expected at least 1 second, or 0 for no limit", option, value);
 }
 
 static int set_unknown_hints(io_run *run, const char *value, io_error *error) {
     run->unknown_hints = !strcmp(value, "pass");
     if (run->unknown_hints || !strcmp(value, "refuse")) return 0;
-    return io_fail_usage(error, "--unknown-hints %s is unknown; right is refuse or pass", value);
+    return io_fail_usage(error, "--unknown-hints %s is unknown; expected refuse or pass", value);
 }
 
 static int set_buffer(io_run *run, const char *value, io_error *error) {
     run->reuse_given = true;
     run->what.reuse = !strcmp(value, "reused");
     if (run->what.reuse || !strcmp(value, "whole")) return 0;
-    return io_fail_usage(error, "--buffer %s is unknown; right is whole or reused", value);
+    return io_fail_usage(error, "--buffer %s is unknown; expected whole or reused", value);
 }
 
 static int set_common(io_run *run, io_action *action, int letter, const char *value, io_error *error) {
@@ -174,11 +173,11 @@ static int choose_pattern(const char *name, io_run *run, io_error *error) {
     }
     if (!name)
         return io_fail_usage(
-            error, "no pattern given; right is iokernel PATTERN --method M --dir D, with PATTERN one of %s",
+            error, "no pattern given; usage: iokernel PATTERN --method M --dir D, with PATTERN one of %s",
             names);
     run->what.pattern = io_pattern_find(name);
     if (!run->what.pattern)
-        return io_fail_usage(error, "pattern '%s' is unknown; right is one of %s", name, names);
+        return io_fail_usage(error, "pattern '%s' is unknown; use one of %s", name, names);
     run->what.state = calloc(1, run->what.pattern->state_size);
     if (!run->what.state) return io_fail(error, "out of memory for pattern %s", name);
     run->what.pattern->defaults(run->what.state);

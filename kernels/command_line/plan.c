@@ -23,9 +23,8 @@ static bool product(uint64_t a, uint64_t b, uint64_t *out) {
 }
 
 static int too_many_steps(const io_run *run, const char *of_what, io_error *error) {
-    return io_fail_usage(
-        error, "--steps %" PRIu64 ": more than 2^63 %s in all; right is fewer dumps, or less in each",
-        run->what.steps, of_what);
+    return io_fail_usage(error, "--steps %" PRIu64 ": more than 2^63 %s in total; use fewer or smaller dumps",
+                         run->what.steps, of_what);
 }
 
 /* Bytes of a dump, and the process with the most. */
@@ -34,10 +33,9 @@ static int add_up(const io_run *run, plan *p, uint64_t *dump, uint64_t *most, io
     for (uint64_t owner = 0; owner < run->processes; owner++) {
         uint64_t bytes = run->what.pattern->bytes(run->what.state, owner);
         if (__builtin_add_overflow(*dump, bytes, dump) || *dump > INT64_MAX)
-            return io_fail_usage(error,
-                                 "--procs %" PRIu64
-                                 ": more than 2^63 bytes in a dump; right is less data of each process",
-                                 run->processes);
+            return io_fail_usage(
+                error, "--procs %" PRIu64 ": more than 2^63 bytes per dump; use less data per process",
+                run->processes);
         if (bytes <= p->memory) continue;
         p->memory = bytes;
         *most = owner;
@@ -62,7 +60,7 @@ static int configure(io_run *run, io_error *error) {
     run->plan = true;
     if (!run->processes) run->processes = 1;
     if (run->processes <= MOST_PROCESSES) return io_configure(run, run->processes, error);
-    return io_fail_usage(error, "--procs %" PRIu64 ": right is at most %" PRIu64, run->processes,
+    return io_fail_usage(error, "--procs %" PRIu64 ": expected at most %" PRIu64, run->processes,
                          MOST_PROCESSES);
 }
 

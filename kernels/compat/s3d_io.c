@@ -35,12 +35,12 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
     bool blocking = !strcmp(argv[7], "0");
     if (!blocking && strcmp(argv[7], "1")) {
         *run = io_run_defaults();
-        return io_fail_usage(error, "method '%s': right is 0 or 1. %s", argv[7], usage);
+        return io_fail_usage(error, "method '%s': expected 0 or 1. %s", argv[7], usage);
     }
     char word = argv[8][argv[8][0] == '.'];
     if (!word || !strchr("TtFf", word)) {
         *run = io_run_defaults();
-        return io_fail_usage(error, "restart '%s': right is T or F. %s", argv[8], usage);
+        return io_fail_usage(error, "restart '%s': expected T or F. %s", argv[8], usage);
     }
     /* The hints that S3D-IO sets itself (set_io_hints, since 2019-07-21). */
     char *words[] = {argv[0],

@@ -247,11 +247,11 @@ static void *watch(void *data) {
 
 /* In containers the same pid may be another process: check that this is the right memory. */
 static int open_shared(const char *name, size_t bytes) {
-    static const char right[] = "/memfd:iokernel";
+    static const char expected[] = "/memfd:iokernel";
     char link[64];
     struct stat st;
     ssize_t n = readlink(name, link, sizeof link);
-    if (n < (ssize_t)sizeof right - 1 || memcmp(link, right, sizeof right - 1) != 0) return -1;
+    if (n < (ssize_t)sizeof expected - 1 || memcmp(link, expected, sizeof expected - 1) != 0) return -1;
     int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0 || (!fstat(fd, &st) && (size_t)st.st_size == bytes)) return fd;
     close(fd);

@@ -89,9 +89,9 @@ static int check_text(const char *path, const char *text, size_t length, io_erro
     size_t at = 0;
     int c;
     while ((c = fgetc(file)) != EOF && at < length && c == (unsigned char)text[at]) at++;
-    bool right = c == EOF && at == length && !ferror(file);
+    bool valid = c == EOF && at == length && !ferror(file);
     fclose(file);
-    if (right) return 0;
+    if (valid) return 0;
     return io_fail(error,
                    "byte %zu of %s is not what was to be written there; it was written with other options, "
                    "or changed since",

@@ -191,8 +191,8 @@ static int start(io_replaying *r, io_session *s) {
     r->batch = c->reuse ? 0 : BATCH;
     uint64_t memory = r->room > r->batch ? r->room : r->batch;
     r->buffer = r->memory = malloc(memory);
-    r->right = malloc(r->room);
-    if (!r->logged || !r->memory || !r->right)
+    r->expected = malloc(r->room);
+    if (!r->logged || !r->memory || !r->expected)
         io_fail(r->ctx.error, "out of memory for accesses of %llu bytes", (unsigned long long)memory);
     return io_agree(s->world) || check_phases(r) || io_replay_communicators(r) ? -1 : 0;
 }
@@ -206,7 +206,7 @@ static void stop(io_replaying *r, bool failed) {
     free(r->prepared);
     free(r->undefined);
     free(r->memory);
-    free(r->right);
+    free(r->expected);
 }
 
 /* The calls of both directions may follow each other in any order: each phase spans all of them. */

@@ -137,10 +137,10 @@ static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t len
 }
 
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
-    io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->right);
-    if (r->plan->nprepared && memcmp(r->buffer, r->right, length) != 0) {
+    io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->expected);
+    if (r->plan->nprepared && memcmp(r->buffer, r->expected, length) != 0) {
         /* The bytes from before the run are correct too: they are then counted as expected. */
-        char *now = r->right, *found = r->buffer;
+        char *now = r->expected, *found = r->buffer;
         for (uint64_t at = 0, n; at < length; at += n) {
             char before[4096];
             n = length - at < sizeof before ? length - at : sizeof before;

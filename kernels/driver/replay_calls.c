@@ -21,8 +21,8 @@ static io_opened *find(io_logged *l, uint64_t file) {
 static int not_open(io_replaying *r, const io_act *act) {
     return io_fail(
         r->ctx.error,
-        "--schedule: an act on %s, which is not open then; right is a file that iogauge replay plan "
-        "has made: %s",
+        "--schedule: an operation on %s, which is not open; expected a file written by iogauge replay plan"
+        ": %s",
         file_of(r, act->file)->name, r->plan->path);
 }
 

@@ -41,7 +41,7 @@ typedef struct {
     uint64_t first, nlogged; /* the processes of the log that this process replays */
     io_extent *prepared, *undefined;
     char *memory, *buffer; /* memory of the calls made together; the current one in it */
-    char *right;           /* expected bytes of a read: `room` bytes, the most in a call */
+    char *expected;        /* expected bytes of a read: `room` bytes, the most in a call */
     uint64_t room, batch;
     io_file file; /* of the last access, for messages */
     io_seconds seconds;

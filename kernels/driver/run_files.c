@@ -157,18 +157,18 @@ int io_look_at_files(io_session *s) {
     each_file(s, look_at_size);
     if (!s->what->write || io_moves_nothing(s->what)) return 0;
     /* Some libraries lose the error of a write to a full file system; the size of the file shows it. */
-    uint64_t all = 0, right = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
-    if (io_mode_has(s->what->mode, IO_COMPRESSES)) right = s->found->packed;
+    uint64_t all = 0, expected = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
+    if (io_mode_has(s->what->mode, IO_COMPRESSES)) expected = s->found->packed;
     MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
-    if (all < right && s->world->rank == 0)
+    if (all < expected && s->world->rank == 0)
         io_fail(&s->world->error,
                 "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
                 "check the free space and the quota there (df), or ask for less data",
-                (unsigned long long)all, (unsigned long long)right, s->what->common.dir);
-    if (all > right && s->world->rank == 0 && io_holds_just_data(s->what))
+                (unsigned long long)all, (unsigned long long)expected, s->what->common.dir);
+    if (all > expected && s->world->rank == 0 && io_holds_just_data(s->what))
         io_fail(&s->world->error,
                 "write: the files have %llu bytes, but their data %llu: %s; something else was written "
                 "behind the data, or data twice",
-                (unsigned long long)all, (unsigned long long)right, s->what->common.dir);
+                (unsigned long long)all, (unsigned long long)expected, s->what->common.dir);
     return io_agree(s->world);
 }

@@ -277,15 +277,15 @@ static void count_wrong(const io_part *part, const io_runs *r, const io_dataset 
 /* A run of a compound's elements, one after the other. */
 static void verify_elements(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t size,
                             uint64_t key, io_check *check) {
-    char right[IO_MAX_ELEMENT];
+    char expected[IO_MAX_ELEMENT];
     for (uint64_t at = 0; at < r->length; at += size) {
         io_runs one = *r;
         one.global += at;
         one.local += at;
         one.length = size;
-        fill_elements(right, d, key, (part->index0 + one.global) / size, 1);
-        if (memcmp((const char *)part->data + one.local, right, size))
-            count_wrong(part, &one, d, key, right, check);
+        fill_elements(expected, d, key, (part->index0 + one.global) / size, 1);
+        if (memcmp((const char *)part->data + one.local, expected, size))
+            count_wrong(part, &one, d, key, expected, check);
     }
 }
 
@@ -297,14 +297,14 @@ static void verify(const io_schema *schema, const io_part *part, uint64_t key, c
         check->elements += r.length;
         check->bytes += r.length * size;
         const char *data = (const char *)part->data + r.local * size;
-        const char *right = facts ? (const char *)facts + r.local * size : NULL;
+        const char *expected = facts ? (const char *)facts + r.local * size : NULL;
         if (d->nmembers && !facts) {
             verify_elements(part, &r, d, io_element_values(schema, d), key, check);
             continue;
         }
-        if (right ? memcmp(data, right, r.length * size) != 0
-                  : run_differs(data, d->type, key, d->calm, part->index0 + r.global, r.length))
-            count_wrong(part, &r, d, key, right, check);
+        if (expected ? memcmp(data, expected, r.length * size) != 0
+                     : run_differs(data, d->type, key, d->calm, part->index0 + r.global, r.length))
+            count_wrong(part, &r, d, key, expected, check);
     }
 }
 

@@ -65,7 +65,7 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
     (void)find;
     (void)mine;
     if (o->aggregators <= processes) return 0;
-    return io_fail_usage(error, "--aggregators %llu: right is 1 to %llu, as many processes as run",
+    return io_fail_usage(error, "--aggregators %llu: expected 1 to %llu, the number of processes",
                          (unsigned long long)o->aggregators, (unsigned long long)processes);
 }
 

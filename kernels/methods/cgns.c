@@ -60,20 +60,20 @@ static int make_zone(cgns_file *f, int dataset) {
 
 /* Zones are numbered by their names, and ours are in that order. */
 static int find_zone(cgns_file *f, int dataset) {
-    char name[IO_CGNS_NAME], right[IO_CGNS_NAME];
+    char name[IO_CGNS_NAME], expected[IO_CGNS_NAME];
     cgsize_t size[9], found[9] = {0};
     int n = sizes_of(f, dataset, size);
     f->zone[dataset] = f->base.schema->datasets[dataset].zone + 1;
-    snprintf(right, sizeof right, IO_CGNS_ZONE, f->zone[dataset]);
+    snprintf(expected, sizeof expected, IO_CGNS_ZONE, f->zone[dataset]);
     f->base.calls++;
     if (cg_zone_read(f->id, f->in_base, f->zone[dataset], name, found))
         return io_cgns_fail(f, "cg_zone_read");
-    if (!strcmp(name, right) && !memcmp(size, found, (n > 1 ? 6 : 2) * sizeof *size)) return 0;
+    if (!strcmp(name, expected) && !memcmp(size, found, (n > 1 ? 6 : 2) * sizeof *size)) return 0;
     return io_fail(
         f->base.ctx->error,
-        "cg_zone_read: zone %d is %s with %lld, %lld, %lld vertices and cells; right is %s with %lld, "
-        "%lld, %lld, as the options ask: %s",
-        f->zone[dataset], name, (long long)found[0], (long long)found[1], (long long)found[2], right,
+        "cg_zone_read: zone %d is %s with %lld, %lld, %lld vertices and cells; expected %s with %lld, "
+        "%lld, %lld from the options: %s",
+        f->zone[dataset], name, (long long)found[0], (long long)found[1], (long long)found[2], expected,
         (long long)size[0], (long long)size[1], (long long)size[2], f->base.path);
 }
 
@@ -91,14 +91,12 @@ static int find_base(cgns_file *f) {
     f->in_base = 1;
     f->base.calls += 3;
     if (cg_nbases(f->id, &bases)) return io_cgns_fail(f, "cg_nbases");
-    if (bases != 1)
-        return io_fail(error, "cg_nbases: %d bases; right is one, as this program writes: %s", bases,
-                       f->base.path);
+    if (bases != 1) return io_fail(error, "cg_nbases: %d bases; expected one: %s", bases, f->base.path);
     if (cg_base_read(f->id, 1, name, &cell_dimension, &dimension)) return io_cgns_fail(f, "cg_base_read");
     if (cg_nzones(f->id, 1, &zones)) return io_cgns_fail(f, "cg_nzones");
-    int right = f->base.schema->datasets[f->base.schema->ndatasets - 1].zone + 1;
-    if (zones == right) return 0;
-    return io_fail(error, "cg_nzones: %d zones; right is %d, as the options ask: %s", zones, right,
+    int expected = f->base.schema->datasets[f->base.schema->ndatasets - 1].zone + 1;
+    if (zones == expected) return 0;
+    return io_fail(error, "cg_nzones: %d zones; expected %d from the options: %s", zones, expected,
                    f->base.path);
 }
 

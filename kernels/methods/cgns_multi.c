@@ -100,8 +100,8 @@ int io_cgns_move_alike(cgns_file *f, const io_part *parts, int n, bool writing) 
             !memcmp(parts[i].count, parts->count, sizeof parts->count))
             continue;
         return io_fail(f->base.ctx->error,
-                       "mode multi: %s and %s want different ranges, and one call moves the same range of "
-                       "all; right is mode collective: %s",
+                       "mode multi: %s and %s need different ranges, but one call moves the same range of "
+                       "all arrays; use mode collective: %s",
                        s->datasets[parts->dataset].name, s->datasets[parts[i].dataset].name, f->base.path);
     }
     f->base.calls++;

@@ -8,8 +8,7 @@
 int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
     if (strcmp(hint->key, IO_HDF5_METADATA))
         return io_fail_usage(
-            error,
-            "--hint %s: the CGNS library sets HDF5's other properties itself; right is " IO_HDF5_METADATA,
+            error, "--hint %s: the CGNS library sets HDF5's other properties itself; use " IO_HDF5_METADATA,
             hint->key);
 #ifndef IOKERNEL_CGNS_METADATA
     return io_fail_usage(error,
@@ -24,17 +23,17 @@ int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
 
 static const char *why_not(const io_schema *s, const io_dataset *d, const io_dataset *first) {
     bool alike = d->ndims == first->ndims && !memcmp(d->dim, first->dim, sizeof d->dim);
-    if (!d->node || d->role == IO_PARAMETER) return "is of no zone";
-    if (io_cgns_type(d->type) == CGNS_ENUMV(DataTypeNull)) return "is of a type that CGNS has not";
+    if (!d->node || d->role == IO_PARAMETER) return "belongs to no zone";
+    if (io_cgns_type(d->type) == CGNS_ENUMV(DataTypeNull)) return "has a type that CGNS does not support";
     switch (d->role) {
     case IO_CONNECTIVITY:
-        if (d->ndims == 2 && d->block[1] < s->dims[d->dim[1]].length) return "is cut through its elements";
+        if (d->ndims == 2 && d->block[1] < s->dims[d->dim[1]].length) return "is split within an element";
         if (d->ndims == 2 && d->type == IO_INT64 &&
             io_cgns_element(s->dims[d->dim[1]].length) != CGNS_ENUMV(ElementTypeNull))
             return NULL;
-        return "is no connectivity of int64[elements][4, 5, 6 or 8]";
-    case IO_USER_ARRAY: return d->ndims == 1 ? NULL : "is a user's array of more than one dimension";
-    default: return alike && (d->ndims == 1 || d->ndims == 3) ? NULL : "has not the shape of a zone";
+        return "is not a connectivity int64[elements][4, 5, 6 or 8]";
+    case IO_USER_ARRAY: return d->ndims == 1 ? NULL : "is a user-defined array of more than one dimension";
+    default: return alike && (d->ndims == 1 || d->ndims == 3) ? NULL : "does not have the shape of its zone";
     }
 }
 
@@ -48,16 +47,17 @@ int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_er
     (void)choice;
     const io_dataset *first = schema->datasets;
     if (!is_mesh(schema))
-        return io_fail_usage(error, "method cgns writes meshes, and this pattern is none; right is a pattern "
+        return io_fail_usage(error, "method cgns writes meshes only; use a pattern "
                                     "of zones with coordinates");
     for (int i = 0; i < schema->ndatasets; i++) {
         const io_dataset *d = &schema->datasets[i];
         if (d->zone != first->zone) first = d;
         const char *why = why_not(schema, d, first);
-        if (!why && d == first && d->role != IO_COORDINATE) why = "begins a zone and is no coordinate";
+        if (!why && d == first && d->role != IO_COORDINATE)
+            why = "is the first of its zone and not a coordinate";
         if (why)
             return io_fail_usage(error,
-                                 "method cgns writes meshes, and data set %s %s; right is a pattern "
+                                 "method cgns writes meshes only, and data set %s %s; use a pattern "
                                  "of zones with coordinates",
                                  d->name, why);
     }

@@ -100,11 +100,11 @@ static int search(cgns_file *f, int dataset, int n, look_at *look, const char *c
         f->index[dataset] = k;
         if (found.type == io_cgns_type(d->type) && (!found.length || found.length == length)) return 0;
         return io_fail(f->base.ctx->error,
-                       "%s: %s is of another type or length; right is %s[%lld], as the options ask: %s", call,
+                       "%s: %s has another type or length than the options give; expected %s[%lld]: %s", call,
                        d->node, io_type_name(d->type), (long long)length, f->base.path);
     }
-    return io_fail(f->base.ctx->error, "%s: no %s in zone %d; right is a file as this program writes: %s",
-                   call, d->node, f->zone[dataset], f->base.path);
+    return io_fail(f->base.ctx->error, "%s: no %s in zone %d; expected a file written by iokernel: %s", call,
+                   d->node, f->zone[dataset], f->base.path);
 }
 
 int io_cgns_find_coordinate(cgns_file *f, int dataset) {
@@ -133,7 +133,7 @@ int io_cgns_find_section(cgns_file *f, int dataset) {
     const io_schema *s = f->base.schema;
     const io_dataset *d = &s->datasets[dataset];
     char name[IO_CGNS_NAME] = "";
-    CGNS_ENUMT(ElementType_t) type, right = io_cgns_element(s->dims[d->dim[1]].length);
+    CGNS_ENUMT(ElementType_t) type, expected = io_cgns_element(s->dims[d->dim[1]].length);
     cgsize_t first, last, elements = (cgsize_t)s->dims[d->dim[0]].length;
     int boundary, parents;
     f->base.calls++;
@@ -141,9 +141,9 @@ int io_cgns_find_section(cgns_file *f, int dataset) {
     if (cg_section_read(f->id, f->in_base, f->zone[dataset], 1, name, &type, &first, &last, &boundary,
                         &parents))
         return io_cgns_fail(f, "cg_section_read");
-    if (!strcmp(name, d->node) && type == right && first == 1 && last == elements) return 0;
+    if (!strcmp(name, d->node) && type == expected && first == 1 && last == elements) return 0;
     return io_fail(f->base.ctx->error,
-                   "cg_section_read: %s has elements %lld to %lld; right is %s with 1 to %lld of %s: %s",
+                   "cg_section_read: %s has elements %lld to %lld; expected %s with 1 to %lld of %s: %s",
                    name, (long long)first, (long long)last, d->node, (long long)elements,
-                   cg_ElementTypeName(right), f->base.path);
+                   cg_ElementTypeName(expected), f->base.path);
 }

@@ -130,8 +130,8 @@ int io_hdf5_set_metadata(hid_t access, const char *wanted) {
 int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
     if (strcmp(hint->value, "false") || mode != IO_COLLECTIVE_METADATA) return 0;
     return io_fail_usage(error,
-                         "--mode %s and --hint %s=%s contradict each other; right is --mode %s with this "
-                         "hint, or to leave the hint out",
+                         "--mode %s conflicts with --hint %s=%s; use --mode %s with this "
+                         "hint, or omit the hint",
                          io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
 }
 

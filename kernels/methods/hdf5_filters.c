@@ -75,23 +75,22 @@ static int check_there(unsigned bits, const char *whose, io_error *error) {
         if (!(bits >> i & 1) || can_encode(facts)) continue;
         return io_fail_usage(
             error,
-            "%s wants filter %s, which this HDF5 lacks%s; right is another one: --hint " HINT "=deflate",
-            whose, facts->name, facts->number < 256 ? "" : " (no plugin in HDF5_PLUGIN_PATH has it)");
+            "%s: filter %s is not available in this HDF5%s; use another one, such as --hint " HINT "=deflate",
+            whose, facts->name, facts->number < 256 ? "" : " (no plugin for it in HDF5_PLUGIN_PATH)");
     }
     return 0;
 }
 
 int io_hdf5_check_filter_hint(const io_hint *hint, io_mode mode, io_error *error) {
     if (!io_mode_has(mode, IO_COMPRESSES))
-        return io_fail_usage(error,
-                             "--hint %s: mode %s has no filters; right is --mode %s, or to leave it out",
+        return io_fail_usage(error, "--hint %s: mode %s has no filters; use --mode %s, or omit the hint",
                              hint->key, io_mode_name(mode), io_mode_name(IO_FILTERED));
     if (!strcmp(hint->key, "hdf5_szip_pixels") && strtol(hint->value, NULL, 10) % 2)
-        return io_fail_usage(error, "--hint %s=%s: right is an even number", hint->key, hint->value);
+        return io_fail_usage(error, "--hint %s=%s: expected an even number", hint->key, hint->value);
     if (strcmp(hint->key, HINT)) return 0;
     if (*hint->value == '^')
         return io_fail_usage(error,
-                             "--hint %s=%s: right is the filters that chunks pass through, such as "
+                             "--hint %s=%s: expected the filters to apply, such as "
                              "shuffle,deflate",
                              hint->key, hint->value);
     io_filters named = {0};

@@ -40,7 +40,7 @@ static void defaults(void *state) {
 static int set_send(ioserver *s, const char *value, io_error *error) {
     s->copy = !strcmp(value, "copy");
     if (s->copy || !strcmp(value, "zero-copy")) return 0;
-    return io_fail_usage(error, "--send %s: right is copy or zero-copy", value);
+    return io_fail_usage(error, "--send %s: expected copy or zero-copy", value);
 }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
@@ -64,7 +64,7 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
     if (s->inner->check_schema && s->inner->check_schema(schema, choice, error)) return -1;
     if (!compound || s->inner->traits & IO_JUST_DATA) return 0;
     return io_fail_usage(error,
-                         "--inner %s: I/O processes hand over bytes, and data set %s is a compound; right is "
+                         "--inner %s: I/O processes forward plain bytes, and data set %s is a compound; use "
                          "--inner mpiio, or method %s",
                          s->inner->name, compound, s->inner->name);
 }
@@ -74,8 +74,8 @@ static int find_inner(ioserver *s, io_method_lookup *find, io_error *error) {
     if (find(s->inner_name, &s->inner, error)) return -1;
     if (io_method_writes_alone(s->inner)) return 0;
     return io_fail_usage(error,
-                         "--inner %s: an I/O process writes when it has something, without the others, and "
-                         "this method cannot; right is one with mode independent, or a POSIX one",
+                         "--inner %s: I/O processes write independently, which "
+                         "this method cannot do; use a method with mode independent, or a POSIX one",
                          s->inner_name);
 }
 
@@ -84,14 +84,13 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
     ioserver *s = state;
     if (find_inner(s, find, error)) return -1;
     if (s->processes >= processes)
-        return io_fail_usage(
-            error,
-            "--io-processes %llu of the %llu processes that run leaves none to compute; right "
-            "is at most %llu, or more processes (mpiexec -n)",
-            (unsigned long long)s->processes, (unsigned long long)processes,
-            (unsigned long long)processes - 1);
+        return io_fail_usage(error,
+                             "--io-processes %llu of %llu processes leaves none to compute; use "
+                             "at most %llu, or start more processes (mpiexec -n)",
+                             (unsigned long long)s->processes, (unsigned long long)processes,
+                             (unsigned long long)processes - 1);
     if (s->limit < LEAST_QUEUE)
-        return io_fail_usage(error, "--queue-limit %llu: right is at least %d bytes",
+        return io_fail_usage(error, "--queue-limit %llu: expected at least %d bytes",
                              (unsigned long long)s->limit, LEAST_QUEUE);
     s->piece = s->limit / 4 < PIECE ? s->limit / 4 : PIECE;
     s->mine = mine;
@@ -242,12 +241,11 @@ static int write_parts(io_file *file, const io_part *parts, int n) {
         while (ioserver_next_piece(&all, &head.part)) {
             head.bytes = io_part_bytes(file->schema, &head.part);
             if (head.bytes > s->limit || (s->copy && head.bytes > s->piece))
-                return io_fail(
-                    file->ctx->error,
-                    "a record of %llu bytes is sent in one piece, and --queue-limit leaves room for "
-                    "pieces of %llu; right is at least %llu: %s",
-                    (unsigned long long)head.bytes, (unsigned long long)s->piece,
-                    (unsigned long long)head.bytes * 4, file->path);
+                return io_fail(file->ctx->error,
+                               "a record of %llu bytes is sent in one piece, but --queue-limit allows "
+                               "pieces of %llu; use --queue-limit %llu or more: %s",
+                               (unsigned long long)head.bytes, (unsigned long long)s->piece,
+                               (unsigned long long)head.bytes * 4, file->path);
             file->calls++;
             int server = s->servers[f->first + (int)(f->turn++ % (unsigned)f->count)];
             if (ioserver_tell(file->ctx, server, &head, head.part.data)) return -1;

@@ -239,10 +239,8 @@ int ioserver_serve(const io_ctx *ctx) {
     server s = {.ctx = ctx, .method = m};
     s.last = &s.first;
     if (ioserver_queue_start(&s.queue, m->limit)) {
-        io_fail(
-            ctx->error,
-            "out of memory for a queue of %llu bytes; right is a --queue-limit that an I/O process can hold",
-            (unsigned long long)m->limit);
+        io_fail(ctx->error, "out of memory for a queue of %llu bytes; use a smaller --queue-limit",
+                (unsigned long long)m->limit);
         fail(&s);
     }
     while (s.stops < m->nmine) {

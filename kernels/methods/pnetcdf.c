@@ -289,14 +289,13 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
     (void)choice;
     const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
     if (compound)
-        return io_fail_usage(
-            error,
-            "method pnetcdf has no compounds (CDF-5 has none), and data set %s is one; right "
-            "is method hdf5, or iogauge replay like --skip",
-            compound);
+        return io_fail_usage(error,
+                             "method pnetcdf does not support compounds, which CDF-5 lacks (data set %s); "
+                             "use method hdf5, or iogauge replay like --skip",
+                             compound);
     if (!name) return 0;
     return io_fail_usage(error,
-                         "method pnetcdf has no groups, and data set %s is in one; right is method hdf5, "
+                         "method pnetcdf does not support groups (data set %s); use method hdf5, "
                          "or iogauge replay like --only",
                          name);
 }

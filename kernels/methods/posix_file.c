@@ -76,10 +76,10 @@ int io_raw_dataset_offset(io_file *file, int dataset, uint64_t *offset) {
 }
 
 int io_raw_check_size(const io_ctx *ctx, const char *path, const io_schema *schema, uint64_t size) {
-    uint64_t right = io_dataset_offset(schema, schema->ndatasets);
-    if (size >= right) return 0;
+    uint64_t expected = io_dataset_offset(schema, schema->ndatasets);
+    if (size >= expected) return 0;
     return io_fail(ctx->error,
                    "open: the file has %llu bytes, but its data %llu: %s; "
                    "it is cut short, or was written with other options",
-                   (unsigned long long)size, (unsigned long long)right, path);
+                   (unsigned long long)size, (unsigned long long)expected, path);
 }

@@ -15,7 +15,7 @@ typedef struct {
     bool writing;
     int n;
     uint64_t begin, end; /* in the file */
-    int32_t before[RECORDS], after[RECORDS], right[RECORDS];
+    int32_t before[RECORDS], after[RECORDS], expected[RECORDS];
     struct iovec pieces[3 * RECORDS];
 } batch;
 
@@ -58,16 +58,15 @@ static int check_marks(const batch *b) {
     const io_file *file = &b->file->base;
     uint64_t at = b->begin;
     for (int i = 0; i < b->n; i++) {
-        int32_t right = b->right[i];
-        bool first = b->before[i] != right;
-        if (first || b->after[i] != right)
-            return io_fail(
-                file->ctx->error,
-                "record mark at byte %llu of %s is %d; right is %d: it is no file of this pattern, "
-                "or was written with other options",
-                (unsigned long long)(first ? at : at + 4 + (uint64_t)right), file->path,
-                first ? b->before[i] : b->after[i], right);
-        at += (uint64_t)right + 2 * sizeof(int32_t);
+        int32_t expected = b->expected[i];
+        bool first = b->before[i] != expected;
+        if (first || b->after[i] != expected)
+            return io_fail(file->ctx->error,
+                           "record mark at byte %llu of %s is %d; expected %d: not a file of this pattern, "
+                           "or was written with other options",
+                           (unsigned long long)(first ? at : at + 4 + (uint64_t)expected), file->path,
+                           first ? b->before[i] : b->after[i], expected);
+        at += (uint64_t)expected + 2 * sizeof(int32_t);
     }
     return 0;
 }
@@ -91,7 +90,7 @@ static int add(batch *b, char *data, uint64_t bytes, uint64_t offset) {
         if (flush(b)) return -1;
     if (!b->n) b->begin = offset;
     int i = b->n++;
-    b->right[i] = (int32_t)bytes;
+    b->expected[i] = (int32_t)bytes;
     if (b->writing) b->before[i] = b->after[i] = (int32_t)bytes;
     b->pieces[3 * i] = (struct iovec){&b->before[i], sizeof b->before[i]};
     b->pieces[3 * i + 1] = (struct iovec){data, bytes};

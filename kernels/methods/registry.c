@@ -73,5 +73,5 @@ int io_method_find(const char *name, const io_method **method, io_error *error) 
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);
     }
-    return io_fail_usage(error, "method '%s' is unknown; right is one of %s", name, names);
+    return io_fail_usage(error, "method '%s' is unknown; use one of %s", name, names);
 }

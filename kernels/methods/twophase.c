@@ -58,13 +58,13 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
     twophase *t = state;
     (void)processes;
     if (t->buffer < LEAST_BUFFER || t->buffer > MOST_BUFFER)
-        return io_fail_usage(error, "--buffer-size %llu: right is %d to %llu bytes",
+        return io_fail_usage(error, "--buffer-size %llu: expected %d to %llu bytes",
                              (unsigned long long)t->buffer, LEAST_BUFFER, (unsigned long long)MOST_BUFFER);
     if (t->join > MOST_BUFFER)
-        return io_fail_usage(error, "--join %llu: right is 1 (each write at once) to %llu bytes",
+        return io_fail_usage(error, "--join %llu: expected 1 (no joining) to %llu bytes",
                              (unsigned long long)t->join, (unsigned long long)MOST_BUFFER);
     if (t->rounds > TWOPHASE_ROUNDS)
-        return io_fail_usage(error, "--rounds %llu: right is 1 to %d", (unsigned long long)t->rounds,
+        return io_fail_usage(error, "--rounds %llu: expected 1 to %d", (unsigned long long)t->rounds,
                              TWOPHASE_ROUNDS);
     if (find(t->format->maker, &t->maker, error)) return -1;
     t->mine = mine;

@@ -210,7 +210,7 @@ int twophase_join_start(twophase_file *f) {
     f->turned = malloc(TWOPHASE_TURNED);
     if (j->parts && j->data && f->turned) return 0;
     return io_fail(f->posix.base.ctx->error,
-                   "out of memory for %llu bytes of small writes; right is a smaller --join",
+                   "out of memory for %llu bytes of small writes; use a smaller --join",
                    (unsigned long long)f->options->join);
 }
 

@@ -15,17 +15,17 @@ static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error
     const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
     if (compound)
         return io_fail_usage(error,
-                             "method twophase with --format cdf5 has no compounds, and data set %s is one; "
-                             "right is --format raw or hdf5, or iogauge replay like --skip",
+                             "method twophase with --format cdf5 does not support compounds (data set %s); "
+                             "use --format raw or hdf5, or iogauge replay like --skip",
                              compound);
     if (name)
         return io_fail_usage(error,
-                             "method twophase with --format cdf5 has no groups, and data set %s is in one; "
-                             "right is --format raw or hdf5, or iogauge replay like --only",
+                             "method twophase with --format cdf5 does not support groups (data set %s); "
+                             "use --format raw or hdf5, or iogauge replay like --only",
                              name);
     if (!schema->grows) return 0;
-    return io_fail_usage(error, "method twophase with --format cdf5 writes no variables that grow: their "
-                                "records are mixed in the file; right is --format raw, or method pnetcdf");
+    return io_fail_usage(error, "method twophase with --format cdf5 does not support record variables, whose "
+                                "records are interleaved in the file; use --format raw, or method pnetcdf");
 }
 
 static int refuse_chunks(const io_schema *schema, const io_choice *choice, io_error *error) {
@@ -34,8 +34,8 @@ static int refuse_chunks(const io_schema *schema, const io_choice *choice, io_er
         if (schema->datasets[i].chunk[0])
             return io_fail_usage(
                 error,
-                "method twophase with --format hdf5 writes what stands in one piece, and data set "
-                "%s wants chunks; right is method hdf5, or iogauge replay like --contiguous",
+                "method twophase with --format hdf5 writes contiguous data sets only, and data set "
+                "%s is chunked; use method hdf5, or iogauge replay like --contiguous",
                 schema->datasets[i].name);
     return 0;
 }
@@ -53,7 +53,7 @@ const twophase_format *twophase_format_find(const char *name, io_error *error) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", formats[i].name);
     }
-    io_fail_usage(error, "--format %s: right is one of %s", name, names);
+    io_fail_usage(error, "--format %s: expected one of %s", name, names);
     return NULL;
 }
 

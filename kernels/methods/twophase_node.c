@@ -147,7 +147,7 @@ static int prepare(twophase_file *f, int node_rank) {
     if (f->single_node || f->mine < 0) return 0;
     f->messages = malloc(f->room);
     if (f->messages) return 0;
-    return io_fail(ctx->error, "out of memory for a buffer of %llu bytes; right is a smaller --buffer-size",
+    return io_fail(ctx->error, "out of memory for a buffer of %llu bytes; use a smaller --buffer-size",
                    (unsigned long long)f->room);
 }
 
@@ -158,8 +158,7 @@ int twophase_node_start(twophase_file *f) {
     if (f->node_size > 1 && make_window(f, node_rank)) return -1;
     if (f->node_size == 1 && !(f->memory = aligned_alloc(PAGE, own_bytes(f, 0))))
         return io_fail(f->posix.base.ctx->error,
-                       "out of memory for the buffers: %s; right is a smaller --buffer-size",
-                       f->posix.base.path);
+                       "out of memory for the buffers: %s; use a smaller --buffer-size", f->posix.base.path);
     int status = prepare(f, node_rank);
     code = MPI_Barrier(f->node);
     return code ? failed(f, "MPI_Barrier", code) : status;

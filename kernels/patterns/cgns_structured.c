@@ -48,7 +48,7 @@ static int set_type(structured *s, const char *value, io_error *error) {
             s->type = type;
             return 0;
         }
-    return io_fail_usage(error, "--real %s is unknown; right is float32 or float64", value);
+    return io_fail_usage(error, "--real %s is unknown; expected float32 or float64", value);
 }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
@@ -111,11 +111,11 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     for (int i = 0; i < DIMS; i++) {
         if (s->edge[i] < 2)
             return io_fail_usage(error,
-                                 "a zone has a cell along each edge; right is at least 2x2x2 vertices");
+                                 "a zone has at least one cell along each edge; use at least 2x2x2 vertices");
         if (__builtin_mul_overflow(bytes, s->edge[i], &bytes)) bytes = UINT64_MAX;
     }
     if (__builtin_mul_overflow(bytes, s->zones, &bytes) || bytes > INT64_MAX)
-        return io_fail_usage(error, "--zone: more than 2^63 bytes for a file; right is less");
+        return io_fail_usage(error, "--zone: more than 2^63 bytes per file; use a smaller zone");
     return build_schema(s, error);
 }
 

@@ -96,7 +96,7 @@ static void build_schema(mesh *m) {
 static int configure(void *state, const io_setup *setup, io_error *error) {
     mesh *m = state;
     if (m->elements > INT64_MAX / (NODES_OF_ELEMENT * BYTES_OF_NODE))
-        return io_fail_usage(error, "--elements: more than 2^63 bytes for a file; right is less");
+        return io_fail_usage(error, "--elements: more than 2^63 bytes per file; use fewer elements");
     m->processes = setup->processes;
     build_schema(m);
     return 0;

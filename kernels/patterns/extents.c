@@ -72,8 +72,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
 }
 
 static int damaged(const extents *s, const char *what, io_error *error) {
-    return io_fail_usage(error,
-                         "--extents: %s; right is a file that iogauge replay plan --what-if has made: %s",
+    return io_fail_usage(error, "--extents: %s; expected a file written by iogauge replay plan --what-if: %s",
                          what, s->path);
 }
 
@@ -255,7 +254,7 @@ static int make_columns(extents *s, io_error *error) {
     uint64_t sum, all;
     if (__builtin_add_overflow(widths[0], widths[1], &sum) || __builtin_mul_overflow(sum, rows, &all) ||
         all > MOST_BYTES)
-        return io_fail_usage(error, "%s: right is at most 2^62 bytes", s->text);
+        return io_fail_usage(error, "%s: expected at most 2^62 bytes", s->text);
     if (make_transfers(s, s->text, 1, error)) return -1;
     s->datasets[0] = (io_dataset){
         .name = "rows", .type = IO_BYTE, .ndims = 2, .dim = {0, 1}
@@ -281,13 +280,13 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     extents *s = state;
     s->processes = setup->processes;
     if (s->path && s->columns[0])
-        return io_fail_usage(error, "--extents and --columns: right is one of them");
+        return io_fail_usage(error, "--extents and --columns are mutually exclusive");
     if (s->columns[0]) return make_columns(s, error);
     if (!s->path) return make_small(s, error);
     if (read_file(s, error)) return -1;
     if (s->processes == setup->processes) return 0;
     return io_fail_usage(error,
-                         "the log has %" PRIu64 " processes, and here are %" PRIu64 "; right is as many",
+                         "the log has %" PRIu64 " processes, this run has %" PRIu64 "; use the same number",
                          s->processes, setup->processes);
 }
 

@@ -56,7 +56,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     }
     s->calm = strtod(value, &end);
     if (end != value && !*end && s->calm >= 0 && s->calm <= 1) return 0;
-    return io_fail_usage(error, "--compressibility %s: right is a number from 0 to 1, such as 0.5", value);
+    return io_fail_usage(error, "--compressibility %s: expected a number from 0 to 1, such as 0.5", value);
 }
 
 /* ---------------------------------------------------------------- what is whose */
@@ -196,7 +196,7 @@ static int check_maps(const like *s, io_error *error) {
     const uint64_t theirs = s->file.maps->cut.lists;
     if (s->cut || s->grid)
         return io_fail_usage(error,
-                             "%s: a decomposition map says who has what; right is to leave it out, or "
+                             "%s: the decomposition map defines the partition; omit the option, or run "
                              "iogauge replay like without --list",
                              s->cut ? "--cut" : "--procs-grid");
     if (theirs == s->processes) return 0;
@@ -217,16 +217,16 @@ static void set_block(const like *s, io_dataset *d) {
 
 static int cut_up(like *s, io_error *error) {
     file_schema *f = &s->file;
-    if (s->grid && s->cut)
-        return io_fail_usage(error, "--procs-grid and --cut both say how to cut; right is one of them");
+    if (s->grid && s->cut) return io_fail_usage(error, "--procs-grid and --cut are mutually exclusive");
     s->by_variable = f->nmaps || (s->cut && !strcmp(s->cut, LONGEST));
     s->spread.procs = s->processes;
     for (int i = 0; i < f->schema.ndims; i++) {
         f->cuts[i].procs = f->cuts[i].lists && !s->by_variable ? f->cuts[i].lists : 1;
         if (f->cuts[i].lists && s->by_variable)
-            return io_fail_usage(
-                error, "--cut " LONGEST ": dimension %s has a list; right is iogauge replay like without it",
-                f->dims[i].name);
+            return io_fail_usage(error,
+                                 "--cut " LONGEST
+                                 ": dimension %s has a decomposition map; run iogauge replay like without it",
+                                 f->dims[i].name);
     }
     if (s->by_variable) return f->nmaps ? check_maps(s, error) : 0;
     if (s->cut && file_cuts_parse(f, s->cut, error)) return -1;
@@ -244,11 +244,10 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
         io_dataset *d = &s->file.datasets[i];
         uint64_t parts = parts_of(s, d);
         if (parts > MOST_PARTS)
-            return io_fail_usage(
-                error,
-                "--cut: variable %s falls into more than %d pieces for a process; right is more "
-                "points a turn, or cyclic along a dimension further to the left",
-                d->name, MOST_PARTS);
+            return io_fail_usage(error,
+                                 "--cut: variable %s is split into more than %d pieces per process; use more "
+                                 "points per cycle, or cyclic along a slower dimension",
+                                 d->name, MOST_PARTS);
         if ((int)parts > s->most_parts) s->most_parts = (int)parts;
         set_block(s, d);
         d->calm = (int)(s->calm * CALM_WORDS + 0.5);

@@ -11,13 +11,13 @@ static int check_places(const file_schema *s, int dim, const char *option, uint6
     const io_dim *d = &s->dims[dim];
     const file_cut *cut = &s->cuts[dim];
     if (cut->lists && cut->lists != procs)
-        return io_fail_usage(error,
-                             "%s: dimension %s has a list of %" PRIu64 " processes; right is %s=%" PRIu64,
-                             option, d->name, cut->lists, d->name, cut->lists);
+        return io_fail_usage(
+            error, "%s: dimension %s is distributed over %" PRIu64 " processes by its map; use %s=%" PRIu64,
+            option, d->name, cut->lists, d->name, cut->lists);
     if (procs <= d->length) return 0;
     return io_fail_usage(error,
                          "%s: dimension %s has %" PRIu64 " points for %" PRIu64
-                         " processes; right is at most one process a point",
+                         " processes; use at most one process per point",
                          option, d->name, d->length, procs);
 }
 
@@ -32,7 +32,7 @@ static uint64_t number(const char **at) {
 static int wrong_cut(const char *text, io_error *error) {
     return io_fail_usage(
         error,
-        "--cut %s: right is DIMENSION=PROCESSES, or DIMENSION=PROCESSES:cyclic[:POINTS], joined "
+        "--cut %s: expected DIMENSION=PROCESSES or DIMENSION=PROCESSES:cyclic[:POINTS], separated "
         "by commas, such as --cut lat=4,lon=2:cyclic:8",
         text);
 }
@@ -43,8 +43,8 @@ static int parse_one(file_schema *s, const char *text, const char **at, io_error
     if (!equals) return wrong_cut(text, error);
     int dim = file_schema_dim(s, *at, (size_t)(equals - *at));
     if (dim < 0)
-        return io_fail_usage(error, "--cut %s: no dimension %.*s; right is one of those of %s", text,
-                             (int)(equals - *at), *at, s->source);
+        return io_fail_usage(error, "--cut %s: no dimension %.*s in %s", text, (int)(equals - *at), *at,
+                             s->source);
     *at = equals + 1;
     uint64_t procs = number(at);
     if (!strncmp(*at, ":cyclic", 7)) {
@@ -59,15 +59,14 @@ static int parse_one(file_schema *s, const char *text, const char **at, io_error
     if (!procs || (**at && **at != ',')) return wrong_cut(text, error);
     if (check_places(s, dim, "--cut", procs, error)) return -1;
     if (s->cuts[dim].given)
-        return io_fail_usage(error, "--cut %s: dimension %s stands there twice; right is once", text,
-                             s->dims[dim].name);
+        return io_fail_usage(error, "--cut %s: dimension %s is given twice", text, s->dims[dim].name);
     if (cycle && s->cuts[dim].lists)
-        return io_fail_usage(error, "--cut %s: dimension %s has a list; right is to leave :cyclic out", text,
+        return io_fail_usage(error, "--cut %s: dimension %s is distributed by its map; omit :cyclic", text,
                              s->dims[dim].name);
     if (cycle && cycle * procs > s->dims[dim].length && procs > 1)
         return io_fail_usage(error,
-                             "--cut %s: dimension %s has %" PRIu64 " points, less than one turn of %" PRIu64
-                             " processes with %" PRIu64 " each; right is fewer points a turn",
+                             "--cut %s: dimension %s has %" PRIu64 " points, fewer than one cycle of %" PRIu64
+                             " processes with %" PRIu64 " points each; use fewer points per cycle",
                              text, s->dims[dim].name, s->dims[dim].length, procs, cycle);
     s->cuts[dim].procs = procs;
     s->cuts[dim].cycle = cycle;
@@ -100,23 +99,22 @@ int file_cuts_grid(file_schema *s, const char *text, io_error *error) {
         if (!grid[n++] || !*at || *at != 'x') break;
     }
     if (!grid[n - 1] || *at)
-        return io_fail_usage(
-            error,
-            "--procs-grid %s: right is at most %d whole numbers above 0 with an x between them, "
-            "such as --procs-grid 4x4x2",
-            text, IO_MAX_DIMS);
+        return io_fail_usage(error,
+                             "--procs-grid %s: expected at most %d positive integers separated by x, "
+                             "such as --procs-grid 4x4x2",
+                             text, IO_MAX_DIMS);
     const int rank = io_rank(d);
     if (n > rank || io_is_scalar(&s->schema, d))
         return io_fail_usage(
             error,
-            "--procs-grid %s has %d numbers, and the largest variable, %s, has %d dimensions; "
-            "right is at most one number for each",
+            "--procs-grid %s has %d numbers, but the largest variable, %s, has %d dimensions; "
+            "give at most one number per dimension",
             text, n, d->name, io_is_scalar(&s->schema, d) ? 0 : rank);
     for (int i = 0; i < n; i++) {
         int dim = d->dim[rank - n + i];
         if (s->cuts[dim].procs > 1 && grid[i] > 1 && !s->cuts[dim].lists)
-            return io_fail_usage(error, "--procs-grid %s: %s has dimension %s twice; right is --cut %s=N",
-                                 text, d->name, s->dims[dim].name, s->dims[dim].name);
+            return io_fail_usage(error, "--procs-grid %s: %s has dimension %s twice; use --cut %s=N", text,
+                                 d->name, s->dims[dim].name, s->dims[dim].name);
         if (check_places(s, dim, "--procs-grid", grid[i], error)) return -1;
         s->cuts[dim].procs = grid[i];
     }

@@ -36,7 +36,7 @@ static const char built_in[] =
     "'attributes':[{'name':'title','type':'char','values':'built-in'}]}";
 
 static int damaged(const char *path, io_error *error, const char *what, const char *name) {
-    return io_fail_usage(error, "--like: %s%s%s; right is a file that iogauge replay like makes: %s", what,
+    return io_fail_usage(error, "--like: %s%s%s; expected a file written by iogauge replay like: %s", what,
                          *name ? " " : "", name, path ? path : "built-in");
 }
 

@@ -102,7 +102,7 @@ static int choose_method(ior *s, io_common *common, io_error *error) {
     for (size_t i = 0; api && i < sizeof apis / sizeof *apis; i++)
         if (!strcmp(apis[i].api, api)) name = s->per_process ? apis[i].with_f : apis[i].method;
     if (api && !name)
-        return io_fail_usage(error, "-a %s is unknown; right is POSIX, MPIIO, HDF5 or NCMPI", api);
+        return io_fail_usage(error, "-a %s is unknown; expected POSIX, MPIIO, HDF5 or NCMPI", api);
     if (name && common->method && strcmp(common->method, name))
         return io_fail_usage(error, "-a %s means --method %s, but --method %s was given; give one of them",
                              api, name, common->method);
@@ -117,8 +117,7 @@ static int choose_method(ior *s, io_common *common, io_error *error) {
 /* -o may name a directory too, as in IOR. */
 static int choose_file(ior *s, io_common *common, io_error *error) {
     const char *file = s->file ? s->file : "testFile", *slash = strrchr(file, '/');
-    if (slash && !slash[1])
-        return io_fail_usage(error, "-o %s names a directory; right is a file name", file);
+    if (slash && !slash[1]) return io_fail_usage(error, "-o %s is a directory; expected a file name", file);
     if (slash && common->dir[0] && file[0] != '/')
         return io_fail_usage(error, "-o %s has a directory and --dir is given too; give one of them", file);
     if (slash)
@@ -145,7 +144,7 @@ static int build(ior *s, uint64_t all, io_error *error) {
     uint64_t segment = all / s->segments, words = sizeof(int64_t);
     s->nsets = s->layout == SEGMENTS ? s->segments : 1;
     if (s->nsets > INT32_MAX / sizeof *s->sets)
-        return io_fail_usage(error, "-s %llu: HDF5 has a data set for each segment; right is less",
+        return io_fail_usage(error, "-s %llu: HDF5 needs a data set per segment; use fewer segments",
                              (unsigned long long)s->segments);
     s->sets = calloc(s->nsets, sizeof *s->sets);
     s->names = calloc(s->nsets, sizeof *s->names);
@@ -192,17 +191,16 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
             error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
             setup->mode ? "mode " : "method ", setup->mode ? setup->mode : setup->method);
     if (s->block % s->transfer)
-        return io_fail_usage(error,
-                             "-b %llu is not a multiple of -t %llu; right is a block of whole transfers",
+        return io_fail_usage(error, "-b %llu is not a multiple of the transfer size -t %llu",
                              (unsigned long long)s->block, (unsigned long long)s->transfer);
     if (__builtin_mul_overflow(s->block, s->segments, &own) ||
         __builtin_mul_overflow(own, setup->processes, &all) || all > INT64_MAX)
-        return io_fail_usage(error, "-b x -s x processes is more than 2^63 bytes; right is less");
+        return io_fail_usage(error, "-b x -s x processes is more than 2^63 bytes; use less");
     s->processes = setup->processes;
     s->seed = setup->seed;
     if (s->transfer % sizeof(int64_t)) s->layout = BYTES;
     if (s->signed_data && s->signature > INT32_MAX)
-        return io_fail_usage(error, "-G %llu: right is at most 2^31 - 1", (unsigned long long)s->signature);
+        return io_fail_usage(error, "-G %llu: expected at most 2^31 - 1", (unsigned long long)s->signature);
     return build(s, s->per_process ? own : all, error);
 }
 

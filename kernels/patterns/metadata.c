@@ -41,7 +41,7 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     uint64_t all;
     if (__builtin_mul_overflow(s->files, BYTES, &all) ||
         __builtin_mul_overflow(all, setup->processes, &all) || all > INT64_MAX)
-        return io_fail_usage(error, "--files %" PRIu64 ": more than 2^63 bytes in all; right is fewer files",
+        return io_fail_usage(error, "--files %" PRIu64 ": more than 2^63 bytes in total; use fewer files",
                              s->files);
     s->dim = (io_dim){"owner_step_number", VALUES};
     s->data = (io_dataset){.name = "identity",

@@ -30,20 +30,20 @@ void ramses_defaults(ramses *s, const ramses_kind *kind) {
 static int set_size(ramses *s, const char *value, io_error *error) {
     if (io_parse_count("--size", value, &s->size, error)) return -1;
     if (s->size >= SMALLEST && s->size <= LARGEST && !(s->size & (s->size - 1))) return 0;
-    return io_fail_usage(error, "--size %s: right is a power of two from %d to %d", value, SMALLEST, LARGEST);
+    return io_fail_usage(error, "--size %s: expected a power of two from %d to %d", value, SMALLEST, LARGEST);
 }
 
 static int set_layout(ramses *s, const char *value, io_error *error) {
     s->layout_given = true;
     s->process_major = !strcmp(value, "process-major");
     if (s->process_major || !strcmp(value, "level-major")) return 0;
-    return io_fail_usage(error, "--layout %s is unknown; right is level-major or process-major", value);
+    return io_fail_usage(error, "--layout %s is unknown; expected level-major or process-major", value);
 }
 
 static int set_values(ramses *s, const char *value, io_error *error) {
     s->physical = !strcmp(value, "physical");
     if (s->physical || !strcmp(value, "hash")) return 0;
-    return io_fail_usage(error, "--values %s is unknown; right is hash or physical", value);
+    return io_fail_usage(error, "--values %s is unknown; expected hash or physical", value);
 }
 
 int ramses_option(void *state, int letter, const char *value, io_error *error) {
@@ -64,7 +64,7 @@ int ramses_configure(void *state, const io_setup *setup, io_error *error) {
     int base = __builtin_ctzll(s->size);
     const uint64_t processes = setup->processes;
     if (processes > INT32_MAX)
-        return io_fail_usage(error, "RAMSES counts processes in 32 bits; right is at most 2^31 - 1");
+        return io_fail_usage(error, "RAMSES counts processes in 32 bits; use at most 2^31 - 1");
     s->own_files = setup->own_files;
     if (s->own_files && (s->layout_given || s->merge))
         return io_fail_usage(error,

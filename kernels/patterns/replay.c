@@ -38,7 +38,7 @@ static int set_think(replay *s, const char *value, io_error *error) {
     char *end;
     s->think = strtod(value, &end);
     if (end != value && !*end && s->think >= 0 && s->think <= MOST_THINK) return 0;
-    return io_fail_usage(error, "--think %s: right is a number from 0 on, such as 1 or 0.5", value);
+    return io_fail_usage(error, "--think %s: expected a number of at least 0, such as 1 or 0.5", value);
 }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
@@ -47,8 +47,8 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     case SCHEDULE: s->path = value; return 0;
     case TRACE:
         return io_fail_usage(error,
-                             "--trace %s: a schedule is made of a trace first, and that is what is replayed; "
-                             "right is iogauge replay %s --dir FOLDER, which does both",
+                             "--trace %s: a trace must be converted to a schedule first; "
+                             "iogauge replay %s --dir FOLDER does both",
                              value, value);
     case THINK: return set_think(s, value, error);
     default: s->fold = true; return 0;
@@ -58,8 +58,8 @@ static int option(void *state, int letter, const char *value, io_error *error) {
 static int adjust(void *state, io_common *common, io_error *error) {
     replay *s = state;
     if (!s->path)
-        return io_fail_usage(error, "no --schedule given; right is a file that "
-                                    "iogauge replay plan LOG -o FILE has made of a trace");
+        return io_fail_usage(error, "no --schedule given; expected a file "
+                                    "written by iogauge replay plan LOG -o FILE");
     if (common->method || common->mode)
         return io_fail_usage(error, "replay makes the calls of its log; leave --method and --mode out");
     if (common->write_only || common->read_only)
@@ -80,8 +80,8 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     s->processes = setup->processes;
     if (s->processes > has || (s->processes < has && !s->fold))
         return io_fail_usage(
-            error, "the log has %" PRIu64 " processes, and here are %" PRIu64 "; right is as many%s", has,
-            s->processes, s->processes < has ? ", or --fold, with which each does the work of several" : "");
+            error, "the log has %" PRIu64 " processes, this run has %" PRIu64 "; use the same number%s", has,
+            s->processes, s->processes < has ? ", or --fold to give each process the work of several" : "");
     if (s->processes < has && s->schedule.collective)
         return io_fail_usage(
             error, "--fold: the log has collective calls, which need its %" PRIu64 " processes", has);

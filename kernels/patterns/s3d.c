@@ -96,11 +96,12 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     for (int i = 0; i < 3; i++)
         if (s->grid[i] < s->procs[i])
             return io_fail_usage(
-                error, "--grid has %llu points along %c for %llu processes; right is at least one each",
+                error,
+                "--grid has %llu points along %c for %llu processes; use at least one point per process",
                 (unsigned long long)s->grid[i], "xyz"[i], p[i]);
     if (__builtin_mul_overflow(s->grid[0], s->grid[1], &points) ||
         __builtin_mul_overflow(points, s->grid[2], &points) || points > INT64_MAX / 128)
-        return io_fail_usage(error, "--grid: more than 2^63 bytes for a dump; right is at most 2^56 points");
+        return io_fail_usage(error, "--grid: more than 2^63 bytes per dump; use at most 2^56 points");
     build_schema(s);
     return 0;
 }

@@ -48,7 +48,7 @@ static void defaults(void *state) { *(weather *)state = (weather){0}; }
 static int set_arrays(weather *s, const char *value, io_error *error) {
     if (io_parse_count("--arrays", value, &s->arrays, error)) return -1;
     if (s->arrays <= MOST_ARRAYS) return 0;
-    return io_fail_usage(error, "--arrays %s: right is at most %d", value, MOST_ARRAYS);
+    return io_fail_usage(error, "--arrays %s: expected at most %d", value, MOST_ARRAYS);
 }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
@@ -64,7 +64,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
             s->set = (int)i;
             return 0;
         }
-    return io_fail_usage(error, "--set %s: right is altix, sc45 or gsfc", value);
+    return io_fail_usage(error, "--set %s: expected altix, sc45 or gsfc", value);
 }
 
 /* Near-square; more cuts across latitudes, so that rows stay long. */
@@ -84,11 +84,12 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     for (int i = X; i <= Y; i++)
         if (s->grid[i] < s->procs[i])
             return io_fail_usage(
-                error, "--grid has %llu points along %c for %llu processes; right is at least one each",
+                error,
+                "--grid has %llu points along %c for %llu processes; use at least one point per process",
                 (unsigned long long)s->grid[i], "xy"[i], (unsigned long long)s->procs[i]);
     if (__builtin_mul_overflow(s->grid[X], s->grid[Y], &all) ||
         __builtin_mul_overflow(all, s->grid[Z], &all) || all > INT64_MAX / 4 / MOST_ARRAYS)
-        return io_fail_usage(error, "--grid: more than 2^63 bytes for a dump; right is at most 2^55 points");
+        return io_fail_usage(error, "--grid: more than 2^63 bytes per dump; use at most 2^55 points");
     static const char *const names[DIMS] = {"lon", "lat", "lev"};
     for (int i = 0; i < DIMS; i++) s->dims[i] = (io_dim){names[i], s->grid[i]};
     for (uint64_t a = 0; a < s->arrays; a++) {

@@ -80,9 +80,9 @@ static void test_hints_of_the_environment(void) {
     CHECK(json_object_size(asked) == 7, "%zu hints", json_object_size(asked));
     json_t *used = json_pack("{s:s,s:s}", "cb_nodes", "4", "romio_cb_write", "automatic");
     json_t *ignored = io_ignored_hints(asked, ways, used);
-    json_t *right = json_pack("[s,s,s]", "romio_cb_write", "romio_ds_write", "nc_var_align_size");
-    CHECK(json_equal(ignored, right), "%zu ignored", json_array_size(ignored));
-    json_decref(right);
+    json_t *expected = json_pack("[s,s,s]", "romio_cb_write", "romio_ds_write", "nc_var_align_size");
+    CHECK(json_equal(ignored, expected), "%zu ignored", json_array_size(ignored));
+    json_decref(expected);
     json_decref(ignored);
     json_decref(used);
     json_decref(asked);

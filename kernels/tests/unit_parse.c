@@ -10,7 +10,7 @@
 static void refused(int status, const io_error *error, const char *text) {
     CHECK(status == -1 && error->set && error->usage, "'%s' is taken", text);
     CHECK(strstr(error->text, "-x") && strstr(error->text, text), "'%s': %s", text, error->text);
-    CHECK(strstr(error->text, "right is"), "'%s' does not say what is right: %s", text, error->text);
+    CHECK(strstr(error->text, "expected"), "'%s' does not say what is expected: %s", text, error->text);
 }
 
 static void test_counts(void) {

@@ -72,10 +72,10 @@ static void test_fill(io_type type, int calm) {
     io_fill(&b.schema, &b.part, SEED, STEP);
     uint64_t n = io_part_elements(&b.schema, &b.part);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t right = io_value(key, type, b.datasets[1].calm, b.part.index0 + global_of(&b, i)),
+        uint64_t expected = io_value(key, type, b.datasets[1].calm, b.part.index0 + global_of(&b, i)),
                  found = bits_at(&b, type, i);
-        CHECK(found == right, "%s element %" PRIu64 ": %" PRIx64 ", not %" PRIx64, io_type_name(type), i,
-              found, right);
+        CHECK(found == expected, "%s element %" PRIu64 ": %" PRIx64 ", not %" PRIx64, io_type_name(type), i,
+              found, expected);
     }
     CHECK(b.data[n * io_type_size(type)] == GUARD, "%s: wrote past the part", io_type_name(type));
 }
@@ -91,7 +91,7 @@ static void test_verify(io_type type, int calm) {
     io_verify(&b.schema, &b.part, SEED, STEP, &check);
     CHECK(!check.wrong && check.elements == n && check.bytes == n * size, "%s: clean data", name);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t right = bits_at(&b, type, i), byte = i * size + unit_random(size);
+        uint64_t expected = bits_at(&b, type, i), byte = i * size + unit_random(size);
         unsigned char bit = (unsigned char)(1u << unit_random(8));
         b.data[byte] ^= bit;
         if (i + 1 < n) b.data[n * size - 1] ^= 1;
@@ -102,7 +102,7 @@ static void test_verify(io_type type, int calm) {
         CHECK(check.dataset == 1 && check.local == i && check.index == global_of(&b, i),
               "%s element %" PRIu64 ": named as %" PRIu64 ", index %" PRIu64, name, i, check.local,
               check.index);
-        CHECK(check.expected == right && check.found == bits_at(&b, type, i),
+        CHECK(check.expected == expected && check.found == bits_at(&b, type, i),
               "%s element %" PRIu64 ": expected %" PRIx64 ", found %" PRIx64, name, i, check.expected,
               check.found);
         CHECK(check.elements == n, "%s: counts what it looked at", name);

@@ -114,4 +114,4 @@ def test_nothing_is_left(trixie: Stack, tmp_path: Path) -> None:
     place.mkdir()
     run(trixie, MODES[0], place, "--repeat", "2").good()
     assert list(place.iterdir()) == []
-    assert "right is 1 to 4" in run(trixie, MODES[0], place, "--aggregators", "5").error(2)
+    assert "expected 1 to 4" in run(trixie, MODES[0], place, "--aggregators", "5").error(2)

@@ -38,7 +38,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "no-dir": ([*S3D, *POSIX], ["--dir", "directory"]),
     "mode": (
         [*S3D, *POSIX, "--mode", "fast", "--dir", "{dir}"],
-        ["fast", "right is collective, collective-metadata, indep", "multi or serial"],
+        ["fast", "use collective, collective-metadata, indep", "multi or serial"],
     ),
     "no-modes": ([*S3D, *POSIX, "--mode", "collective", "--dir", "{dir}"], ["posix", "no modes"]),
     "not-its-mode": (
@@ -55,7 +55,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "hint-number": (
         [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "cb_buffer_size=0"],
-        ["cb_buffer_size=0", "positive whole number"],
+        ["cb_buffer_size=0", "a positive integer"],
     ),
     "hint-switch": (
         [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "romio_cb_write=on"],
@@ -71,11 +71,11 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "hint-too-new": (
         [*S3D, "--method", "pnetcdf", "--dir", "{dir}", "--hint", "nc_driver=mpiio"],
-        ["nc_driver", "PnetCDF has it from 1.15", "here is 1."],
+        ["nc_driver", "PnetCDF has this hint from 1.15", "uses 1."],
     ),
     "hint-of-no-library-here": (
         [*S3D, "--method", "mpiio", "--dir", "{dir}", "--hint", "IBM_largeblock_io=true"],
-        ["IBM_largeblock_io", "IBM's MPI-IO", "this run has"],
+        ["IBM_largeblock_io", "IBM's MPI-IO", "this run uses"],
     ),
     "hint-pass": (
         [*S3D, *POSIX, "--dir", "{dir}", "--unknown-hints", "maybe"],
@@ -83,27 +83,27 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "hint-of-hdf5": (
         [*S3D, "--method", "hdf5", "--dir", "{dir}", "--hint", "hdf5_alignment=-1"],
-        ["hdf5_alignment=-1", "positive whole number"],
+        ["hdf5_alignment=-1", "a positive integer"],
     ),
     "hint-of-another": (
         [*S3D, *POSIX, "--dir", "{dir}", "--hint", "hdf5_chunk=block"],
         ["hdf5_chunk", "posix"],
     ),
-    "size-0": (["ior", *POSIX, "-b", "0", "--dir", "{dir}"], ["-b 0", "above 0"]),
-    "size-negative": (["ior", *POSIX, "-t", "-4k", "--dir", "{dir}"], ["-t -4k", "above 0"]),
+    "size-0": (["ior", *POSIX, "-b", "0", "--dir", "{dir}"], ["-b 0", "expected a size"]),
+    "size-negative": (["ior", *POSIX, "-t", "-4k", "--dir", "{dir}"], ["-t -4k", "expected a size"]),
     "size-text": (["ior", *POSIX, "-b", "big", "--dir", "{dir}"], ["-b big", "k, m, g or t"]),
     "size-parts": (
         ["ior", *POSIX, "-b", "10k", "-t", "3k", "--dir", "{dir}"],
         ["10240", "3072", "multiple"],
     ),
-    "segments-0": ([*IOR, *POSIX, "-s", "0", "--dir", "{dir}"], ["-s 0", "above 0"]),
+    "segments-0": ([*IOR, *POSIX, "-s", "0", "--dir", "{dir}"], ["-s 0", "positive"]),
     "api": ([*IOR, "-a", "FOO", "--dir", "{dir}"], ["FOO", "POSIX, MPIIO, HDF5 or NCMPI"]),
     "api-and-method": (
         [*IOR, "-a", "HDF5", "--method", "mpiio", "--dir", "{dir}"],
         ["HDF5", "mpiio", "one of them"],
     ),
     "collective": ([*IOR, *POSIX, "-c", "--dir", "{dir}"], ["-c", "collective", "posix"]),
-    "grid-0": (["s3d", *POSIX, "--grid", "0x6x4", "--dir", "{dir}"], ["0x6x4", "above 0"]),
+    "grid-0": (["s3d", *POSIX, "--grid", "0x6x4", "--dir", "{dir}"], ["0x6x4", "positive"]),
     "grid-text": (["s3d", *POSIX, "--grid", "8,6,4", "--dir", "{dir}"], ["8,6,4", "XxYxZ"]),
     "process-grid": (
         [*S3D, *POSIX, "--procs-grid", "3x1x1", "--dir", "{dir}"],
@@ -113,8 +113,8 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         ["s3d", *POSIX, "--grid", "1x6x4", "--procs-grid", "2x1x1", "--dir", "{dir}"],
         ["1 points along x", "2 processes"],
     ),
-    "steps-0": ([*S3D, *POSIX, "--steps", "0", "--dir", "{dir}"], ["--steps 0", "above 0"]),
-    "repeat-text": ([*S3D, *POSIX, "--repeat", "x", "--dir", "{dir}"], ["--repeat x", "above 0"]),
+    "steps-0": ([*S3D, *POSIX, "--steps", "0", "--dir", "{dir}"], ["--steps 0", "positive"]),
+    "repeat-text": ([*S3D, *POSIX, "--repeat", "x", "--dir", "{dir}"], ["--repeat x", "positive"]),
     "no-direction": (
         [*S3D, *POSIX, "--read-only", "--write-only", "--dir", "{dir}"],
         ["--write-only and --read-only"],

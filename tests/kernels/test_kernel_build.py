@@ -147,7 +147,7 @@ def test_plan_beyond_64_bits(openmpi: Stack, name: str) -> None:
     words, option = BEYOND[name]
     done = openmpi.alone(*words, "--procs", "1", "--method", "posix-shared", "--plan")
     assert done.returncode == 2, done.stdout
-    assert re.fullmatch(r"iokernel: error: .*right is .*\n", done.stderr), done.stderr
+    assert re.fullmatch(r"iokernel: error: .*; .*\n", done.stderr), done.stderr
     assert option in done.stderr
 
 
@@ -162,7 +162,7 @@ def test_plan_just_below_64_bits(openmpi: Stack) -> None:
 def test_more_dumps_than_can_be_timed(openmpi: Stack, tmp_path: Path) -> None:
     words = ["s3d", "--repeat", str(LIMIT), "--steps", "3", "--method", "posix"]
     line = openmpi.run(*words, "--dir", str(tmp_path), processes=1).error(2)
-    assert "--repeat" in line and "--steps 3" in line and "right is" in line
+    assert "--repeat" in line and "--steps 3" in line and "use fewer" in line
 
 
 PATTERNS = [pattern["name"] for pattern in listed()["patterns"]]
@@ -174,4 +174,4 @@ def test_plan_of_too_many_processes(openmpi: Stack, pattern: str, processes: int
     words = ["--plan", "--procs", str(processes), "--method", "posix"]
     done = openmpi.alone(pattern, *words)
     assert done.returncode == 2
-    assert done.stderr == (f"iokernel: error: --procs {processes}: right is at most 4194304\n")
+    assert done.stderr == (f"iokernel: error: --procs {processes}: expected at most 4194304\n")

@@ -219,16 +219,16 @@ def test_no_more_than_one_extra_copy(stack: Stack, tmp_path: Path) -> None:
     [
         (
             ["s3d", "--grid", "8x6x4", *CGNS],
-            ["writes meshes", "this pattern is none", "zones"],
+            ["writes meshes only", "use a pattern", "zones"],
         ),
         ([*UNSTRUCTURED, *CGNS, "--mode", "multi"], ["multi", "lacks", "CGNS 4.4", "collective"]),
         ([*UNSTRUCTURED, *CGNS, "--mode", "serial"], ["serial", "one process", "-n 1"]),
         (
             [*UNSTRUCTURED, *CGNS, "--hint", "hdf5_chunk=block"],
-            ["hdf5_chunk", "right is hdf5_coll_metadata"],
+            ["hdf5_chunk", "use hdf5_coll_metadata"],
         ),
         ([*UNSTRUCTURED, *CGNS, "--hint", "hdf5_coll_metadata=1"], ["true or false"]),
-        (["cgns-unstructured", "--elements", "0", *CGNS], ["--elements 0", "above 0"]),
+        (["cgns-unstructured", "--elements", "0", *CGNS], ["--elements 0", "positive"]),
         (["cgns-structured", "--zone", "5x1x5", *CGNS], ["at least 2x2x2"]),
         (["cgns-structured", "--real", "float16", *CGNS], ["float16", "float32 or float64"]),
     ],

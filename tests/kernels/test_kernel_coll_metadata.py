@@ -143,7 +143,7 @@ def test_collective_metadata_is_what_moves(stack: Stack, method: str, tmp_path: 
         *(
             (
                 [*UNSTRUCTURED, *How(method, METADATA).options(), *FALSE],
-                ["--mode collective-metadata", "hdf5_coll_metadata=false", "right is --mode coll"],
+                ["--mode collective-metadata", "hdf5_coll_metadata=false", "use --mode coll"],
             )
             for method in ("hdf5", "cgns")
         ),

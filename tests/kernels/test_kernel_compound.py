@@ -88,9 +88,9 @@ def test_a_wrong_byte_is_named(openmpi: Stack, like: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("how", "holds"),
     [
-        (["--method", "pnetcdf"], "method pnetcdf has no compounds"),
-        (["--method", "twophase", "--format", "cdf5"], "--format cdf5 has no compounds"),
-        (["--method", "ioserver", "--inner", "hdf5"], "I/O processes hand over bytes"),
+        (["--method", "pnetcdf"], "method pnetcdf does not support compounds"),
+        (["--method", "twophase", "--format", "cdf5"], "--format cdf5 does not support compounds"),
+        (["--method", "ioserver", "--inner", "hdf5"], "I/O processes forward plain bytes"),
     ],
 )
 def test_who_cannot(openmpi: Stack, like: Path, how: list[str], holds: str) -> None:

@@ -226,4 +226,4 @@ def test_a_document_into_a_pipe(openmpi: Stack, injector: Path, tmp_path: Path) 
 @pytest.mark.parametrize("value", ["-1", "soon", "0.5", ""])
 def test_a_wrong_patience(openmpi: Stack, tmp_path: Path, value: str) -> None:
     words = [*IOR, "--method", "posix", "--patience", value]
-    check_usage(openmpi, words, ["--patience", "a number of seconds from 1 on"], tmp_path)
+    check_usage(openmpi, words, ["--patience", "expected at least 1 second"], tmp_path)

@@ -146,10 +146,10 @@ def test_without_compute_seconds_there_is_no_fraction(stack: Stack, tmp_path: Pa
 
 
 USAGE = {
-    "queue-0": (["--queue-limit", "0"], ["--queue-limit 0", "above 0"]),
+    "queue-0": (["--queue-limit", "0"], ["--queue-limit 0", "expected a size"]),
     "queue-small": (["--queue-limit", "100"], ["--queue-limit 100", "4096"]),
     "too-many": (["--io-processes", "2"], ["--io-processes 2", "2 processes", "at most 1"]),
-    "none": (["--io-processes", "0"], ["--io-processes 0", "above 0"]),
+    "none": (["--io-processes", "0"], ["--io-processes 0", "positive"]),
     "inner": (["--inner", "bogus"], ["'bogus'", "null, posix"]),
     "itself": (["--inner", "ioserver"], ["--inner ioserver", "independent"]),
     "master": (["--inner", "master"], ["--inner master", "independent"]),

@@ -172,4 +172,4 @@ def test_plan_counts_files(openmpi: Stack) -> None:
 @pytest.mark.parametrize("files", ["0", "-1", "x", "9223372036854775807"])
 def test_wrong_number_of_files(openmpi: Stack, files: str, tmp_path: Path) -> None:
     line = openmpi.run("metadata", "--files", files, "--method", "posix", "--dir", str(tmp_path))
-    assert f"--files {files}" in line.error(2) and "right is" in line.error(2)
+    assert f"--files {files}" in line.error(2) and "use fewer files" in line.error(2)

@@ -72,7 +72,7 @@ def test_wrong_mark_is_named(openmpi: Stack, own_files: Path, tmp_path: Path) ->
     line = read_back(openmpi, own_files, tmp_path, "ramses-hydro").error(1)
     path.write_bytes(old)
     assert mark == 4
-    assert f"mark at byte 12 of {path} is 5; right is 4" in line
+    assert f"mark at byte 12 of {path} is 5; expected 4" in line
 
 
 def test_truncated_file_is_named(openmpi: Stack, own_files: Path, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_foreign_file_is_named(openmpi: Stack, own_files: Path, tmp_path: Path) 
     path.write_bytes(b"CDF\5" * (len(old) // 4))
     line = read_back(openmpi, own_files, tmp_path).error(1)
     path.write_bytes(old)
-    assert f"byte 0 of {path}" in line and "no file of this pattern" in line
+    assert f"byte 0 of {path}" in line and "not a file of this pattern" in line
 
 
 def test_changed_text_is_named(openmpi: Stack, own_files: Path, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ WRONG = {
     "kind": (one_act((99, 0, 0, 8, 0, 1)), "an unknown kind"),
     "together": (one_act((WRITE_ALL, 0, 0, 8, 0, 1)), "not MPI-IO's"),
     "phases": (one_act(MET), "not have as many phases"),
-    "closed": (lambda p: write(p, [[(WRITE, 0, 0, 9, 0, 1)], []]), "not open then"),
+    "closed": (lambda p: write(p, [[(WRITE, 0, 0, 9, 0, 1)], []]), "which is not open"),
 }
 
 
@@ -222,9 +222,9 @@ def test_options_of_a_replay(any_stack: Stack, tmp_path: Path) -> None:
         ([], "no --schedule given"),
         (["--schedule", file, "--method", "posix"], "leave --method and --mode out"),
         (["--schedule", file, "--write-only"], "leave --write-only and --read-only out"),
-        (["--schedule", file, "--steps", "2"], "--steps: a replay is done once in a repeat"),
-        (["--schedule", file, "--think", "-1"], "--think -1: right is a number from 0 on"),
-        (["--trace", "a.darshan"], "right is iogauge replay a.darshan --dir FOLDER"),
+        (["--schedule", file, "--steps", "2"], "--steps: a replay has no steps"),
+        (["--schedule", file, "--think", "-1"], "--think -1: expected a number of at least 0"),
+        (["--trace", "a.darshan"], "iogauge replay a.darshan --dir FOLDER does both"),
         (["--schedule", __file__], "it is a trace or another file, and no schedule"),
     ):
         assert says in any_stack.run("replay", *words, "--dir", str(tmp_path)).error(2)

@@ -127,12 +127,12 @@ def test_wrong_number_of_arguments(stack: Stack, count: int) -> None:
 @pytest.mark.parametrize(
     ("at", "word", "right"),
     [
-        (0, "0", "right is"),
+        (0, "0", "expected"),
         (3, "3", "2 processes"),
-        (6, "2", "right is 0 or 1"),
-        (6, "x", "right is 0 or 1"),
-        (7, "yes", "right is T or F"),
-        (7, "", "right is T or F"),
+        (6, "2", "expected 0 or 1"),
+        (6, "x", "expected 0 or 1"),
+        (7, "yes", "expected T or F"),
+        (7, "", "expected T or F"),
     ],
 )
 def test_wrong_arguments(openmpi: Stack, at: int, word: str, right: str, tmp_path: Path) -> None:

@@ -86,4 +86,4 @@ def test_the_limit_ends_with_the_start(openmpi: Stack, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["-1", "soon", "0.5", ""])
 def test_a_wrong_limit(openmpi: Stack, tmp_path: Path, value: str) -> None:
     words = [*IOR, "--start-limit", value]
-    check_usage(openmpi, words, ["--start-limit", "a number of seconds from 1 on"], tmp_path)
+    check_usage(openmpi, words, ["--start-limit", "expected at least 1 second"], tmp_path)

@@ -159,7 +159,7 @@ def test_the_document_says_what_the_buffers_take(openmpi: Stack, tmp_path: Path)
         (["--buffer-size", "100"], ["--buffer-size 100", "4096"]),
         (["--rounds", "17"], ["--rounds 17", "1 to 16"]),
         (["--rounds", "0"], ["--rounds"]),
-        (["--join", "2g"], ["--join 2147483648", "1 (each write at once) to 1073741824"]),
+        (["--join", "2g"], ["--join 2147483648", "1 (no joining) to 1073741824"]),
         (["--format", "cdf"], ["--format cdf:", "raw, cdf5, hdf5"]),
     ],
 )

@@ -171,4 +171,4 @@ def test_a_cgns_with_indices_of_32_bits_is_refused(
     )
     assert (done.returncode != 0) == refused, done.stderr
     said = " ".join(done.stderr.split())
-    assert ("cgsize_t has 32 bits; right is 64" in said) == refused
+    assert ("cgsize_t has 32 bits; expected 64" in said) == refused
