@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iokernel: writes and reads a pattern (which bytes go where) by a method (how they are written). */
+/* iokernel: writes and reads data of a pattern (which bytes go where) with a method (how they are
+ * written). */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,11 +25,10 @@
 #include "run/with_servers.h"
 
 #define EXIT_USAGE 2
-/* After a failure the libraries may wait for processes that will not come. */
+/* After a failure, libraries may wait for processes that never arrive. */
 #define SECONDS_TO_END 3
 
-/* The run that signal handlers report on, while MPI is up. They get no argument, so this is the only state at
- * file scope. */
+/* The current run, for signal handlers. They take no argument, so this is the only state at file scope. */
 static const io_world *running;
 
 static void on_crash(int number, siginfo_t *info, void *context) {
@@ -43,8 +43,9 @@ static void end_at_once(int number) {
     _exit(EXIT_FAILURE);
 }
 
-/* MPI_Finalize waits for a process that will not come. Launchers return the number given to MPI_Abort. If a
- * process only exits, MPICH's launcher kills the others, and may return 9 for that. */
+/* MPI_Finalize would wait for a process that never arrives. Launchers return the exit code given to
+ * MPI_Abort. If a
+ * process merely exits, MPICH's launcher kills the others and may return 9. */
 static void abort_job(int number) {
     (void)number;
     signal(SIGALRM, end_at_once);
@@ -61,7 +62,7 @@ static void end_soon(const io_world *world) {
     alarm(world->rank ? SECONDS_TO_END + 1 : SECONDS_TO_END);
 }
 
-/* This process's rank as the launcher says it, before MPI_Init; -1 without a launcher. */
+/* This process's rank according to the launcher, before MPI_Init; -1 without a launcher. */
 static int launched_rank(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -71,7 +72,7 @@ static int launched_rank(void) {
     return -1;
 }
 
-/* Without MPI the processes of a launcher do the same: only the first one prints. */
+/* Without MPI all processes of a launcher do the same work, and only the first one prints. */
 static bool is_first_process(void) { return launched_rank() <= 0; }
 
 static int print_error(const io_error *error) {
@@ -87,7 +88,6 @@ static void print_version(void) {
     json_decref(libraries);
 }
 
-/* --help, --list, --version, --plan. */
 static int act_without_mpi(io_run *run, io_action action, io_error *error) {
     if (!is_first_process()) return EXIT_SUCCESS;
     if (action == IO_DO_HELP) io_print_help(run);
@@ -101,7 +101,8 @@ static int run_and_print_table(io_run *run, io_world *world) {
     return io_run_all(run, world, io_print_table, NULL);
 }
 
-/* From MPI_Init to MPI_Finalize. `error`: of the command line, which all processes then report once. */
+/* From MPI_Init to MPI_Finalize. An `error` in the command line is reported once, by all processes
+ * together. */
 static int run_with_mpi(io_run *run, io_error *error, int (*run_all)(io_run *, io_world *)) {
     io_world world;
     io_guard *guard = NULL;
@@ -140,7 +141,7 @@ int main(int argc, char **argv) {
     io_action action = IO_DO_RUN;
     io_error error = {0};
     int (*run_all)(io_run *, io_world *) = run_and_print_table;
-    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is then an error of write */
+    signal(SIGXFSZ, SIG_IGN); /* writing past the file size limit then returns EFBIG */
     const char *slash = strrchr(argv[0], '/');
     if (!strcmp(slash ? slash + 1 : argv[0], IO_S3D_IO_NAME)) {
         io_s3d_io_options(argc, argv, &run, &action, &error);

@@ -6,8 +6,8 @@
 
 #include "method_roles.h"
 
-bool io_method_writes_alone(const io_method *method) {
-    return method && (method->modes >> IO_INDEPENDENT & 1 || method->traits & IO_ALONE);
+bool io_method_writes_independently(const io_method *method) {
+    return method && (method->modes >> IO_INDEPENDENT & 1 || method->traits & IO_WRITES_INDEPENDENTLY);
 }
 
 static int define(io_file *file) { return file->method->define ? file->method->define(file) : 0; }

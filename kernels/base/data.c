@@ -33,13 +33,13 @@ uint64_t io_element_values(const io_schema *schema, const io_dataset *dataset) {
     return dataset->nmembers ? schema->dims[dataset->dim[dataset->ndims - 1]].length : 1;
 }
 
-const char *io_name_of_compound(const io_schema *schema) {
+const char *io_first_compound(const io_schema *schema) {
     for (int i = 0; i < schema->ndatasets; i++)
         if (schema->datasets[i].nmembers) return schema->datasets[i].name;
     return NULL;
 }
 
-const char *io_name_in_group(const io_schema *schema) {
+const char *io_first_in_group(const io_schema *schema) {
     for (int i = 0; i < schema->ndatasets; i++)
         if (strchr(schema->datasets[i].name, '/')) return schema->datasets[i].name;
     return NULL;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays, the contents of a file, and the part of it that one call moves.
+/* Data sets, the schema of a file, and the part of it that one call moves.
  *
- * A pattern says which data exists and which process owns which part (pattern.h). A method says how it is
- * written and read (method.h). Neither knows the other, and only the driver (driver/driver.c) reads a clock.
+ * A pattern defines which data exists and which process owns which part (pattern.h). A method defines how it
+ * is
+ * written and read (method.h). Neither depends on the other, and only the driver (driver/driver.c) reads a
+ * clock.
  * All sizes, counts and offsets are 64-bit. */
 #ifndef IOGAUGE_DATA_H
 #define IOGAUGE_DATA_H
@@ -18,7 +20,7 @@
 #define IO_MAX_PATH 4096
 #define IO_MAX_ELEMENT 4096 /* bytes of a compound */
 
-/* IO_BYTE has no type; IO_CHAR is one byte of text. */
+/* IO_BYTE is opaque; IO_CHAR is one byte of text. */
 typedef enum {
     IO_BYTE,
     IO_INT32,
@@ -35,7 +37,7 @@ typedef enum {
     IO_TYPES
 } io_type;
 
-/* A member of a compound: an array of `count` values of that shape. Members are packed. */
+/* A compound member: an array of `count` values. Members are packed. */
 typedef struct {
     const char *name;
     io_type type;
@@ -43,11 +45,10 @@ typedef struct {
     uint64_t shape[IO_MAX_DIMS], count;
 } io_member;
 
-/* The purpose of a data set: formats such as CGNS store coordinates and connectivity differently. */
+/* Formats such as CGNS store coordinates and connectivity differently from fields. */
 typedef enum { IO_FIELD, IO_COORDINATE, IO_CONNECTIVITY, IO_PARAMETER, IO_USER_ARRAY } io_role;
 
-/* The dimension without a name ("") is not in the file: it is for data sets without dimensions, which hold
- * one value. */
+/* A dimension with an empty name is not stored in the file. Scalars use one, of length 1. */
 typedef struct {
     const char *name;
     uint64_t length;
@@ -59,22 +60,23 @@ typedef struct {
     io_role role;
     int ndims;
     int dim[IO_MAX_DIMS];        /* indices into io_schema.dims, slowest first (C order) */
-    uint64_t block[IO_MAX_DIMS]; /* the largest part that one process moves in a call */
-    bool small;                  /* moved by independent calls in every mode but ordered: headers, tables */
-    bool facts;                  /* its values come from io_pattern.facts, not from a hash */
-    bool
-        zeros; /* of facts: a part may be all zeros, so that only a trace shows that a write of it was lost */
-    /* In a mesh: the zone (block) of the data set, and its name there. Zones count from 0; the data sets of a
+    uint64_t block[IO_MAX_DIMS]; /* largest part that a process moves in one call */
+    bool small; /* headers and tables: moved by independent calls in every mode but ordered */
+    bool facts; /* values come from io_pattern.facts instead of a hash */
+    bool zeros; /* with facts: a part may be all zeros, so only a trace can show a lost write */
+    /* Meshes: the zone (block) of the data set, and its name in the zone. Zones count from 0; the data sets
+     * of a
      * zone are consecutive. */
     int zone;
     const char *node;
-    uint64_t chunk[IO_MAX_DIMS]; /* for formats with chunks; 0: no preference */
-    io_filters filters;          /* for formats with filters; none: no preference */
-    /* A compound, such as particles. To code that does not look at members it is an array of bytes: the last
-     * dimension is the bytes of an element, which is never split. */
+    uint64_t chunk[IO_MAX_DIMS]; /* for chunked formats; 0: no preference */
+    io_filters filters;          /* for formats with filters; 0: no preference */
+    /* A compound, such as particles. Code that ignores members sees an array of bytes, whose last dimension
+     * is the
+     * size of an element and is never split. */
     int nmembers;
     const io_member *members;
-    int calm; /* of each 128 words of its values, how many repeat one: compressible data */
+    int calm; /* repeated words in each group of 128: compressible data */
 } io_dataset;
 
 typedef struct {
@@ -85,14 +87,15 @@ typedef struct {
 /* An attribute of a user's file, or of a data set in it. */
 typedef struct {
     const char *name;
-    int dataset; /* -1: of the file */
+    int dataset; /* -1: a file attribute */
     io_type type;
-    bool array; /* an array of `count` values; else one value. Text (IO_CHAR) is one value of `count` bytes */
+    bool array; /* an array of `count` values; otherwise one value. Text (IO_CHAR) is one value of `count`
+                   bytes */
     uint64_t count;
     const void *values;
 } io_note;
 
-/* The contents of a file. The pointers belong to the pattern and live as long as its state. */
+/* The contents of a file. The pattern owns the pointers, which live as long as its state. */
 typedef struct {
     int ndims, ndatasets, nattributes;
     const io_dim *dims;
@@ -100,35 +103,37 @@ typedef struct {
     io_attribute attributes[IO_MAX_ATTRIBUTES];
     int nnotes;
     const io_note *notes;
-    bool grows; /* formats with record variables (CDF-5) make the first dimension the record dimension */
-    bool file_per_process; /* the pattern itself asks for a file for each process (IOR -F) */
-    /* In a file for each process, each row (along a part's last dimension) is a Fortran record: its
-     * length in bytes as an int32 before and after it. */
+    bool grows; /* formats with record variables (CDF-5): the first dimension is the record dimension */
+    bool file_per_process; /* the pattern requires a file per process (IOR -F) */
+    /* File per process: each row (the last dimension of a part) is a Fortran record, with its length in bytes
+     * as
+     * an int32 before and after it. */
     bool records;
 } io_schema;
 
-/* One process's box of one data set in one call. A process with a count of 0 takes part in the call and moves
- * nothing. */
+/* A hyperslab of one data set that a process moves in one call. A process with a count of 0 still takes part
+ * in
+ * the call. */
 typedef struct {
     int dataset;
     uint64_t start[IO_MAX_DIMS], count[IO_MAX_DIMS];
     uint64_t offset; /* bytes from the start of the owner's data, in memory and in a file per process */
-    uint64_t frames; /* with io_schema.records: bytes of length marks before its first byte in that file */
-    uint64_t index0; /* added to the global index when values are made (file per process: owner's base) */
+    uint64_t frames; /* with io_schema.records: bytes of record marks before the part in that file */
+    uint64_t
+        index0; /* added to the global index when values are generated (file per process: the owner's base) */
     void *data;
 } io_part;
 
 const char *io_type_name(io_type type);
 uint64_t io_type_size(io_type type);
-/* For a compound: the dimensions without the one of its bytes, and these bytes; else all dimensions, and 1.
- */
+/* Rank and values per element. For a compound, the dimension of its bytes counts as the element. */
 int io_rank(const io_dataset *dataset);
 uint64_t io_element_values(const io_schema *schema, const io_dataset *dataset);
-/* The name of the first data set that is a compound; NULL where none is. */
-const char *io_name_of_compound(const io_schema *schema);
-/* Has it no dimensions? It then has one of length 1 without a name. */
+/* The name of the first compound data set, or NULL. */
+const char *io_first_compound(const io_schema *schema);
+/* Scalars have one dimension of length 1 without a name. */
 bool io_is_scalar(const io_schema *schema, const io_dataset *dataset);
-/* The name of the first data set that is in a group; NULL where none is. */
-const char *io_name_in_group(const io_schema *schema);
+/* The name of the first data set inside a group, or NULL. */
+const char *io_first_in_group(const io_schema *schema);
 
 #endif

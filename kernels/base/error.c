@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages: process, host, call, the library's text, the file, and what to do. */
+/* Error messages: process, host, call, library message, file, and what to do. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,18 +10,18 @@
 
 #include <mpi.h>
 
-/* What to do about it, by errno and by MPI's error class. */
+/* What to do, by errno and by MPI error class. */
 static const struct {
     int code, class;
     const char *advice;
 } advice[] = {
-    {ENOENT, MPI_ERR_NO_SUCH_FILE, "make the directory first, or name another one"                                },
-    {EACCES, MPI_ERR_ACCESS,       "give a --dir that this user may write"                                        },
-    {EROFS,  MPI_ERR_READ_ONLY,    "give a --dir on a file system that is not read-only"                          },
-    {ENOSPC, MPI_ERR_NO_SPACE,     "free space there, ask for less data, or give another --dir"                   },
-    {EDQUOT, MPI_ERR_QUOTA,        "free some of the quota, ask for less data, or give another --dir"             },
-    {EFBIG,  MPI_ERR_UNKNOWN,      "raise the file size limit (ulimit -f), or ask for less data"                  },
-    {EIO,    MPI_ERR_IO,           "check the free space, the quota and the health of the file system (df, dmesg)"},
+    {ENOENT, MPI_ERR_NO_SUCH_FILE, "create the directory first, or use another one"                      },
+    {EACCES, MPI_ERR_ACCESS,       "use a --dir that this user can write to"                             },
+    {EROFS,  MPI_ERR_READ_ONLY,    "use a --dir on a writable file system"                               },
+    {ENOSPC, MPI_ERR_NO_SPACE,     "free space there, reduce the data size, or use another --dir"        },
+    {EDQUOT, MPI_ERR_QUOTA,        "free some quota, reduce the data size, or use another --dir"         },
+    {EFBIG,  MPI_ERR_UNKNOWN,      "raise the file size limit (ulimit -f), or reduce the data size"      },
+    {EIO,    MPI_ERR_IO,           "check free space, quota and the state of the file system (df, dmesg)"},
 };
 
 static const char *advice_for(int code, int class) {
@@ -30,7 +30,7 @@ static const char *advice_for(int code, int class) {
     return "check the directory, its free space and its permissions";
 }
 
-void io_plain(char *text) {
+void io_replace_controls(char *text) {
     for (unsigned char *c = (unsigned char *)text; *c; c++) {
         bool second_set = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
         if (second_set) *c++ = '?';
@@ -56,7 +56,7 @@ static void set_text(io_error *error, bool located, const char *format, va_list 
         used = (size_t)snprintf(error->text, sizeof error->text, "process %d on %s: ", rank, host);
     }
     vsnprintf(error->text + used, sizeof error->text - used, format, args);
-    io_plain(error->text);
+    io_replace_controls(error->text);
 }
 
 int io_fail(io_error *error, const char *format, ...) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors. The first message of a process is kept: what failed, the library's message, and what to do. */
+/* Errors: what failed, the library's message, and what to do. */
 #ifndef IOGAUGE_ERROR_H
 #define IOGAUGE_ERROR_H
 
 #include <stdbool.h>
 
-/* The first error of this process; later ones are consequences and are dropped. */
+/* The first error of this process. Later ones are consequences and are dropped. */
 typedef struct {
     bool set;
-    bool usage;   /* the command line is wrong: exit status 2 */
-    bool relayed; /* copied from another process: not counted again */
+    bool usage;   /* a usage error: exit status 2 */
+    bool relayed; /* copied from another process; not counted again */
     char text[2048];
 } io_error;
 
-/* Replaces control characters by `?` or a blank, because a terminal would obey them. */
-void io_plain(char *text);
+/* Replaces control characters by `?` or a space, so that a terminal does not interpret them. */
+void io_replace_controls(char *text);
 
-/* All of them return -1 and keep the first message. */
+/* These return -1 and keep the first message. */
 int io_fail(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int io_fail_usage(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int io_fail_errno(io_error *error, const char *call, const char *path, int code);

@@ -12,16 +12,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Is `path` at or below `mount`? */
-static bool below(const char *path, const char *mount) {
+static bool is_below(const char *path, const char *mount) {
     size_t n = strlen(mount);
     if (n == 1) return true;
     return !strncmp(path, mount, n) && (path[n] == '/' || !path[n]);
 }
 
-/* /proc/mounts writes a blank as \040, and any character that would confuse a reader likewise. glibc's
- * getmntent does not know all of them: newer kernels write # as \043. */
-static char *plain(char *word) {
+/* /proc/mounts writes a space as \040 and escapes other special characters likewise. glibc's getmntent does
+ * not
+ * decode all of them: newer kernels write # as \043. */
+static char *unescape(char *word) {
     char *to = word;
     for (const char *from = word; *from; to++) {
         bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
@@ -40,9 +40,9 @@ void io_mount_of(const char *path, FILE *mounts, io_filesystem *fs) {
     while (getline(&line, &room, mounts) > 0) {
         char *rest = line, *field[FIELDS];
         int n = 0;
-        while (n < FIELDS && (field[n] = strsep(&rest, " \n"))) plain(field[n++]);
-        if (n < FIELDS || !below(path, field[MOUNT]) || strlen(field[MOUNT]) < best) continue;
-        best = strlen(field[MOUNT]); /* a later mount of the same place hides the earlier one */
+        while (n < FIELDS && (field[n] = strsep(&rest, " \n"))) unescape(field[n++]);
+        if (n < FIELDS || !is_below(path, field[MOUNT]) || strlen(field[MOUNT]) < best) continue;
+        best = strlen(field[MOUNT]); /* a later mount on the same directory hides the earlier one */
         snprintf(fs->type, sizeof fs->type, "%s", field[TYPE]);
         snprintf(fs->mount, sizeof fs->mount, "%s", field[MOUNT]);
         snprintf(fs->device, sizeof fs->device, "%s", field[DEVICE]);
@@ -70,27 +70,28 @@ int io_check_dir(const char *dir, uint64_t bytes, io_error *error) {
     struct stat st;
     struct statvfs fs;
     if (stat(dir, &st)) return io_fail_errno(error, "--dir", dir, errno);
-    if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; give one that exists", dir);
+    if (!S_ISDIR(st.st_mode)) return io_fail(error, "--dir %s: not a directory; use an existing one", dir);
     if (access(dir, W_OK | X_OK)) return io_fail_errno(error, "--dir", dir, errno);
-    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems report none */
+    if (!bytes || statvfs(dir, &fs) || !fs.f_blocks) return 0; /* some FUSE file systems report no blocks */
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (bytes <= room) return 0;
     return io_fail(
         error,
-        "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free there; "
-        "free some, ask for less data, give another --dir, or --no-space-check where that figure is wrong",
+        "--dir %s: the run writes %.1f MiB, but only %.1f MiB are free; "
+        "free space, reduce the data size, use another --dir, or --no-space-check if that number is wrong",
         dir, (double)bytes / 1048576, (double)room / 1048576);
 }
 
 void io_drop_node_caches(void) {
     sync(); /* only clean pages can be dropped */
     int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return; /* not root: each file is asked for instead */
+    if (fd < 0) return; /* needs root; io_drop_file_cache works per file */
     if (write(fd, "3", 1) < 0) errno = 0;
     close(fd);
 }
 
-/* Between phases, and not through the recorder: the trace shows only the calls of the run itself, so that its
+/* Uses system calls directly to bypass the recorder: the trace must show only the run's own calls, so that
+ * its
  * times can be compared with the phases. */
 static void make_clean(int fd) {
 #ifdef SYS_fdatasync
@@ -108,7 +109,7 @@ void io_drop_file_cache(const char *path) {
     close(fd);
 }
 
-/* In windows, so that a file of any size needs little memory for the answer. */
+/* Maps the file in windows to bound the memory needed. */
 void io_file_residency(const char *path, uint64_t *resident, uint64_t *bytes) {
     enum { WINDOW = 1 << 28 };
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

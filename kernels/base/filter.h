@@ -19,14 +19,14 @@ typedef struct {
     int least, most, usual;
 } io_filter_facts;
 
-/* The filters of a data set: bits 1 << io_filter, and a level for each. */
+/* The filters of a data set: a bit mask of 1 << io_filter, and a level for each. */
 typedef struct {
     unsigned bits;
     int level[IO_FILTERS];
 } io_filters;
 
 const io_filter_facts *io_filter_of(io_filter filter);
-/* Adds the filter of that name, with a level (0: the usual one); false for another name or level. */
+/* Adds a filter by name. Level 0 is the default. False if the name or level is invalid. */
 bool io_filters_add(io_filters *filters, const char *name, size_t length, int level);
 
 #endif

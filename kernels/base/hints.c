@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: "K=V", and how each reaches its library. */
+/* Hints (KEY=VALUE), and how each reaches its library. */
 #include "base/hints.h"
 
 #include <stdio.h>
@@ -8,31 +8,29 @@
 
 #include "base/known_hints.h"
 
-/* hints.def; MPI_Info for all others. */
+/* From hints.def; all others go to MPI_Info. */
 static const struct {
-    const char *beginning, *before;
-    io_hint_way way;
+    const char *prefix, *before;
+    io_hint_channel channel;
 } prefixes[] = {
-#define IO_HINT_PREFIX(beginning, way, before) {beginning, before, IO_HINT_##way},
+#define IO_HINT_PREFIX(prefix, channel, before) {prefix, before, IO_HINT_##channel},
 #include "base/hints.def"
 #undef IO_HINT_PREFIX
 };
 
-static bool begins(const char *text, const char *beginning) {
-    return !strncmp(text, beginning, strlen(beginning));
-}
+static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
-io_hint_way io_hint_way_of(const char *key) {
+io_hint_channel io_hint_channel_of(const char *key) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (begins(key, prefixes[i].beginning)) return prefixes[i].way;
+        if (begins(key, prefixes[i].prefix)) return prefixes[i].channel;
     return IO_HINT_MPI_INFO;
 }
 
 const char *io_hint_of_variable(const char *variable) {
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         const char *before = prefixes[i].before;
-        if (prefixes[i].way != IO_HINT_ENVIRONMENT || !begins(variable, before)) continue;
-        if (begins(variable + strlen(before), prefixes[i].beginning)) return variable + strlen(before);
+        if (prefixes[i].channel != IO_HINT_ENVIRONMENT || !begins(variable, before)) continue;
+        if (begins(variable + strlen(before), prefixes[i].prefix)) return variable + strlen(before);
     }
     return NULL;
 }
@@ -62,17 +60,17 @@ int io_hints_add(io_hints *hints, const char *given, io_error *error) {
     io_hint hint = {.of = io_hint_direction(given, &text)};
     const char *equal = strchr(text, '=');
     if (!equal || equal == text || !equal[1])
-        return io_fail_usage(
-            error, "--hint %s: a hint is written KEY=VALUE, such as --hint romio_cb_write=enable", given);
+        return io_fail_usage(error, "--hint %s: expected KEY=VALUE, such as --hint romio_cb_write=enable",
+                             given);
     size_t key = (size_t)(equal - text), value = strlen(equal + 1);
     if (key >= sizeof hint.key || value >= sizeof hint.value)
-        return io_fail_usage(error, "--hint %.40s...: longer than MPI allows (%d characters, value %d)", text,
-                             MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL);
+        return io_fail_usage(error, "--hint %.40s...: longer than MPI allows (key %d, value %d characters)",
+                             text, MPI_MAX_INFO_KEY, MPI_MAX_INFO_VAL);
     memcpy(hint.key, text, key);
     memcpy(hint.value, equal + 1, value);
     if (io_known_hint_check("--hint", hint.key, hint.value, error)) return -1;
-    io_hint_way way = io_hint_way_of(hint.key);
-    if (hint.of != IO_HINT_OF_BOTH && way != IO_HINT_MPI_INFO && way != IO_HINT_PNETCDF)
+    io_hint_channel channel = io_hint_channel_of(hint.key);
+    if (hint.of != IO_HINT_OF_BOTH && channel != IO_HINT_MPI_INFO && channel != IO_HINT_PNETCDF)
         return io_fail_usage(error, "--hint %s: %s cannot be limited to one direction; use --hint %s", given,
                              hint.key, text);
     io_hint *more = realloc(hints->items, (size_t)(hints->n + 1) * sizeof *more);
@@ -95,7 +93,7 @@ int io_hints_info(const io_hints *hints, io_hint_of direction, MPI_Info *info, i
     if (code) return io_fail_mpi(error, "MPI_Info_create", "hints", code);
     for (int i = 0; i < hints->n; i++) {
         if (hints->items[i].of != IO_HINT_OF_BOTH && hints->items[i].of != direction) continue;
-        if (io_hint_way_of(hints->items[i].key) == IO_HINT_HDF5) continue; /* the method's own */
+        if (io_hint_channel_of(hints->items[i].key) == IO_HINT_HDF5) continue; /* set by the method */
         code = MPI_Info_set(*info, hints->items[i].key, hints->items[i].value);
         if (code) return io_fail_mpi(error, "MPI_Info_set", hints->items[i].key, code);
     }

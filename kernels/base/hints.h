@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: "K=V" for MPI-IO and the libraries above it, and how each one reaches its library (hints.def). */
+/* Hints (KEY=VALUE) for MPI-IO and the libraries above it, and how each reaches its library (hints.def). */
 #ifndef IOGAUGE_HINTS_H
 #define IOGAUGE_HINTS_H
 
@@ -20,24 +20,23 @@ typedef struct {
     int n;
 } io_hints;
 
-typedef enum { IO_HINT_MPI_INFO, IO_HINT_ENVIRONMENT, IO_HINT_PNETCDF, IO_HINT_HDF5 } io_hint_way;
-io_hint_way io_hint_way_of(const char *key);
-/* The hint in an environment variable (or "NAME=VALUE"): the end of its name. NULL if it is none. */
+typedef enum { IO_HINT_MPI_INFO, IO_HINT_ENVIRONMENT, IO_HINT_PNETCDF, IO_HINT_HDF5 } io_hint_channel;
+io_hint_channel io_hint_channel_of(const char *key);
+/* The hint's name in an environment variable (or "NAME=VALUE"); NULL if the variable is not a hint. */
 const char *io_hint_of_variable(const char *variable);
 
-/* Has the user chosen ROMIO instead of OMPIO in Open MPI? OMPI_MCA_io=romio321, or ^ompio. */
+/* Is ROMIO selected instead of OMPIO in Open MPI? (OMPI_MCA_io=romio321, or ^ompio) */
 bool io_openmpi_romio(void);
 
-/* Adds "KEY=VALUE", which may begin with a direction; a wrong form or a wrong value of a known hint is a
- * usage error. */
+/* Adds "KEY=VALUE", with an optional direction. A syntax error or an invalid value is a usage error. */
 int io_hints_add(io_hints *hints, const char *text, io_error *error);
-const char *io_hint_value(const io_hints *hints, const char *key); /* NULL where it is not set */
-/* The name with its direction: `write:cb_nodes`. */
+const char *io_hint_value(const io_hints *hints, const char *key); /* NULL if not set */
+/* The name with its direction, such as write:cb_nodes. */
 #define IO_HINT_NAME (MPI_MAX_INFO_KEY + 8)
 void io_hint_name(const io_hint *hint, char name[IO_HINT_NAME]);
-/* The direction at the start of a name; `key`: the rest of it. */
+/* Splits off the direction; `key` is the rest of the name. */
 io_hint_of io_hint_direction(const char *name, const char **key);
-/* The hints of a direction that MPI may see, as a new info (MPI_INFO_NULL where there are none). */
+/* The hints of a direction for MPI, as a new info; MPI_INFO_NULL if there are none. */
 int io_hints_info(const io_hints *hints, io_hint_of direction, MPI_Info *info, io_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checked before a library sees them: a cb_buffer_size of 0, or above INT_MAX, ends ROMIO in Open MPI with
+/* Checks hints before a library sees them: a cb_buffer_size of 0 or above INT_MAX crashes ROMIO in Open MPI
+ * with
  * SIGFPE. */
 #include "base/known_hints.h"
 
@@ -77,7 +78,7 @@ static int check_number(const char *from, const io_known_hint *hint, const char 
                          least == 1 ? "a positive integer from " : "an integer from ", range);
 }
 
-/* "a|b|c", and is this one of them? */
+/* Is `word` one of "a|b|c"? */
 static bool is_word(const char *words, const char *word, size_t length) {
     for (const char *next; *words; words = next) {
         const size_t n = strcspn(words, "|");
@@ -87,7 +88,7 @@ static bool is_word(const char *words, const char *word, size_t length) {
     return false;
 }
 
-/* Words with commas between them; ^ before the first leaves them out. */
+/* A comma-separated list of words; a leading ^ excludes them. */
 static bool is_list(const char *words, const char *value) {
     for (value += *value == '^';; value++) {
         const size_t n = strcspn(value, ",");
@@ -97,7 +98,7 @@ static bool is_list(const char *words, const char *value) {
     }
 }
 
-/* "a|b|c" as "a, b or c". */
+/* Formats "a|b|c" as "a, b or c". */
 static void spell(const char *words, char *text, size_t size) {
     size_t used = 0;
     for (const char *w = words; *w && used < size - 1;) {
@@ -120,7 +121,7 @@ int io_known_hint_check(const char *from, const char *name, const char *value, i
                          list ? ", separated by commas, or ^ and those to exclude" : "");
 }
 
-/* Compares versions such as 1.14.0, to the length of the shorter one: -1, 0 or 1. */
+/* Compares versions such as 1.14.0 by their common components: -1, 0 or 1. */
 static int compare(const char *a, const char *b) {
     char *end;
     for (;; a++, b++) {

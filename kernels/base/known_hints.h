@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints that libraries know (known_hints.def): which library, since which version, and the allowed values. */
+/* Hints that libraries support (known_hints.def): library, versions and allowed values. */
 #ifndef IOGAUGE_KNOWN_HINTS_H
 #define IOGAUGE_KNOWN_HINTS_H
 
@@ -21,18 +21,18 @@ typedef enum { IO_HINT_NUMBER, IO_HINT_WORD, IO_HINT_LIST, IO_HINT_TEXT } io_hin
 typedef struct {
     const char *name;
     io_hint_library library;
-    const char *since, *until; /* versions of the library; "" where that does not matter */
+    const char *since, *until; /* versions of the library; "" if unlimited */
     io_hint_kind kind;
     const char *values, *what;
 } io_known_hint;
 
-const char *io_hint_library_name(io_hint_library library); /* the name in messages */
-const io_known_hint *io_known_hint_find(const char *name); /* NULL: no library has it */
-/* The most similar known name; NULL if there is none. */
+const char *io_hint_library_name(io_hint_library library); /* name for messages */
+const io_known_hint *io_known_hint_find(const char *name); /* NULL if no library has it */
+/* The most similar known name, for "did you mean"; NULL if none is close. */
 const char *io_known_hint_nearest(const char *name);
-/* Checks the value; unknown names pass. `from`: the source, such as --hint. */
+/* Checks the value; unknown names pass. `from` is the source, such as --hint. */
 int io_known_hint_check(const char *from, const char *name, const char *value, io_error *error);
-/* Does this version of the library have the hint? Unknown versions ("") do. */
+/* Does this version of the library support the hint? An unknown version ("") does. */
 bool io_known_hint_is_of(const io_known_hint *hint, const char *version);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes of data sets and parts, and the contiguous runs of a part in its file. */
 #include "base/layout.h"
 
 uint64_t io_dataset_length(const io_schema *schema, int dataset) {
@@ -49,7 +48,7 @@ uint64_t io_part_before(const io_schema *schema, const io_part *part, uint64_t g
     return before;
 }
 
-int io_parts_alike(const io_part *parts, int n) {
+int io_leading_parts(const io_part *parts, int n) {
     int alike = 1;
     while (alike < n && parts[alike].dataset == parts[0].dataset) alike++;
     return alike;
@@ -86,7 +85,7 @@ io_runs io_runs_of(const io_schema *schema, const io_part *part) {
         volume *= schema->dims[d->dim[i]].length;
         runs.first += part->start[i] * stride[i];
     }
-    /* The fastest dimensions taken whole, and one more, make one run. */
+    /* All complete fastest dimensions, and the one before them, form one run. */
     int last = d->ndims - 1;
     while (last > 0 && part->count[last] == schema->dims[d->dim[last]].length)
         runs.length *= part->count[last--];

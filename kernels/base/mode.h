@@ -12,7 +12,7 @@ typedef enum {
     IO_MODES
 } io_mode;
 
-/* A set of modes is these bits, joined by |. */
+/* Bit masks for sets of modes. */
 enum {
 #define IO_MODE(id, name, traits, moves_as, summary) id##_BIT = 1 << id,
 #include "base/modes.def"
@@ -20,18 +20,18 @@ enum {
 };
 
 typedef enum {
-    IO_TOGETHER = 1,    /* stands for "collective calls" */
-    IO_ONE_PROCESS = 2, /* a run of one process only */
-    IO_COMPRESSES = 4,  /* files may be smaller than the data: io_method.stored */
+    IO_IS_COLLECTIVE = 1,
+    IO_ONE_PROCESS = 2, /* runs with one process only */
+    IO_COMPRESSES = 4,  /* files may be smaller than the data; see io_method.stored */
 } io_mode_trait;
 
 const char *io_mode_name(io_mode mode);
 const char *io_mode_summary(io_mode mode);
-const char *io_mode_moves_as(io_mode mode); /* the name of another mode, or "" */
+const char *io_mode_moves_as(io_mode mode); /* name of another mode, or "" */
 bool io_mode_has(io_mode mode, io_mode_trait trait);
 int io_mode_find(const char *name, io_mode *mode);
 
-/* The names of modes, of a set, as a message lists them: "a, b or c". */
+/* The names of a set of modes for messages: "a, b or c". */
 #define IO_MODES_TEXT 128
 const char *io_mode_names(unsigned bits, char text[IO_MODES_TEXT]);
 

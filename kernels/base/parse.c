@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Option values: counts, sizes and grids, with messages that say what is expected. */
+/* Parsers of option values. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/parse.h"
 
-/* A positive number; *end is where it stops. 0 for anything else. */
+/* A positive number; *end is set to the first character after it. 0 on error. */
 static uint64_t number(const char *text, char **end) {
     errno = 0;
     if (!isdigit((unsigned char)*text)) return 0;

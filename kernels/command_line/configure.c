@@ -53,7 +53,7 @@ static int check_mode(const io_case *c, uint64_t processes, io_error *error) {
 static int check_own_hints(const io_case *c, io_error *error) {
     for (int i = 0; i < c->hints.n; i++) {
         const io_hint *hint = &c->hints.items[i];
-        if (io_hint_way_of(hint->key) != IO_HINT_HDF5) continue;
+        if (io_hint_channel_of(hint->key) != IO_HINT_HDF5) continue;
         if (!c->method->check_hint)
             return io_fail_usage(error, "--hint %s is for methods on top of HDF5; leave it out for method %s",
                                  hint->key, c->method->name);
@@ -78,7 +78,7 @@ static int configure_pattern(io_case *c, uint64_t processes, io_error *error) {
     const io_setup setup = {.processes = processes,
                             .seed = c->seed,
                             .own_files = m && m->traits & IO_FILE_PER_PROCESS,
-                            .collective = m && m->modes && io_mode_has(c->mode, IO_TOGETHER),
+                            .collective = m && m->modes && io_mode_has(c->mode, IO_IS_COLLECTIVE),
                             .method = m ? m->name : NULL,
                             .mode = m && m->modes ? io_mode_name(c->mode) : NULL};
     return c->pattern->configure(c->state, &setup, error);

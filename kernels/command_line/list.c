@@ -92,14 +92,14 @@ static json_t *list_json(void) {
         char reason[128];
         snprintf(reason, sizeof reason, "built without %s", entries[i].library ? entries[i].library : "it");
         json_array_append_new(
-            methods,
-            json_pack("{s:s,s:b,s:s,s:o,s:o,s:s?,s:s?,s:o,s:b,s:b,s:b,s:s?}", "name", entries[i].name,
-                      "available", m != NULL, "summary", m ? m->summary : "", "modes",
-                      names_of(m ? m->modes : 0), "lacking_modes", lacking_of(m), "default_mode",
-                      m && m->modes ? io_mode_name(m->default_mode) : NULL, "moves_as",
-                      m ? m->moves_as : NULL, "options", options_of(m), "writes_alone",
-                      io_method_writes_alone(m), "file_per_process", m && m->traits & IO_FILE_PER_PROCESS,
-                      "moves_nothing", m && m->traits & IO_MOVES_NOTHING, "reason", m ? NULL : reason));
+            methods, json_pack("{s:s,s:b,s:s,s:o,s:o,s:s?,s:s?,s:o,s:b,s:b,s:b,s:s?}", "name",
+                               entries[i].name, "available", m != NULL, "summary", m ? m->summary : "",
+                               "modes", names_of(m ? m->modes : 0), "lacking_modes", lacking_of(m),
+                               "default_mode", m && m->modes ? io_mode_name(m->default_mode) : NULL,
+                               "moves_as", m ? m->moves_as : NULL, "options", options_of(m), "writes_alone",
+                               io_method_writes_independently(m), "file_per_process",
+                               m && m->traits & IO_FILE_PER_PROCESS, "moves_nothing",
+                               m && m->traits & IO_MOVES_NOTHING, "reason", m ? NULL : reason));
     }
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++)

@@ -77,12 +77,12 @@ const io_option io_common_options[] = {
     {"version", VERSION, NULL, "versions of iokernel and its libraries"},
     {0},
 };
-#define MOST_OPTIONS 96
+#define MAX_OPTIONS 96
 
 /* getopt's tables, from the common options and the pattern's. */
 static void add_options(const io_option *from, struct option *longs, int *n, char *shorts) {
     for (; from && from->letter; from++) {
-        if (from->name && *n < MOST_OPTIONS - 1)
+        if (from->name && *n < MAX_OPTIONS - 1)
             longs[(*n)++] = (struct option){from->name, from->value ? required_argument : no_argument, NULL,
                                             from->letter};
         if (from->letter < 256) {
@@ -201,8 +201,8 @@ io_run io_run_defaults(void) {
 }
 
 int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error) {
-    struct option longs[MOST_OPTIONS] = {{0}};
-    char shorts[2 * MOST_OPTIONS] = ":";
+    struct option longs[MAX_OPTIONS] = {{0}};
+    char shorts[2 * MAX_OPTIONS] = ":";
     int n = 0, c;
     *run = io_run_defaults();
     run->argc = argc;
@@ -212,7 +212,7 @@ int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *
     if (named && choose_pattern(argv[1], run, error)) return -1;
     add_options(io_common_options, longs, &n, shorts);
     int own = n;
-    io_method_options_add(longs, &n, MOST_OPTIONS);
+    io_method_options_add(longs, &n, MAX_OPTIONS);
     if (named) add_options(run->what.pattern->options, longs, &n, shorts);
     optind = named ? 2 : 1;
     opterr = 0;

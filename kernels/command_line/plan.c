@@ -15,7 +15,7 @@ typedef struct {
 } plan;
 
 /* The largest machines have about ten million cores, and the pattern is called for each process. */
-#define MOST_PROCESSES ((uint64_t)1 << 22)
+#define MAX_PROCESSES ((uint64_t)1 << 22)
 
 /* All figures stay below 2^63, the limit of JSON readers. */
 static bool product(uint64_t a, uint64_t b, uint64_t *out) {
@@ -59,9 +59,9 @@ static int make_plan(const io_run *run, plan *p, io_error *error) {
 static int configure(io_run *run, io_error *error) {
     run->plan = true;
     if (!run->processes) run->processes = 1;
-    if (run->processes <= MOST_PROCESSES) return io_configure(run, run->processes, error);
+    if (run->processes <= MAX_PROCESSES) return io_configure(run, run->processes, error);
     return io_fail_usage(error, "--procs %" PRIu64 ": expected at most %" PRIu64, run->processes,
-                         MOST_PROCESSES);
+                         MAX_PROCESSES);
 }
 
 int io_plan(io_run *run, io_error *error) {

@@ -34,13 +34,13 @@ const io_method io_method_as_logged = {
 #define NANO 1e-9
 /* Bytes of calls whose data is made before the first of them: more than a cache holds. */
 #define BATCH ((uint64_t)64 << 20)
-#define MOST_SLEEP 1.0 /* seconds at a time: a sleeping process must show progress */
+#define MAX_SLEEP 1.0 /* seconds at a time: a sleeping process must show progress */
 
 /* Sleeps until the program of the log continued. */
 static void rest(const io_replaying *r, double end) {
     for (double left; (left = end - MPI_Wtime()) > 0;) {
         io_now_at(r->session->world, IO_AT_COMPUTE);
-        double some = left < MOST_SLEEP ? left : MOST_SLEEP;
+        double some = left < MAX_SLEEP ? left : MAX_SLEEP;
         struct timespec t = {(time_t)some, (long)((some - (double)(time_t)some) / NANO)};
         nanosleep(&t, NULL);
     }

@@ -191,7 +191,7 @@ int io_replay_communicators(io_replaying *r) {
     for (uint64_t f = 0; r->comms && f < r->plan->nfiles; f++) r->comms[f] = MPI_COMM_NULL;
     if (io_agree(r->session->world)) return -1;
     for (uint64_t f = 0; f < r->plan->nfiles && !folded; f++) {
-        if (r->plan->files[f].level != IO_LEVEL_MPI_TOGETHER) continue;
+        if (r->plan->files[f].level != IO_LEVEL_MPI_COLLECTIVE) continue;
         const io_logged *l = r->logged;
         bool mine = false;
         for (uint64_t i = 0; i < l->n && !mine; i++)

@@ -112,5 +112,5 @@ void io_say_still(const io_pulse *all, int n, int which, double patience, char *
             p->method, p->step + 1, p->repeat + 1, p->path);
     if (p->failed) add(line, size, "; before, it failed: %s", p->message);
     say_others(all, n, which, line, size);
-    io_plain(line);
+    io_replace_controls(line);
 }

@@ -290,7 +290,7 @@ static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing)
     several s = {ids, ids + n, ids + 2 * n, ids + 3 * n, {.to = data}, 0};
     int status = ids && data ? 0 : io_fail(f->base.ctx->error, "out of memory for a call of %d parts", n);
     for (int i = 0, same; i < n && !status; i += same) {
-        same = io_parts_alike(parts + i, n - i);
+        same = io_leading_parts(parts + i, n - i);
         bool small = f->base.schema->datasets[parts[i].dataset].small;
         status = small ? move_same(f, parts + i, same, writing) : add_one(f, &s, parts + i, same);
     }
@@ -316,7 +316,7 @@ static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing)
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
     if (file->ctx->mode == IO_MULTI) return move_several((hdf5_file *)file, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
-        same = io_parts_alike(parts + i, n - i);
+        same = io_leading_parts(parts + i, n - i);
         if (move_same((hdf5_file *)file, parts + i, same, writing)) return -1;
     }
     return 0;

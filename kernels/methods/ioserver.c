@@ -19,7 +19,7 @@
 
 extern const io_method io_method_ioserver;
 
-#define LEAST_QUEUE 4096
+#define MIN_QUEUE 4096
 
 enum { PROCESSES = 1, LIMIT, SEND, INNER };
 static const io_option options[] = {
@@ -60,7 +60,7 @@ static int hints(io_file *file, MPI_Info *used);
 /* Servers get bytes, in pieces that may end within an element. */
 static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
     const ioserver *s = choice->state;
-    const char *compound = io_name_of_compound(schema);
+    const char *compound = io_first_compound(schema);
     if (s->inner->check_schema && s->inner->check_schema(schema, choice, error)) return -1;
     if (!compound || s->inner->traits & IO_JUST_DATA) return 0;
     return io_fail_usage(error,
@@ -72,7 +72,7 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
 static int find_inner(ioserver *s, io_method_lookup *find, io_error *error) {
     if (!s->inner_name) return 0;
     if (find(s->inner_name, &s->inner, error)) return -1;
-    if (io_method_writes_alone(s->inner)) return 0;
+    if (io_method_writes_independently(s->inner)) return 0;
     return io_fail_usage(error,
                          "--inner %s: I/O processes write independently, which "
                          "this method cannot do; use a method with mode independent, or a POSIX one",
@@ -89,12 +89,12 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
                              "at most %llu, or start more processes (mpiexec -n)",
                              (unsigned long long)s->processes, (unsigned long long)processes,
                              (unsigned long long)processes - 1);
-    if (s->limit < LEAST_QUEUE)
+    if (s->limit < MIN_QUEUE)
         return io_fail_usage(error, "--queue-limit %llu: expected at least %d bytes",
-                             (unsigned long long)s->limit, LEAST_QUEUE);
+                             (unsigned long long)s->limit, MIN_QUEUE);
     s->piece = s->limit / 4 < PIECE ? s->limit / 4 : PIECE;
     s->mine = mine;
-    mine->traits = s->inner->traits & ~(unsigned)IO_ALONE;
+    mine->traits = s->inner->traits & ~(unsigned)IO_WRITES_INDEPENDENTLY;
     mine->extension = s->inner->extension;
     mine->check_hint = s->inner->check_hint;
     mine->check_schema = check_schema;

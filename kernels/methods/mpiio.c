@@ -177,7 +177,7 @@ static io_type type_of(const mpiio_file *f, const io_part *part) {
 /* Parts of one call lie one after the other in memory (pattern.h), so one type covers them all. */
 static int move_once(mpiio_file *f, const io_part *parts, int n, const direction *way) {
     io_error *error = f->base.ctx->error;
-    bool all = io_mode_has(f->base.ctx->mode, IO_TOGETHER);
+    bool all = io_mode_has(f->base.ctx->mode, IO_IS_COLLECTIVE);
     const char *name = all ? way->all_name : way->one_name;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
     MPI_Offset offset;

@@ -15,7 +15,7 @@
 
 extern const io_method io_method_netcdf4;
 
-#define MOST_FILES 64 /* that HDF5 has open */
+#define MAX_FILES 64 /* that HDF5 has open */
 
 typedef struct {
     int group, id;
@@ -209,10 +209,10 @@ static int read_parts(io_file *file, const io_part *parts, int n) { return move(
 
 /* NetCDF gives away no handle of the file below, but HDF5 says which files it has open. -1 for none. */
 static hid_t hdf5_of(const io_file *file) {
-    hid_t ids[MOST_FILES], found = -1;
+    hid_t ids[MAX_FILES], found = -1;
     char expected[IO_MAX_PATH + 64], name[sizeof expected];
     snprintf(expected, sizeof expected, "%s%s", file->ctx->prefix, file->path);
-    const ssize_t n = H5Fget_obj_ids(H5F_OBJ_ALL, H5F_OBJ_FILE, MOST_FILES, ids);
+    const ssize_t n = H5Fget_obj_ids(H5F_OBJ_ALL, H5F_OBJ_FILE, MAX_FILES, ids);
     for (ssize_t i = 0; i < n; i++)
         if (H5Fget_name(ids[i], name, sizeof name) > 0 && !strcmp(name, expected)) found = ids[i];
     return found;

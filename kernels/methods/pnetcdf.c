@@ -244,7 +244,7 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
     if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, writing);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
-        same = io_parts_alike(parts + i, n - i);
+        same = io_leading_parts(parts + i, n - i);
         if (same > 1 ? move_many(f, parts + i, same, writing, way) : move_one(f, &parts[i], writing, way))
             return -1;
     }
@@ -287,7 +287,7 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
 
 static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
     (void)choice;
-    const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
+    const char *name = io_first_in_group(schema), *compound = io_first_compound(schema);
     if (compound)
         return io_fail_usage(error,
                              "method pnetcdf does not support compounds, which CDF-5 lacks (data set %s); "

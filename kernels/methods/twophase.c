@@ -14,8 +14,8 @@
 
 extern const io_method io_method_twophase;
 
-#define LEAST_BUFFER 4096
-#define MOST_BUFFER (UINT64_C(1) << 30) /* a message of it has an int's length */
+#define MIN_BUFFER 4096
+#define MAX_BUFFER (UINT64_C(1) << 30) /* a message of it has an int's length */
 
 /* ---------------------------------------------------------------- options */
 
@@ -57,12 +57,12 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
                      io_error *error) {
     twophase *t = state;
     (void)processes;
-    if (t->buffer < LEAST_BUFFER || t->buffer > MOST_BUFFER)
+    if (t->buffer < MIN_BUFFER || t->buffer > MAX_BUFFER)
         return io_fail_usage(error, "--buffer-size %llu: expected %d to %llu bytes",
-                             (unsigned long long)t->buffer, LEAST_BUFFER, (unsigned long long)MOST_BUFFER);
-    if (t->join > MOST_BUFFER)
+                             (unsigned long long)t->buffer, MIN_BUFFER, (unsigned long long)MAX_BUFFER);
+    if (t->join > MAX_BUFFER)
         return io_fail_usage(error, "--join %llu: expected 1 (no joining) to %llu bytes",
-                             (unsigned long long)t->join, (unsigned long long)MOST_BUFFER);
+                             (unsigned long long)t->join, (unsigned long long)MAX_BUFFER);
     if (t->rounds > TWOPHASE_ROUNDS)
         return io_fail_usage(error, "--rounds %llu: expected 1 to %d", (unsigned long long)t->rounds,
                              TWOPHASE_ROUNDS);

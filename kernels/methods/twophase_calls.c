@@ -150,7 +150,7 @@ static int exchange(twophase_file *f, const io_part *parts, int n, bool writing)
     uint64_t *boxes = gather(f, parts, n);
     int status = boxes ? 0 : -1;
     for (int i = 0, same; i < n && !status; i += same) {
-        same = io_parts_alike(parts + i, n - i);
+        same = io_leading_parts(parts + i, n - i);
         status = exchange_some(f, parts + i, boxes + (size_t)i * TWOPHASE_BOX, &same, n, writing);
     }
     free(boxes);

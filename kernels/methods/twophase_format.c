@@ -12,7 +12,7 @@
 
 static int check_cdf5(const io_schema *schema, const io_choice *choice, io_error *error) {
     (void)choice;
-    const char *name = io_name_in_group(schema), *compound = io_name_of_compound(schema);
+    const char *name = io_first_in_group(schema), *compound = io_first_compound(schema);
     if (compound)
         return io_fail_usage(error,
                              "method twophase with --format cdf5 does not support compounds (data set %s); "

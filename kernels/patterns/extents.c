@@ -26,9 +26,9 @@ extern const io_pattern io_pattern_extents;
 #define EXTENTS_FORMAT "iogauge.extents/1"
 #define MAGIC_BYTES 8
 #define TAIL (2 * MAGIC_BYTES)
-#define MOST_DATASETS 65536
-#define MOST_NAME 200
-#define MOST_BYTES ((uint64_t)1 << 62)
+#define MAX_DATASETS 65536
+#define MAX_NAME 200
+#define MAX_BYTES ((uint64_t)1 << 62)
 
 typedef struct {
     int dataset;
@@ -112,7 +112,7 @@ static int map_file(extents *s, io_error *error) {
 
 static bool is_plain(const char *name) {
     size_t n = strlen(name);
-    return n && n <= MOST_NAME && name[0] != '.' &&
+    return n && n <= MAX_NAME && name[0] != '.' &&
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
@@ -133,12 +133,12 @@ static int take_dataset(extents *s, json_t *from, uint64_t i, uint64_t *sum, io_
         json_int_t length = json_integer_value(json_array_get(dims, k));
         char *text = s->names + at * 32;
         snprintf(text, 32, "a%" PRIu64 "_%d", i, (int)k);
-        if (length <= 0 || __builtin_mul_overflow(all, (uint64_t)length, &all) || all > MOST_BYTES)
+        if (length <= 0 || __builtin_mul_overflow(all, (uint64_t)length, &all) || all > MAX_BYTES)
             return damaged(s, "an array has impossible dimensions", error);
         s->dims[at] = (io_dim){text, (uint64_t)length};
         d->dim[k] = (int)at;
     }
-    return __builtin_add_overflow(*sum, all, sum) || *sum > MOST_BYTES
+    return __builtin_add_overflow(*sum, all, sum) || *sum > MAX_BYTES
                ? damaged(s, "its arrays are impossibly large", error)
                : 0;
 }
@@ -179,7 +179,7 @@ static int take_transfers(extents *s, json_t *list, io_error *error) {
             return damaged(s, "the entry of a transfer lacks something", error);
         *t = (transfer_of){(int)dataset, (uint64_t)n, numbers};
         uint64_t each = 2 * (uint64_t)s->datasets[dataset].ndims;
-        if (__builtin_mul_overflow(s->processes, t->parts * each, &more) || more > MOST_BYTES / 8)
+        if (__builtin_mul_overflow(s->processes, t->parts * each, &more) || more > MAX_BYTES / 8)
             return damaged(s, "its transfers are impossibly many", error);
         numbers += more;
         if (numbers * sizeof numbers > s->bytes) return damaged(s, "it is cut off", error);
@@ -203,7 +203,7 @@ static int read_file(extents *s, io_error *error) {
     s->processes = (uint64_t)processes;
     s->ndatasets = json_array_size(datasets);
     s->ntransfers = json_array_size(transfers);
-    if (!s->ndatasets || s->ndatasets > MOST_DATASETS || !s->ntransfers)
+    if (!s->ndatasets || s->ndatasets > MAX_DATASETS || !s->ntransfers)
         return damaged(s, "it has no array, or more than 65536", error);
     if (make_room(s, error)) return -1;
     for (uint64_t i = 0; i < s->ndatasets; i++)
@@ -253,7 +253,7 @@ static int make_columns(extents *s, io_error *error) {
     const uint64_t n = s->processes, rows = s->columns[0], *widths = s->columns + 1;
     uint64_t sum, all;
     if (__builtin_add_overflow(widths[0], widths[1], &sum) || __builtin_mul_overflow(sum, rows, &all) ||
-        all > MOST_BYTES)
+        all > MAX_BYTES)
         return io_fail_usage(error, "%s: expected at most 2^62 bytes", s->text);
     if (make_transfers(s, s->text, 1, error)) return -1;
     s->datasets[0] = (io_dataset){

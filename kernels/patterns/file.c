@@ -17,7 +17,7 @@
 extern const io_pattern io_pattern_file;
 
 enum { LIKE = 256, GRID, CUT, CALM };
-#define MOST_PARTS (1 << 20)
+#define MAX_PARTS (1 << 20)
 #define LONGEST "longest" /* --cut */
 #define CALM_WORDS 128    /* of which io_dataset.calm counts */
 
@@ -62,7 +62,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
 /* ---------------------------------------------------------------- what is whose */
 
 typedef struct {
-    uint64_t owner, along[FILE_MOST_DIMS];
+    uint64_t owner, along[FILE_MAX_DIMS];
 } place;
 
 /* Which place the owner has along each dimension: along the last one it goes round fastest. */
@@ -243,11 +243,11 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     for (int i = 0; i < s->file.schema.ndatasets; i++) {
         io_dataset *d = &s->file.datasets[i];
         uint64_t parts = parts_of(s, d);
-        if (parts > MOST_PARTS)
+        if (parts > MAX_PARTS)
             return io_fail_usage(error,
                                  "--cut: variable %s is split into more than %d pieces per process; use more "
                                  "points per cycle, or cyclic along a slower dimension",
-                                 d->name, MOST_PARTS);
+                                 d->name, MAX_PARTS);
         if ((int)parts > s->most_parts) s->most_parts = (int)parts;
         set_block(s, d);
         d->calm = (int)(s->calm * CALM_WORDS + 0.5);

@@ -10,8 +10,8 @@
 #include "pattern.h"
 
 #define FILE_FORMAT "iogauge.like/1"
-#define FILE_MOST_DIMS 1024
-#define FILE_MOST_DATASETS 65536
+#define FILE_MAX_DIMS 1024
+#define FILE_MAX_DATASETS 65536
 
 /* How the points along a dimension are divided over the `procs` places along it: in blocks; cyclically,
  * `cycle` points at a time; or by lists of runs. */

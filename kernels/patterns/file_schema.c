@@ -9,10 +9,10 @@
 
 #include "patterns/file.h"
 
-#define MOST_NODE 32 /* of CGNS */
-#define MOST_NAME 255
-#define MOST_LENGTH ((uint64_t)1 << 48)
-#define MOST_BYTES ((uint64_t)1 << 62)
+#define MAX_NODE 32 /* of CGNS */
+#define MAX_NAME 255
+#define MAX_LENGTH ((uint64_t)1 << 48)
+#define MAX_BYTES ((uint64_t)1 << 62)
 
 /* Of each type one variable, and one without dimensions; small, and uneven. */
 static const char built_in[] =
@@ -62,7 +62,7 @@ static bool is_name(const char *name) {
     size_t n = strlen(name);
     for (const char *c = name; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) return false;
-    return n && n <= MOST_NAME && *name != '/' && name[n - 1] != '/';
+    return n && n <= MAX_NAME && *name != '/' && name[n - 1] != '/';
 }
 
 static bool find_type(const char *name, io_type *type) {
@@ -159,7 +159,7 @@ static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d)
         json_int_t piece = chunk ? json_integer_value(json_array_get(chunk, i)) : 0;
         if (chunk && (piece < 1 || (uint64_t)piece > length)) return -1;
         d->chunk[i] = (uint64_t)piece;
-        if (__builtin_mul_overflow(elements, length, &elements) || elements > MOST_BYTES / 8) return -1;
+        if (__builtin_mul_overflow(elements, length, &elements) || elements > MAX_BYTES / 8) return -1;
     }
     if (d->ndims) return 0;
     d->ndims = 1; /* one value, which a process moves alone */
@@ -203,7 +203,7 @@ static int take_members(file_schema *s, json_t *all, io_dataset *d) {
             if (!strcmp(members[k].name, members[i].name)) return -1;
     }
     for (int k = 0; k < d->ndims; k++) elements *= s->dims[d->dim[k]].length;
-    if (elements > MOST_BYTES / 8 / bytes) return -1;
+    if (elements > MAX_BYTES / 8 / bytes) return -1;
     d->nmembers = (int)n;
     d->dim[d->ndims++] = s->schema.ndims;
     s->dims[s->schema.ndims++] = (io_dim){"bytes of an element", bytes};
@@ -235,7 +235,7 @@ static int take_mesh(json_t *one, const io_dataset *before, io_dataset *d) {
     if (!role) return 0;
     json_int_t zone = json_integer_value(json_object_get(one, "zone"));
     d->node = json_string_value(json_object_get(one, "node"));
-    if (!d->node || !is_name(d->node) || strlen(d->node) > MOST_NODE) return -1;
+    if (!d->node || !is_name(d->node) || strlen(d->node) > MAX_NODE) return -1;
     if (zone < 0 || zone > d->zone + (before ? 1 : 0) || zone < d->zone) return -1;
     d->zone = (int)zone;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
@@ -250,7 +250,7 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "variables"), *one, *axes;
     size_t i;
     uint64_t bytes = 0;
-    if (!json_is_array(all) || !json_array_size(all) || json_array_size(all) > FILE_MOST_DATASETS)
+    if (!json_is_array(all) || !json_array_size(all) || json_array_size(all) > FILE_MAX_DATASETS)
         return damaged(path, error, "it has no variables, or too many", "");
     s->datasets = calloc(json_array_size(all), sizeof *s->datasets);
     if (!s->datasets) return io_fail(error, "out of memory for %zu variables", json_array_size(all));
@@ -277,7 +277,7 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
         if (take_notes(s, one, (int)i))
             return damaged(path, error, "an attribute that cannot be understood, of variable", d->name);
         bytes += io_dataset_bytes(&s->schema, (int)i);
-        if (bytes > MOST_BYTES) return damaged(path, error, "more than 2^62 bytes", "");
+        if (bytes > MAX_BYTES) return damaged(path, error, "more than 2^62 bytes", "");
         for (size_t k = 0; k < i; k++)
             if (!strcmp(s->datasets[k].name, d->name)) return damaged(path, error, "two variables", d->name);
     }
@@ -297,7 +297,7 @@ static size_t compounds(const file_schema *s) {
 static int take_dimensions(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "dimensions"), *one;
     size_t i, n = json_array_size(all), most = n + 1 + compounds(s);
-    if (!json_is_array(all) || most > FILE_MOST_DIMS)
+    if (!json_is_array(all) || most > FILE_MAX_DIMS)
         return damaged(path, error, "it has no list of dimensions, or too many", "");
     s->dims = calloc(most, sizeof *s->dims);
     s->cuts = calloc(most, sizeof *s->cuts);
@@ -311,7 +311,7 @@ static int take_dimensions(file_schema *s, const char *path, io_error *error) {
         const char *name;
         json_t *list = json_object_get(one, "list");
         if (json_unpack(one, "{s:s,s:I}", "name", &name, "length", &length) || !is_name(name) || length < 1 ||
-            (uint64_t)length > MOST_LENGTH)
+            (uint64_t)length > MAX_LENGTH)
             return damaged(path, error, "a dimension lacks name or length", "");
         if (file_schema_dim(s, name, strlen(name)) >= 0) return damaged(path, error, "two dimensions", name);
         s->dims[i] = (io_dim){name, (uint64_t)length};

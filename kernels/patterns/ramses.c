@@ -9,7 +9,7 @@
 #define SMALLEST 8
 #define LARGEST 2048
 #define REFINED_LEVELS 2
-#define MOST_RECORD ((uint64_t)INT32_MAX - 8) /* bytes, of a Fortran record in one piece */
+#define MAX_RECORD ((uint64_t)INT32_MAX - 8) /* bytes, of a Fortran record in one piece */
 
 enum { SIZE = 256, LAYOUT, MERGE, REFINE, VALUES };
 
@@ -73,7 +73,7 @@ int ramses_configure(void *state, const io_setup *setup, io_error *error) {
                              setup->method);
     if (ramses_levels_set(&s->levels, base, s->refine ? REFINED_LEVELS : 0, processes))
         return io_fail(error, "out of memory for the domains of %" PRIu64 " processes", processes);
-    if (s->levels.most > INT32_MAX || (s->own_files && s->levels.most_on_level > MOST_RECORD / 8))
+    if (s->levels.most > INT32_MAX || (s->own_files && s->levels.most_on_level > MAX_RECORD / 8))
         return io_fail_usage(
             error,
             "--size %" PRIu64 " gives a process %" PRIu64 " grids, %" PRIu64 " on one level; "

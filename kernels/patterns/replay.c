@@ -11,7 +11,7 @@
 extern const io_pattern io_pattern_replay;
 
 enum { SCHEDULE = 256, TRACE, THINK, FOLD };
-#define MOST_THINK 1e6
+#define MAX_THINK 1e6
 
 typedef struct {
     const char *path;
@@ -37,7 +37,7 @@ static void defaults(void *state) { ((replay *)state)->think = 1; }
 static int set_think(replay *s, const char *value, io_error *error) {
     char *end;
     s->think = strtod(value, &end);
-    if (end != value && !*end && s->think >= 0 && s->think <= MOST_THINK) return 0;
+    if (end != value && !*end && s->think >= 0 && s->think <= MAX_THINK) return 0;
     return io_fail_usage(error, "--think %s: expected a number of at least 0, such as 1 or 0.5", value);
 }
 

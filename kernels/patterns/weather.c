@@ -13,7 +13,7 @@
 
 extern const io_pattern io_pattern_weather;
 
-#define MOST_ARRAYS 64
+#define MAX_ARRAYS 64
 enum { X, Y, Z, DIMS };
 enum { SET = 256, GRID, ARRAYS, MERGE };
 
@@ -22,8 +22,8 @@ typedef struct {
     uint64_t grid[3], procs[2], arrays; /* grid: x, y, z; procs: x, y; 0: the set's */
     bool merge;
     io_dim dims[DIMS];
-    char names[MOST_ARRAYS][16];
-    io_dataset fields[MOST_ARRAYS];
+    char names[MAX_ARRAYS][16];
+    io_dataset fields[MAX_ARRAYS];
 } weather;
 
 static const struct {
@@ -47,8 +47,8 @@ static void defaults(void *state) { *(weather *)state = (weather){0}; }
 
 static int set_arrays(weather *s, const char *value, io_error *error) {
     if (io_parse_count("--arrays", value, &s->arrays, error)) return -1;
-    if (s->arrays <= MOST_ARRAYS) return 0;
-    return io_fail_usage(error, "--arrays %s: expected at most %d", value, MOST_ARRAYS);
+    if (s->arrays <= MAX_ARRAYS) return 0;
+    return io_fail_usage(error, "--arrays %s: expected at most %d", value, MAX_ARRAYS);
 }
 
 static int option(void *state, int letter, const char *value, io_error *error) {
@@ -88,7 +88,7 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
                 "--grid has %llu points along %c for %llu processes; use at least one point per process",
                 (unsigned long long)s->grid[i], "xy"[i], (unsigned long long)s->procs[i]);
     if (__builtin_mul_overflow(s->grid[X], s->grid[Y], &all) ||
-        __builtin_mul_overflow(all, s->grid[Z], &all) || all > INT64_MAX / 4 / MOST_ARRAYS)
+        __builtin_mul_overflow(all, s->grid[Z], &all) || all > INT64_MAX / 4 / MAX_ARRAYS)
         return io_fail_usage(error, "--grid: more than 2^63 bytes per dump; use at most 2^55 points");
     static const char *const names[DIMS] = {"lon", "lat", "lev"};
     for (int i = 0; i < DIMS; i++) s->dims[i] = (io_dim){names[i], s->grid[i]};
@@ -170,7 +170,7 @@ const io_pattern io_pattern_weather = {
     .summary = "float32 fields of a weather model, split horizontally over processes (PAIO)",
     .options = options,
     .state_size = sizeof(weather),
-    .max_parts = MOST_ARRAYS,
+    .max_parts = MAX_ARRAYS,
     .defaults = defaults,
     .option = option,
     .configure = configure,

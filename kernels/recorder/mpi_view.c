@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define MOST_PIECES ((uint64_t)1 << 20)
-#define MOST_DIMENSIONS 32
+#define MAX_PIECES ((uint64_t)1 << 20)
+#define MAX_DIMENSIONS 32
 
 #define ASK(RESULT, NAME, PARAMETERS)                                                                        \
     static RESULT(*ask) PARAMETERS;                                                                          \
@@ -54,7 +54,7 @@ static void add(pieces *to, int64_t at, int64_t length) {
     }
     if (v->pieces == to->room) {
         size_t room = to->room ? 2 * to->room : 16;
-        void *larger = room <= MOST_PIECES ? realloc(v->piece, room * sizeof *v->piece) : NULL;
+        void *larger = room <= MAX_PIECES ? realloc(v->piece, room * sizeof *v->piece) : NULL;
         to->failed = !larger;
         if (!larger) return;
         v->piece = larger;
@@ -80,8 +80,8 @@ static void repeat(pieces *to, MPI_Datatype type, int64_t at, int64_t n) {
 static void subarray(pieces *to, const int *number, MPI_Datatype type, int64_t at) {
     int n = number[0], fastest = number[3 * n + 1] == MPI_ORDER_C ? n - 1 : 0, step = fastest ? -1 : 1;
     const int *size = number + 1, *part = size + n, *start = part + n;
-    int64_t index[MOST_DIMENSIONS] = {0}, stride[MOST_DIMENSIONS], extent = measure(type).extent;
-    if (n < 1 || n > MOST_DIMENSIONS) {
+    int64_t index[MAX_DIMENSIONS] = {0}, stride[MAX_DIMENSIONS], extent = measure(type).extent;
+    if (n < 1 || n > MAX_DIMENSIONS) {
         to->failed = true;
         return;
     }

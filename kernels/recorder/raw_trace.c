@@ -10,7 +10,7 @@
 
 #include "paths.h"
 
-#define MOST_NAMES 256
+#define MAX_NAMES 256
 
 /* As Darshan calls them. */
 static const char *const heatmap_name[MODULES] = {"heatmap:POSIX", "heatmap:MPIIO"};
@@ -68,14 +68,14 @@ static void put_common(FILE *out, const common_values *v) {
 
 /* The names of the calls that were made, numbered: few enough for a linear search. */
 typedef struct {
-    const char *name[MOST_NAMES];
+    const char *name[MAX_NAMES];
     uint64_t used;
 } call_names;
 
 static uint32_t number_of(call_names *names, const char *call) {
     for (uint64_t i = names->used; i-- > 0;)
         if (names->name[i] == call) return (uint32_t)i;
-    if (names->used == MOST_NAMES) return MOST_NAMES;
+    if (names->used == MAX_NAMES) return MAX_NAMES;
     names->name[names->used] = call;
     return (uint32_t)names->used++;
 }

@@ -79,7 +79,7 @@ json_t *io_ignored_hints(const json_t *asked, const json_t *ways, const json_t *
         if (io_hint_direction(name, &key) == IO_HINT_OF_READING) continue;
         const char *way = json_string_value(json_object_get(ways, name));
         bool is_told = !way || !strcmp(way, ROMIO) || !strcmp(way, PNETCDF);
-        bool own = io_hint_way_of(key) == IO_HINT_HDF5; /* HDF5 would have refused it */
+        bool own = io_hint_channel_of(key) == IO_HINT_HDF5; /* HDF5 would have refused it */
         if (is_told && !own && !json_equal(json_object_get(used, key), value))
             json_array_append_new(ignored, json_string(name));
     }

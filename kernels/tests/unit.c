@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_FAILURES 20 /* printed; a broken loop would fail a million times */
+#define MAX_FAILURES 20 /* printed; a broken loop would fail a million times */
 
 static uint64_t checks, failures;
 
 void unit_check(bool holds, const char *condition, const char *file, int line, const char *format, ...) {
     checks++;
-    if (holds || failures++ >= MOST_FAILURES) return;
+    if (holds || failures++ >= MAX_FAILURES) return;
     va_list args;
     va_start(args, format);
     fprintf(stderr, "%s:%d: not true: %s: ", file, line, condition);

@@ -3,7 +3,7 @@
 #include "base/layout.h"
 #include "tests/unit.h"
 
-#define MOST_ELEMENTS 3125 /* 5 to the 5 */
+#define MAX_ELEMENTS 3125 /* 5 to the 5 */
 
 typedef struct {
     io_dim dims[IO_MAX_DIMS];
@@ -39,7 +39,7 @@ static uint64_t walk(const world *w, const io_part *part, uint64_t *global) {
 }
 
 static void check_runs(const world *w, const io_part *part, int number) {
-    static uint64_t global[MOST_ELEMENTS];
+    static uint64_t global[MAX_ELEMENTS];
     uint64_t n = walk(w, part, global), seen = 0, end = UINT64_MAX;
     CHECK(io_part_elements(&w->schema, part) == n, "box %d: %" PRIu64 " elements", number, n);
     for (io_runs r = io_runs_of(&w->schema, part); io_runs_next(&r);) {
@@ -62,7 +62,7 @@ static void check_runs(const world *w, const io_part *part, int number) {
 
 /* From the middle of a box, and how much of it stands before any element of the data set. */
 static void check_middle(const world *w, const io_part *part, int number) {
-    static uint64_t global[MOST_ELEMENTS];
+    static uint64_t global[MAX_ELEMENTS];
     uint64_t n = walk(w, part, global), before = 0, all = io_dataset_length(&w->schema, 0);
     for (uint64_t k = 0; k <= all; k++) {
         while (before < n && global[before] < k) before++;

@@ -7,8 +7,8 @@
 #include "patterns/registry.h"
 #include "tests/unit.h"
 
-#define MOST_PROCESSES 12
-#define MOST_WORDS 8
+#define MAX_PROCESSES 12
+#define MAX_WORDS 8
 
 /* Options that make a pattern small and uneven; one that is not here is taken with its defaults. */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
     const struct {
         int letter;
         const char *value;
-    } words[MOST_WORDS];
+    } words[MAX_WORDS];
 } setting;
 #define OWN_FILES 10000 /* in place of a letter: the method gives each process a file */
 #define ONLY_FOR 10001  /* in place of a letter: the one number of processes that goes */
@@ -173,7 +173,7 @@ static void check_readers(const io_pattern *p, const void *state, bool must_move
     if (!p->owner_to_read) return;
     for (uint64_t nodes = 1; nodes <= 2 && processes % nodes == 0; nodes++)
         for (uint64_t repeat = 0; repeat < 3; repeat++) {
-            uint64_t per_node = processes / nodes, times[MOST_PROCESSES] = {0};
+            uint64_t per_node = processes / nodes, times[MAX_PROCESSES] = {0};
             for (uint64_t rank = 0; rank < processes; rank++) {
                 io_reader reader = {rank, processes, per_node, nodes, repeat};
                 uint64_t owner = p->owner_to_read(state, &reader);
@@ -195,7 +195,7 @@ static void check_setting(const io_pattern *p, const setting *s, uint64_t proces
     bool shifts = false;
     void *state = calloc(1, p->state_size);
     p->defaults(state);
-    for (int i = 0; s && i < MOST_WORDS && s->words[i].letter; i++) {
+    for (int i = 0; s && i < MAX_WORDS && s->words[i].letter; i++) {
         if (s->words[i].letter == OWN_FILES)
             setup.own_files = true;
         else if (s->words[i].letter != ONLY_FOR)
@@ -214,7 +214,7 @@ static void check_setting(const io_pattern *p, const setting *s, uint64_t proces
 }
 
 static bool goes(const setting *s, uint64_t processes) {
-    for (int i = 0; i < MOST_WORDS; i++)
+    for (int i = 0; i < MAX_WORDS; i++)
         if (s->words[i].letter == ONLY_FOR) return strtoull(s->words[i].value, NULL, 10) == processes;
     return true;
 }
@@ -228,10 +228,10 @@ void unit_patterns(void) {
         for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
             if (strcmp(settings[k].pattern, all[i]->name)) continue;
             known = true;
-            for (uint64_t processes = 1; processes <= MOST_PROCESSES; processes++)
+            for (uint64_t processes = 1; processes <= MAX_PROCESSES; processes++)
                 if (goes(&settings[k], processes)) check_setting(all[i], &settings[k], processes);
         }
-        for (uint64_t processes = 1; !known && processes <= MOST_PROCESSES; processes++)
+        for (uint64_t processes = 1; !known && processes <= MAX_PROCESSES; processes++)
             check_setting(all[i], NULL, processes);
     }
 }

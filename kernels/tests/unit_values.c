@@ -9,7 +9,7 @@
 
 #define SEED 7
 #define STEP 3
-#define MOST_BYTES (6 * 7 * 8 * 8)
+#define MAX_BYTES (6 * 7 * 8 * 8)
 #define GUARD 0x5A
 
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     io_dataset datasets[2];
     io_schema schema;
     io_part part;
-    unsigned char data[MOST_BYTES + 1]; /* and one byte that nothing may touch */
+    unsigned char data[MAX_BYTES + 1]; /* and one byte that nothing may touch */
 } box;
 
 /* A random box of data set 1 of an array of 6 x 7 x 8, with its data. */

@@ -144,7 +144,7 @@ def test_directory_is_missing(stack: Stack, how: How, tmp_path: Path) -> None:
     place = tmp_path / "missing"
     document = tmp_path / "result.json"
     run = stack.run(*S3D, *how.options(), "--dir", str(place), document=document)
-    clean(run, 1, str(place), "No such file or directory", "make the directory")
+    clean(run, 1, str(place), "No such file or directory", "create the directory")
     assert run.result()["status"] == "error"
     assert f"iokernel: error: {run.result()['error']}" in run.errors()[0]
     assert not place.exists()
@@ -154,7 +154,7 @@ def test_directory_is_a_file(stack: Stack, tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("mine")
     run = stack.run(*S3D, *POSIX, "--dir", str(place))
-    clean(run, 1, str(place), "not a directory", "give one that exists")
+    clean(run, 1, str(place), "not a directory", "use an existing one")
     assert place.read_text() == "mine"
 
 
@@ -205,7 +205,7 @@ def test_directory_is_not_writable(openmpi: Stack, how: How, open_place: tuple[P
     else:
         place.chmod(stat.S_IRUSR | stat.S_IXUSR)
         run = openmpi.run(*words, program=program)
-    clean(run, 1, str(place), "Permission denied", "may write")
+    clean(run, 1, str(place), "Permission denied", "can write")
     assert list(place.iterdir()) == []
 
 

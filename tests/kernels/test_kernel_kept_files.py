@@ -132,7 +132,7 @@ def test_nothing_is_removed_before_anything_was_created(stack: Stack, kept: Path
     run = stack.run(
         "ior", "-b", "4t", "-t", "1m", "--buffer", "reused", "--dir", str(kept), processes=1
     )
-    assert "free there" in run.error(1)
+    assert "MiB are free" in run.error(1)
     assert contents(kept) == before
 
 

@@ -187,17 +187,17 @@ def named(name: str) -> Callable[[Path], Path]:
 
 
 WRONG = {
-    "cut": (cut, "it is cut off"),
-    "less": (one_act_less, "its length is not that of what it says to hold"),
-    "long": (long_header, "it is cut off"),
-    "elsewhere": (named("../a.bin"), "a name that is not plain"),
-    "hidden": (named(".a"), "a name that is not plain"),
-    "outside": (one_act((WRITE, 0, 64, 64, 0, 1)), "an access outside of its file"),
-    "before": (one_act((WRITE, 0, 64, 8, -64, 3)), "an access outside of its file"),
-    "far": (one_act((WRITE, 0, 0, 8, 2**62, 3)), "an access outside of its file"),
-    "no file": (one_act((WRITE, 7, 0, 8, 0, 1)), "a file that it has not"),
-    "kind": (one_act((99, 0, 0, 8, 0, 1)), "an unknown kind"),
-    "together": (one_act((WRITE_ALL, 0, 0, 8, 0, 1)), "not MPI-IO's"),
+    "cut": (cut, "truncated"),
+    "less": (one_act_less, "its size does not match its header"),
+    "long": (long_header, "truncated"),
+    "elsewhere": (named("../a.bin"), "invalid file name"),
+    "hidden": (named(".a"), "invalid file name"),
+    "outside": (one_act((WRITE, 0, 64, 64, 0, 1)), "access outside its file"),
+    "before": (one_act((WRITE, 0, 64, 8, -64, 3)), "access outside its file"),
+    "far": (one_act((WRITE, 0, 0, 8, 2**62, 3)), "access outside its file"),
+    "no file": (one_act((WRITE, 7, 0, 8, 0, 1)), "an unknown file"),
+    "kind": (one_act((99, 0, 0, 8, 0, 1)), "unknown kind"),
+    "together": (one_act((WRITE_ALL, 0, 0, 8, 0, 1)), "a file without MPI-IO"),
     "phases": (one_act(MET), "not have as many phases"),
     "closed": (lambda p: write(p, [[(WRITE, 0, 0, 9, 0, 1)], []]), "which is not open"),
 }
@@ -225,7 +225,7 @@ def test_options_of_a_replay(any_stack: Stack, tmp_path: Path) -> None:
         (["--schedule", file, "--steps", "2"], "--steps: a replay has no steps"),
         (["--schedule", file, "--think", "-1"], "--think -1: expected a number of at least 0"),
         (["--trace", "a.darshan"], "iogauge replay a.darshan --dir FOLDER does both"),
-        (["--schedule", __file__], "it is a trace or another file, and no schedule"),
+        (["--schedule", __file__], "not a schedule"),
     ):
         assert says in any_stack.run("replay", *words, "--dir", str(tmp_path)).error(2)
 
