@@ -52,7 +52,7 @@ $(OLD):
 
 # The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
 QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
-REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-python-slow test-newer test-fs-local coverage
+REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local coverage
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills
 
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)

@@ -15,7 +15,8 @@ from iokernel_stacks import Run, Stack, check_usage
 from tools.selftest.injector import Plan, preload
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
-PATIENCE = "3"
+HUNG_AFTER = "2"
+PATIENCE = "3"  # of a run that goes on: its slow writes take 1 s each
 METHODS = {
     "posix": ["--method", "posix"],
     "mpiio": ["--method", "mpiio", "--mode", "independent"],
@@ -33,7 +34,14 @@ class Faults:
         self.folder = base / "files"
         self.folder.mkdir()
 
-    def run(self, fault: str | None, *words: str, rank: int | None = 1, processes: int = 2) -> Run:
+    def run(
+        self,
+        fault: str | None,
+        *words: str,
+        rank: int | None = 1,
+        processes: int = 2,
+        patience: str = HUNG_AFTER,
+    ) -> Run:
         """`fault`: CALL:FAULT of each such call; None for no fault."""
         variables = {}
         if fault:
@@ -41,7 +49,7 @@ class Faults:
             plan = Plan(call, what, times=None, rank=rank)
             variables = preload(self.library, plan, self.folder)
         return self.stack.run(
-            *words, "--dir", str(self.folder), "--patience", PATIENCE,
+            *words, "--dir", str(self.folder), "--patience", patience,
             processes=processes, document=self.base / "result.json", environment=variables,
         )  # fmt: skip
 
@@ -59,7 +67,7 @@ def hung(run: Run) -> str:
     assert run.status != 0, str(run)
     assert len(run.errors()) == 1, str(run)
     line = run.errors()[0]
-    assert f"nothing has moved for {PATIENCE} s (--patience), since 2" in line, str(run)
+    assert f"nothing has moved for {HUNG_AFTER} s (--patience), since 2" in line, str(run)
     document = run.result()
     assert document["status"] == "hung", str(run)
     assert line == f"iokernel: error: {document['error']}"
@@ -121,14 +129,15 @@ def test_metadata_that_fails_on_one_process(faults: Faults) -> None:
 def test_a_slow_run_goes_on(faults: Faults, method: str) -> None:
     """Four writes or more of a second each, of both processes."""
     words = ["ior", "-b", "6k", "-t", "1k", *METHODS[method]]
-    run = faults.run("write:slow", *words, rank=None)
+    run = faults.run("write:slow", *words, rank=None, patience=PATIENCE)
     run.good()
     assert run.seconds > float(PATIENCE)
     assert faults.left() == []
 
 
 def test_who_waits_for_a_slow_one_goes_on(faults: Faults) -> None:
-    run = faults.run("write:slow", "ior", "-b", "6k", "-t", "1k", *METHODS["posix"], rank=1)
+    words = ["ior", "-b", "6k", "-t", "1k", *METHODS["posix"]]
+    run = faults.run("write:slow", *words, rank=1, patience=PATIENCE)
     run.good()
     assert run.seconds > float(PATIENCE)
 
