@@ -15,6 +15,7 @@ from ..replay.trace import CannotReplayError, Choice, Trace, load
 from .accesses import ACCESS, MPIIO, POSIX, WRITE, CannotBlameError, Traced
 
 CALLS = ["read", "write"]
+BELOW = "replayed as the POSIX calls of its MPI library: "
 
 
 def of_log(path: Path) -> tuple[Traced, Phases]:
@@ -30,8 +31,13 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
         tables.append(_table(above, MPIIO, files))
     traced = Traced(
         path, files, list(CALLS), _hosts(path, below), np.concatenate(tables), None,
-        unsure=None, said=[text for text in below.said if not text.startswith("replayed as")],
+        unsure=None, said=[text for text in below.said if not text.startswith(BELOW)],
     )  # fmt: skip
+    traced.said += [
+        f"only the POSIX calls are judged: {text.removeprefix(BELOW)}"
+        for text in above.said
+        if text.startswith(BELOW)
+    ]
     phases = find(below)
     traced.said += phases.say(GAP)
     traced.said.append(

@@ -22,22 +22,13 @@ from . import library as native
 from .convert import convert, short_names
 from .header import OF_OPEN_MPI, is_of_other_order, is_older, is_packed_whole, read_header
 from .reduce import Record, reduce
+from .versions import KNOWN, RENAMING, absent
 
-# The newest readable version of each module's records: DXT by this program, all others by the
-# library of the darshan wheel.
-KNOWN = {
-    "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
-    "HEATMAP": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
-}  # fmt: skip
 DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
-# From this version on a segment also names its thread, which the wheel's library does not know:
-# that is why this program reads DXT.
-THREADED = {"DXT_POSIX": 2, "DXT_MPIIO": 3}
 # In POSIX records before this version, from a machine with the other byte order, Darshan's library
 # (3.5) leaves some times unswapped: those at the places of these counters
 # (darshan-posix-logutils.c: the loop over times tests counters).
 ALL_TURNED = 4
-ADDED = ("RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 # Larger values are damage: bins of a heat map, seconds of a job or since 1970, and any number with
 # a fraction (the largest is a variance of bytes).
 MOST_BINS = 10**5
@@ -124,6 +115,7 @@ def _readable(name: str, version: int, notes: list[str]) -> bool:
     the rest of the log is still usable; without counters it is not."""
     newest = KNOWN.get(name)
     if newest is None:
+        notes.append(f"the log's {name} records are left out: this does not read them")
         return False
     if 0 < version <= newest:
         return True
@@ -163,10 +155,11 @@ def _files(
     prefix, skip = native.COUNTED[name]
     kind = native.counted_type(prefix, skip)
     columns = short_names(name)
+    lacks = absent(name, module.version)
     by_file: dict[int, list[Record]] = {}
     unturned: list[int] = []
     if name == "POSIX" and module.version < ALL_TURNED and is_of_other_order(log):
-        unturned = [columns.index(counter) for counter in ADDED]
+        unturned = [columns.index(counter) for counter in RENAMING]
     for address, _ in _records(log, handle, module, ctypes.sizeof(kind)):
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
@@ -175,7 +168,8 @@ def _files(
         for place in unturned:
             (times[place],) = struct.unpack("<d", struct.pack(">d", times[place]))
         _check(log, name, times, MOST)
-        values = dict(zip(columns, [*entry.counters, *times], strict=True))
+        pairs = zip(columns, [*entry.counters, *times], strict=True)
+        values = {column: value for column, value in pairs if column not in lacks}
         by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
     for identity, records in by_file.items():
         whole = records[0] if len(records) == 1 else reduce(records)
@@ -231,7 +225,8 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
 def _segment_records(log: Path, module: native.ModuleInfo, data: bytes) -> Iterator[SegmentRecord]:
     """From a module's bytes."""
     name = _name(module)
-    kind = native.Segment if module.version < THREADED[name] else native.ThreadedSegment
+    without = "thread" in absent(name, module.version)
+    kind = native.Segment if without else native.ThreadedSegment
     at, room = 0, ctypes.sizeof(native.DxtHead)
     while at < len(data):
         if len(data) - at < room:
@@ -261,8 +256,9 @@ def _segments(
     log: Path, module: native.ModuleInfo, names: dict[int, str], records: Iterator[SegmentRecord]
 ) -> Iterator[dict[str, Any]]:
     name = _name(module)
+    unknown = "offset" in absent(name, module.version)
     for head, entries in records:
-        rows = [[s.offset, s.length, s.start, s.end] for s in entries]
+        rows = [[-1 if unknown else s.offset, s.length, s.start, s.end] for s in entries]
         _check(log, name, [time for row in rows for time in row[2:]], MOST_SECONDS)
         yield {
             "module": DXT[name],

@@ -3,26 +3,30 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .child import DXT, KNOWN, MOST_SECONDS, THREADED, BrokenLogError
+from .child import DXT, MOST_SECONDS, BrokenLogError
 from .header import NAMES, Header
-from .library import DxtHead
+from .versions import KNOWN, absent
 
 FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
 SEGMENT = np.dtype(FIELDS)
 THREADED_SEGMENT = np.dtype([*FIELDS, ("thread", "<u8")])
-_HEAD = ctypes.sizeof(DxtHead)
+HEAD = np.dtype(
+    [("file", "<u8"), ("rank", "<i8"), ("shared", "<i8"), ("host", "S64"), ("writes", "<i8"),
+     ("reads", "<i8")]
+)  # fmt: skip
+UNKNOWN = -1  # offset
 
 
 @dataclass(frozen=True)
 class Block:
-    """One process's accesses to one file through one module: so many `writes`, then reads."""
+    """One process's accesses to one file through one module: so many `writes`, then reads. An
+    offset may be UNKNOWN."""
 
     module: str
     file: int
@@ -36,38 +40,42 @@ def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[
     """All of a module's (`DXT_POSIX`, `DXT_MPIIO`). `BrokenLogError` if it is damaged."""
     if not 0 < version <= KNOWN[name]:
         raise BrokenLogError(f"{header.log}: {name} has version {version}, not up to {KNOWN[name]}")
-    kind = SEGMENT if version < THREADED[name] else THREADED_SEGMENT
+    lacks = absent(name, version)
+    kind = (SEGMENT if "thread" in lacks else THREADED_SEGMENT).newbyteorder(header.order)
+    first = HEAD.newbyteorder(header.order)
     held = bytearray()
-    needed = _HEAD
+    needed = HEAD.itemsize
     for piece in header.pieces(NAMES.index(name)):
         held += piece
         at = 0
         while len(held) - at >= needed:
-            head = DxtHead.from_buffer_copy(held, at)
+            head = np.frombuffer(bytes(held[at : at + HEAD.itemsize]), first)[0]
             needed = _size(header, name, head, processes, kind.itemsize)
             if len(held) - at < needed:
                 break
-            count = head.writes + head.reads
-            data = np.frombuffer(bytes(held[at + _HEAD : at + needed]), kind, count)
-            yield _checked(header, name, head, data)
-            at, needed = at + needed, _HEAD
+            data = np.frombuffer(bytes(held[at + HEAD.itemsize : at + needed]), kind)
+            yield _checked(header, name, head, data, "offset" in lacks)
+            at, needed = at + needed, HEAD.itemsize
         del held[:at]
     if held:
         raise BrokenLogError(f"{header.log}: {name} ends within a record")
 
 
-def _size(header: Header, name: str, head: DxtHead, processes: int, each: int) -> int:
-    if min(head.writes, head.reads) < 0 or head.writes + head.reads > 2**32:
-        raise BrokenLogError(f"{header.log}: {head.writes} and {head.reads} segments in {name}")
-    if not 0 <= head.rank < processes:
-        raise BrokenLogError(f"{header.log}: {name} has a process {head.rank} of {processes}")
-    return _HEAD + int(head.writes + head.reads) * each
+def _size(header: Header, name: str, head: np.void, processes: int, each: int) -> int:
+    writes, reads = int(head["writes"]), int(head["reads"])
+    if min(writes, reads) < 0 or writes + reads > 2**32:
+        raise BrokenLogError(f"{header.log}: {writes} and {reads} segments in {name}")
+    if not 0 <= head["rank"] < processes:
+        raise BrokenLogError(f"{header.log}: {name} has a process {head['rank']} of {processes}")
+    return HEAD.itemsize + (writes + reads) * each
 
 
-def _checked(header: Header, name: str, head: DxtHead, data: NDArray[np.void]) -> Block:
+def _checked(
+    header: Header, name: str, head: np.void, data: NDArray[np.void], unknown: bool
+) -> Block:
     whole = np.empty(len(data), SEGMENT)
     for field, _ in FIELDS:
-        whole[field] = data[field]
+        whole[field] = UNKNOWN if unknown and field == "offset" else data[field]
     times = np.abs(np.stack([whole["start"], whole["end"]]))
     if len(data) and not np.all(times < MOST_SECONDS):
         raise BrokenLogError(f"{header.log}: a time that is none in {name}")
@@ -75,5 +83,6 @@ def _checked(header: Header, name: str, head: DxtHead, data: NDArray[np.void]) -
         raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > 2**62:
         raise BrokenLogError(f"{header.log}: an access of {name} behind all places")
-    host = head.host.decode(errors="replace")
-    return Block(DXT[name], int(head.id), int(head.rank), int(head.writes), whole, host)
+    host = bytes(head["host"]).decode(errors="replace")
+    file, rank, writes = (int(head[field]) for field in ("file", "rank", "writes"))
+    return Block(DXT[name], file, rank, writes, whole, host)

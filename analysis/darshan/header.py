@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ..errors import AnalysisError
 
@@ -33,6 +34,7 @@ OF_300 = tuple(name for name in OF_320 if name != "H5D")[:11]
 FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD, OF_300))
 MOST_BYTES = 2**30  # of a module; more would be damage
 PIECE = 2**24
+Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
 OF_OPEN_MPI = (
     "(Open MPI before 4.1.7, and 5.0 before 5.0.6, damages logs of four processes and more; right "
@@ -47,12 +49,13 @@ class HeaderError(AnalysisError):
 @dataclass(frozen=True)
 class Header:
     """`places`: offset and length of each module's bytes in the file. `partial`: modules that lost
-    something."""
+    something. `order`: of the bytes, as `struct` writes it."""
 
     log: Path
     compression: int
     partial: tuple[str, ...]
     places: tuple[tuple[int, int], ...]
+    order: Order = "<"
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -115,8 +118,11 @@ def is_packed_whole(log: Path) -> bool:
 def is_of_other_order(log: Path) -> bool:
     """From a machine with the other byte order (Blue Gene)."""
     with log.open("rb") as file:
-        head = file.read(HEAD.size)
-    return int.from_bytes(head[8:16], "big" if sys.byteorder == "little" else "little") == MAGIC
+        return _order(file.read(HEAD.size)) != ("<" if sys.byteorder == "little" else ">")
+
+
+def _order(head: bytes) -> Order:
+    return ">" if int.from_bytes(head[8:16], "big") == MAGIC else "<"
 
 
 def read_header(log: Path) -> Header:
@@ -130,8 +136,12 @@ def read_header(log: Path) -> Header:
     )
     if len(head) < layout.size:
         raise HeaderError(f"{log}: not a Darshan log, or truncated")
-    version, magic, compression, partial, _, _, *rest = layout.unpack_from(head)
-    if not OLDEST <= format_ <= FORMAT or magic != MAGIC:
+    order = _order(head)
+    of_log = struct.Struct(order + layout.format[1:])
+    version, magic, compression, partial, _, _, *rest = of_log.unpack_from(head)
+    if magic != MAGIC:
+        raise HeaderError(f"{log}: not a Darshan log, or damaged: its magic number is {magic}")
+    if not OLDEST <= format_ <= FORMAT:
         text = version.rstrip(b"\0").decode(errors="replace")
         raise HeaderError(
             f"{log}: log format {text}, this reads {OLDEST.decode()} to {FORMAT.decode()}"
@@ -139,4 +149,4 @@ def read_header(log: Path) -> Header:
     pairs = dict(zip(names, zip(rest[::2], rest[1::2], strict=False), strict=False))
     places = tuple(pairs.get(name, (0, 0)) for name in NAMES)
     lost = tuple(name for i, name in enumerate(names) if partial >> i & 1)
-    return Header(log, compression, lost, places)
+    return Header(log, compression, lost, places, order)

@@ -27,6 +27,8 @@ COUNTED = {
     "H5D": ("h5d", 8),
     "PNETCDF_FILE": ("pnetcdf_file", 0),
     "PNETCDF_VAR": ("pnetcdf_var", 8),
+    "DFS": ("dfs", 0),
+    "DAOS": ("daos", 0),
 }
 
 EXE_ROOM = 4096

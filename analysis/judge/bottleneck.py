@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 from iogauge.common.document import STOPPED, BadDocument
 from iogauge.common.document import load as load_document
-from iogauge.common.run_folder import DOCUMENT, TRACE
+from iogauge.common.run_folder import DOCUMENT
 from iogauge.common.text import percent
 
 from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
 from ..ledger.ledger import Side, own_files
-from ..ledger.traced import Traced
+from ..ledger.traced import Traced, is_traced
 from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import DIRECTIONS, Direction
@@ -314,7 +314,7 @@ def load(folder: Path) -> Loaded:
         raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
     if document["status"] in STOPPED or not document["samples"]:
         raise NothingFoundError(f"{folder}: expected a run that ended well: {document['error']}")
-    if not (folder / TRACE).exists():
+    if not is_traced(folder):
         return Loaded(document, None, "not traced: which process, layer and calls is unknown")
     try:
         return Loaded(document, load_traced(folder), "")

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from ..darshan.log import FileTrace, Log
 
-# Top down; PnetCDF's and HDF5's objects, then their files.
+# Top down (DFS: files of DAOS); PnetCDF's and HDF5's objects, then their files.
 LAYERS = (
-    "PNETCDF_VAR", "PNETCDF_FILE", "H5D", "H5F", "MPI-IO", "POSIX", "STDIO",
+    "PNETCDF_VAR", "PNETCDF_FILE", "H5D", "H5F", "MPI-IO", "DFS", "DAOS", "POSIX",
+    "STDIO",
 )  # fmt: skip
 
 

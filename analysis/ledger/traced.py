@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from iogauge.common.document import STOPPED, BadDocument
@@ -12,9 +13,12 @@ from iogauge.common.document import load as load_document
 from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
+from ..darshan.raw import holds_traces
 from ..errors import AnalysisError
 from .ledger import Ledger, make_ledger
 from .verdict import Judgement, judge
+
+RAW = "trace"  # folder of the recorder's traces, in a run's stage folder
 
 
 class NoTraceError(AnalysisError):
@@ -40,8 +44,13 @@ def last_traced(output: Path) -> Path:
     return found[-1].parent
 
 
+def is_traced(folder: Path) -> bool:
+    return (folder / TRACE).exists() or holds_traces(folder / RAW)
+
+
 def load(folder: Path) -> Traced:
-    """A run's ledger and its log. AnalysisError if a part is unusable."""
+    """A run's ledger and its log, which is made of the recorder's traces if there is none.
+    AnalysisError if a part is unusable."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:
@@ -49,6 +58,10 @@ def load(folder: Path) -> Traced:
     if document["status"] in STOPPED:
         what = "expected the document of a run that ended well"
         raise NoTraceError(f"{folder / DOCUMENT}: {what}, found status {document['status']!r}")
-    log = read_log(folder / TRACE, heat=True, segments=True)
+    if (folder / TRACE).exists() or not holds_traces(folder / RAW):
+        log = read_log(folder / TRACE, heat=True, segments=True)
+    else:
+        with TemporaryDirectory() as made:
+            log = read_log(Path(made) / TRACE, convert=folder / RAW, heat=True, segments=True)
     ledger = make_ledger(document, log)
     return Traced(folder, document, log, ledger, judge(ledger))

@@ -61,13 +61,16 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
     none = np.empty(0)
     start, end = none, none
     held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    count = 0
     for rank, rows in enumerate(trace.accesses):
         held.append(stretches(rows["start"], rows["end"], short))
-        if sum(len(some) for some, _ in held) > MOST_HELD or rank == trace.processes - 1:
+        count += len(held[-1][0])
+        if count > MOST_HELD or rank == trace.processes - 1:
             held.append((start, end))
             starts, ends = (np.concatenate(column) for column in zip(*held, strict=True))
             start, end = stretches(starts, ends, short)
             held.clear()
+            count = 0
     pause = start[1:] - end[:-1]
     ways = np.zeros(len(start), np.uint8)
     for rows in trace.accesses:

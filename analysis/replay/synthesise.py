@@ -6,6 +6,7 @@ Their order, their times, and who did what of a shared record are invented."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ def _shares(log: Log, entry: FileTrace, way: str, moved: int) -> dict[int, int]:
 def _split(calls: int, sizes: list[int]) -> list[int]:
     """Calls in proportion to bytes; at least one each, and if possible no more than there are."""
     total = sum(sizes)
-    edges = [round(calls * sum(sizes[: i + 1]) / total) for i in range(len(sizes))]
+    edges = [round(calls * upto / total) for upto in accumulate(sizes)]
     return [max(1, int(n)) for n in np.diff([0, *edges])]
 
 

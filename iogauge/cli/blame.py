@@ -11,6 +11,7 @@ from iogauge.analysis.blame import races, wrong
 from iogauge.analysis.blame.accesses import LAYERS
 from iogauge.analysis.darshan.raw import TRACES, holds_traces
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.ledger.traced import RAW
 from iogauge.common import json_file
 from iogauge.common.run_folder import DOCUMENT, TRACE
 
@@ -27,7 +28,6 @@ The run needs its single accesses: -S dxt=true. Its stage folder, where the reco
 are, says more than a Darshan log (docs/how-to/blame.md). Exit code 1: there are races.
 """
 
-RAW = "trace"  # folder of the recorder's traces, in a run's stage folder
 COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_process", "b_call")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A log that Darshan 3.1 wrote on a machine of the other byte order (Blue Gene), made here byte by
-byte: each of its times is read as it was written."""
+"""Logs that Darshan 3.1 wrote, also on a machine of the other byte order (Blue Gene), made here
+byte by byte: each value is read as it was written, and what the version lacks is absent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.analysis.darshan import header
+from iogauge.analysis.darshan import dxt, header, versions
 from iogauge.analysis.darshan.log import UnreadableLogError, read_log
 
 COUNTERS, TIMES = 64, 17  # of a POSIX record of version 3
@@ -46,6 +46,37 @@ def test_all_times_of_the_other_byte_order_are_turned(tmp_path: Path) -> None:
     assert (file.path, file.count("BYTES_READ"), file.count("BYTES_WRITTEN")) == ("/fs/a", 30, 40)
     names = ("READ", "WRITE", "META", "MAX_READ", "MAX_WRITE")
     assert [file.values[f"F_{name}_TIME"] for name in names] == list(times.values())
+    assert not versions.absent("POSIX", 3) & file.values.keys() and "FSYNCS" in file.values
+
+
+def dxt_log(path: Path, order: str, module: str) -> None:
+    """Process 2 of 4 wrote 10 bytes, as the log says at 0, and read 20 at 30: version 1."""
+    record = struct.pack(f"{order}Qqq64sqq", 77, 2, -1, b"node1", 1, 1)
+    record += struct.pack(f"{order}qqdd", 0, 10, 0.25, 0.5)
+    record += struct.pack(f"{order}qqdd", 30, 20, 0.75, 1.0)
+    part = zlib.compress(record)
+    layout = struct.Struct(f"{order}8sqB3xI2Q32Q16I")
+    number = header.OF_300.index(module)
+    places = [0] * 34
+    places[2 + 2 * number : 4 + 2 * number] = [layout.size, len(part)]
+    versions_ = [1 if one == number else 0 for one in range(16)]
+    head = layout.pack(b"3.10", header.MAGIC, header.ZLIB, 0, *places, *versions_)
+    path.write_bytes(head + part)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("module", "offsets"), [("DXT_POSIX", [0, 30]), ("DXT_MPIIO", [-1, -1])])
+def test_single_accesses_of_version_1(
+    order: str, module: str, offsets: list[int], tmp_path: Path
+) -> None:
+    """Version 1 has no offsets of MPI-IO, though there are numbers in their place."""
+    log = tmp_path / "old.darshan"
+    dxt_log(log, order, module)
+    (block,) = dxt.blocks(header.read_header(log), module, 1, 4)
+    assert (block.file, block.rank, block.writes, block.host) == (77, 2, 1, "node1")
+    assert block.segments["offset"].tolist() == offsets
+    assert block.segments["length"].tolist() == [10, 20]
+    assert block.segments["end"].tolist() == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("start", [b"\x1f\x8b\x08", b"BZh9"])
