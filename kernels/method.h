@@ -42,6 +42,7 @@ typedef struct {
     io_mode mode;
     const io_hints *hints;
     const void *state; /* of the method's options */
+    const char *prefix;
 } io_choice;
 
 /* The base of every method's file handle. */

@@ -7,7 +7,7 @@ Unverified: 64 GB a node; NASA's own pages were not at hand. 256 nodes and 16 st
 and no published peak was found.
 
 Other machines by the environment: IOGAUGE_SCRATCH, IOGAUGE_CORES, IOGAUGE_MEMORY (MiB),
-IOGAUGE_NODES, IOGAUGE_MODEL, IOGAUGE_QUEUE, IOGAUGE_MODULES.
+IOGAUGE_NODES, IOGAUGE_MODEL, IOGAUGE_QUEUE, IOGAUGE_MODULES, IOGAUGE_CGNS.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ site_configuration = common.site(
             "mpt",
             "mpicc",
             "libmpi.so",
-            ["romio", "hdf5", "pnetcdf", "peak"],
+            ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
             modules=common.setting("MODULES", "").split(),
         )
     ],

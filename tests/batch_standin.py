@@ -10,6 +10,7 @@ print what those systems print (PBS Professional's reference guide, Cobalt's use
     noise      queries print nonsense, as if all were well
     state      queries print a state that no manual knows
     pending    a job never starts
+    never      the same, and PBS says that it cannot
     lost       a job is gone at once, and never ran
 
 STANDIN_NODE: words in front of a job's script, a machine of its own.
@@ -144,7 +145,7 @@ def submit(kind: str, jobs: Jobs, arguments: list[str]) -> int:
     if not os.access(script, os.X_OK):
         script.chmod(0o755)
     says = os.environ.get("STANDIN_SAYS")
-    if says in ("pending", "lost"):
+    if says in ("pending", "never", "lost"):
         number = jobs.only_note(says == "lost")
     else:
         number = jobs.submit(script, *(directive(text, pattern) for pattern in names))
@@ -182,6 +183,10 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
     elif running:
         print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = {letter}")
         print("    exec_host = n1/0+n2/0\n" if state == "running" else "")
+        if says == "never":
+            print(
+                "    comment = Can Never Run: Insufficient amount of resource: ncpus (R: \n\t8 A: 4)"
+            )
     elif kind == "pbs" and arguments[0] == "-xf":
         print(f"Job Id: {number}.server\n    job_state = F")
         if jobs.has_started(number):

@@ -46,7 +46,7 @@ class Experiment:
 
     @property
     def process_counts(self) -> tuple[int, ...]:
-        """Of those that have data; empty where neither document nor test fixes them."""
+        """Of those that have data."""
         return tuple(self.processes) or tuple(map(int, self.at.get("processes", ())))
 
     def is_of(self, system: str) -> bool:

@@ -97,7 +97,7 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     io_schema schema;
     uint64_t all;
     c->pattern->schema(c->state, 0, &schema);
-    const io_choice choice = {c->mode, &c->hints, c->method_state};
+    const io_choice choice = {c->mode, &c->hints, c->method_state, c->prefix};
     if (c->method->check_schema && c->method->check_schema(&schema, &choice, error)) return -1;
     if (c->io_group && !io_own_files(c))
         return io_fail_usage(error,

@@ -44,7 +44,10 @@ static bool is_mesh(const io_schema *schema) {
 }
 
 int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
-    (void)choice;
+    if (choice->prefix && *choice->prefix)
+        return io_fail_usage(
+            error, "--prefix %s: method cgns looks at the file by its name itself; leave the prefix out",
+            choice->prefix);
     const io_dataset *first = schema->datasets;
     if (!is_mesh(schema))
         return io_fail_usage(error, "method cgns writes meshes only; use a pattern "
@@ -100,12 +103,6 @@ static int open_serial(cgns_file *f, int mode) {
 
 int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                   bool creating, io_file **file) {
-    if (*ctx->prefix)
-        return io_fail(
-            ctx->error,
-            "method cgns: --prefix %s: the library looks at the file by its name itself; leave the "
-            "prefix out: %s",
-            ctx->prefix, path);
     cgns_file *f = io_file_new(sizeof *f, method, ctx, path, schema);
     if (!f) return -1;
     f->creating = creating;

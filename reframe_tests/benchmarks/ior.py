@@ -170,7 +170,7 @@ class Ior(IoBenchmark):
         return [ceilings, ior] if self.ceilings else [ior]
 
     def ior_options(self) -> list[str]:
-        prefix = self.file_prefix if self.the_call.needs else ""
+        prefix = self.file_prefix
         flags = " -e" if self.fsync else ""
         return [
             f"{REAL_IOR[self.call][1]} {' '.join(self.pattern_options())}",

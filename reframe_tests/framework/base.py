@@ -217,49 +217,24 @@ class IoBenchmark(
     @run_after("setup")
     def set_processes(self) -> None:
         """How many processes on how many nodes; what cannot be placed is skipped, last of all."""
-        shape = placement.shape_of(self.current_partition)
+        cores = placement.shape_of(self.current_partition).cores
         fixed = self.scale_processes()
         alone = self.the_call.processes
         wanted = alone or self.num_tasks or (fixed + self.servers() if fixed else 0)
         per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
         if not wanted and not self.nodes:
-            wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, shape.cores), 1 + self.servers())
-        local = self.current_partition.scheduler.is_local
-        if local and not self.nodes:
-            per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
-        self.unplaceable = ""
+            wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, cores), 1 + self.servers())
         if alone and self.num_tasks not in (0, alone):
             self.unplaceable = (
                 f"{self.the_call.name} runs with {alone} process, not {self.num_tasks}"
             )
             return
-        try:
-            where = placement.place(wanted, per_node, self.nodes, shape)
-        except placement.CannotPlace as problem:
-            self.unplaceable = str(problem)
-            self.num_tasks = wanted or self.nodes * shape.cores
-            return
-        self.num_tasks = where.processes
-        if not (local or per_node or self.nodes):
-            where = self.with_room(where, shape)
-        self.where = where
-        if self.clients < 1:
+        self.place(wanted, per_node, self.nodes)
+        if not self.unplaceable and self.clients < 1:
             self.unplaceable = (
                 f"of {self.num_tasks} processes the method keeps {self.servers()}: none is left"
             )
-        if not local:
-            self.num_tasks_per_node = where.per_node
-            self.nodes = where.nodes
-
-    def with_room(self, where: placement.Placement, shape: placement.Shape) -> placement.Placement:
-        """On more nodes, if their memory is too small and the user did not fix their number."""
-        fits = self.memory_fits()
-        if self.clients < 1 or not 0 < fits < where.per_node:
-            return where
-        try:
-            return placement.place(where.processes, fits, 0, shape)
-        except placement.CannotPlace:
-            return where
+        self.nodes = self.nodes if self.unplaceable or self.is_local() else self.where.nodes
 
     @run_after("setup", always_last=True)
     def skip_what_cannot_run(self) -> None:
@@ -308,10 +283,10 @@ class IoBenchmark(
 
     @property
     def file_prefix(self) -> str:
-        """The file system's prefix, for a stack with ROMIO: OMPIO would take it for part of the
+        """The file system's prefix, for calls of ROMIO: others would take it for part of the
         name."""
-        has_romio = "romio" in self.current_environ.features
-        return self.file_system.get("prefix", "") if has_romio else ""
+        takes_it = self.the_call.takes_prefix and "romio" in self.current_environ.features
+        return self.file_system.get("prefix", "") if takes_it else ""
 
     def file_system_options(self) -> list[str]:
         """The hints are the array made by the script's `hints` block."""
@@ -371,13 +346,7 @@ class IoBenchmark(
 
     @run_before("run", always_last=True)
     def hand_values_to_the_template(self) -> None:
-        self.job.script_values = self.script_values()
-        self.job.placement = {
-            "block": self.where.block,
-            "job_type": self.current_partition.extras.get("job_type", "parallel"),
-            "exclusive": self.exclusive_access
-            and self.current_partition.extras.get("exclusive", True),
-        }
+        self.hand_to_the_job(self.script_values())
 
     @run_before("sanity")
     def record_the_striping(self) -> None:

@@ -27,6 +27,7 @@ from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
+from reframe_tests.machine.placed import Placed
 
 # Needs no library, supports every pattern, and its files are pure payload.
 METHOD = "posix-shared"
@@ -97,7 +98,7 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
     return None
 
 
-class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
+class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     """A fixture of every test of the kernels."""
 
     descr = "one changed bit for each pattern is found"
@@ -109,6 +110,7 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
     valid_prog_environs = ["+mpi"]
     time_limit = "10m"
     sourcesdir = None
+    exclusive_access = True
 
     # Exists once this very program has noticed its wrong bytes; None if it cannot be seen from
     # here, or is not built.
@@ -117,15 +119,17 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
 
     @property
     def missing(self) -> str | None:
-        return stacks.missing(self.current_environ, self.kernels.needs) or stacks.too_many(
-            self.current_environ, self.num_tasks
+        return (
+            stacks.missing(self.current_environ, self.kernels.needs)
+            or stacks.too_many(self.current_environ, self.num_tasks)
+            or self.unplaceable
+            or None
         )
 
-    @run_after("init")
+    @run_after("setup")
     def set_processes(self) -> None:
-        """Here, because ReFrame passes `-S num_tasks=16` to all classes, and it is meant for the
-        tests."""
-        self.num_tasks = self.num_tasks_per_node = PROCESSES
+        """Always so many: `-S num_tasks=16`, which ReFrame passes to all classes, is for tests."""
+        self.place(PROCESSES, 0, 0)
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:
@@ -151,7 +155,7 @@ class NoticesAWrongByte(InCi, rfm.RunOnlyRegressionTest):
             return
         launchers.use_stack(self.job.launcher, self.current_environ)
         self.executable = str(self.kernels.program)
-        self.job.script_values = self.script_values()
+        self.hand_to_the_job(self.script_values())
 
     def script_values(self) -> dict[str, Any]:
         """The variables of the job script's template (docs/reference/job-script.md)."""

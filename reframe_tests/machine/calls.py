@@ -60,6 +60,11 @@ class Call:
         """As ReFrame's `valid_prog_environs` takes it."""
         return [" ".join(f"+{feature}" for feature in ("mpi", *self.needs))]
 
+    @property
+    def takes_prefix(self) -> bool:
+        """Does its library hand the file's name to MPI-IO?"""
+        return bool(self.needs) and not BY_ITSELF & set(self.needs)
+
     def is_copied(self, features: Iterable[str]) -> bool:
         """With a stack of these features."""
         return self.copies == "yes" or (self.copies == "romio" and "romio" not in features)
@@ -84,6 +89,8 @@ FEATURES["hdf5:multi"] = ("hdf5-multi",)
 # Call.copies of those that are not `yes`.
 COPIES = dict.fromkeys(("mpiio:independent", "hdf5:independent", "cgns:independent"), "romio")
 COPIES["cgns:serial"] = "no"
+# Libraries that look for the file by its name themselves.
+BY_ITSELF = frozenset(("cgns", "adios2"))
 
 
 def _features(method: str, library: str, mode: str | None) -> tuple[str, ...]:

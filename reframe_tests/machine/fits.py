@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import reframe as rfm
 from reframe.core.builtins import run_before
 
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine import duration, filesystems, placement
 from reframe_tests.machine.calls import Call
 from reframe_tests.machine.duration import Move
+from reframe_tests.machine.placed import Placed
 from reframe_tests.machine.scales import Scale
 
 # A reused buffer holds at least one piece, and the ceilings' transfer if they are measured
@@ -20,7 +20,7 @@ from reframe_tests.machine.scales import Scale
 PIECE, CEILING = 2**20, 8 * 2**20
 
 
-class Fits(rfm.RegressionTestPlugin):
+class Fits(Placed):
     """Mixed into `IoBenchmark`: reasons to skip what does not fit, and the time limit."""
 
     # The pattern's own code packs what it writes: iokernel then reuses a buffer by itself.
@@ -31,8 +31,6 @@ class Fits(rfm.RegressionTestPlugin):
         buffer: str
         ceilings: bool
         repeats: int
-        unplaceable: str
-        where: placement.Placement
 
         @property
         def dumps(self) -> int: ...
@@ -122,8 +120,9 @@ class Fits(rfm.RegressionTestPlugin):
     def memory_fits(self) -> int:
         """How many processes a node has memory for; 0 if unknown, or none."""
         shape = placement.shape_of(self.current_partition)
-        needs = self.held_bytes() * self.copies()
-        return placement.most_per_node(needs, shape) if shape.memory else 0
+        if not shape.memory or self.num_tasks <= self.servers():
+            return 0
+        return placement.most_per_node(self.held_bytes() * self.copies(), shape)
 
     def files_are_memory(self) -> bool:
         """Of this node; known only if jobs run on this machine."""

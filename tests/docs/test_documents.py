@@ -54,6 +54,7 @@ def test_what_it_points_to_is_there() -> None:
     groups = {number.id for number in references.published()}
     known = {claim.id for claim in claims.load()}
     for one in ALL:
+        assert one.process_counts, one.id
         assert set(one.published) <= groups, one.id
         assert set(one.claims) <= known, one.id
         assert one.test in session.files(), one.id

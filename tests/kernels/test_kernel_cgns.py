@@ -228,6 +228,7 @@ def test_no_more_than_one_extra_copy(stack: Stack, tmp_path: Path) -> None:
             ["hdf5_chunk", "use hdf5_coll_metadata"],
         ),
         ([*UNSTRUCTURED, *CGNS, "--hint", "hdf5_coll_metadata=1"], ["true or false"]),
+        ([*UNSTRUCTURED, *CGNS, "--prefix", "ufs:"], ["--prefix ufs:", "leave the prefix out"]),
         (["cgns-unstructured", "--elements", "0", *CGNS], ["--elements 0", "positive"]),
         (["cgns-structured", "--zone", "5x1x5", *CGNS], ["at least 2x2x2"]),
         (["cgns-structured", "--real", "float16", *CGNS], ["float16", "float32 or float64"]),
@@ -236,11 +237,6 @@ def test_no_more_than_one_extra_copy(stack: Stack, tmp_path: Path) -> None:
 )
 def test_usage(stack: Stack, words: list[str], holds: list[str], tmp_path: Path) -> None:
     check_usage(stack, words, holds, tmp_path)
-
-
-def test_prefix(stack: Stack, tmp_path: Path) -> None:
-    line = stack.run(*UNSTRUCTURED, *CGNS, "--prefix", "ufs:", "--dir", str(tmp_path)).error(1)
-    assert "--prefix ufs:" in line and "leave the prefix out" in line
 
 
 def read(stack: Stack, how: How, words: list[str], folder: Path) -> Run:

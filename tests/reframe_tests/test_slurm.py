@@ -185,6 +185,17 @@ def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
     assert list((tmp_path / "disk").iterdir()) == []
 
 
+def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Its limit is above the partition's: Slurm accepts it, and leaves it pending."""
+    session = run(cluster, tmp_path, "-p", "mpich", "-S", "S3d.time_limit=2h")
+    assert session.status == 1
+    (case,) = session.cases
+    assert "PartitionTimeLimit" in case["fail_reason"]
+    assert accounted(cluster, case["jobid"], "state").startswith("CANCELLED")
+
+
 def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
     cluster: Cluster, tmp_path: Path
 ) -> None:

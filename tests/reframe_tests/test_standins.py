@@ -142,6 +142,16 @@ def test_a_job_that_does_not_start_in_time_is_cancelled(
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
+def test_a_job_that_can_never_run_is_cancelled_with_the_reason(
+    kernel: Path, tmp_path: Path
+) -> None:
+    session = run("pbs", kernel, tmp_path, says="never")
+    assert session.status == 1
+    reason = session.cases[0]["fail_reason"]
+    assert "Can Never Run: Insufficient amount of resource: ncpus (R: 8 A: 4)" in reason
+    assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
+
+
 # Torque's back end is the same code as PBS's, and without a history waits half a minute.
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["pbs", "cobalt", "loadleveler"])

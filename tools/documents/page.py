@@ -52,7 +52,7 @@ def _experiment(one: Experiment) -> str:
         f"{one.place}: {one.shows}",
         "; ".join(_varies(one)) or "-",
         f"{one.machine} (`{one.site}`" + (f", {one.fs})" if one.fs else ")"),
-        f"{max(one.process_counts, default=0) or '-'}",
+        str(max(one.process_counts)),
         str(sum(numbers[group] for group in one.published)) if one.published else "-",
         ", ".join(one.claims) or "-",
     )

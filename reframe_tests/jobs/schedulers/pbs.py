@@ -23,6 +23,9 @@ GONE = (153, 35)
 ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
 RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
 
+# The scheduler's comment on a job for which no node is large enough.
+NEVER = re.compile(r"^\s*comment = (Can Never Run.*(?:\n\t.*)*)", re.MULTILINE)
+
 # How long output may take to come back from the node after the end, in seconds.
 OUTPUT_PATIENCE = 30.0
 
@@ -64,11 +67,18 @@ class Careful:
             return
         if job.state != "COMPLETED" or job.cancelled:
             job.misunderstood = 0
+            if job.state == "QUEUED":
+                self.end_if_hopeless(job)
         elif doubt := self.doubt(job):
             job._completed = False
             self.count(job, doubt)
         else:
             self.wait_for_output(job)
+
+    def end_if_hopeless(self, job: Any) -> None:
+        if comment := NEVER.search(osext.run_command(f"qstat -f {job.jobid}").stdout):
+            give_up(self, job, re.sub(r"\n\t", "", comment[1]))
+            job._completed = True
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""

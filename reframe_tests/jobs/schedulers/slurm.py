@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from reframe.core.schedulers.slurm import SlurmJobScheduler, SqueueJobScheduler, _SlurmJob
@@ -17,17 +18,36 @@ class TemplatedSlurmJob(TemplatedJob, _SlurmJob):
     template = "slurm.sh.j2"
 
 
-@registry.scheduler("slurm.j2")
-class TemplatedSlurmScheduler(SlurmJobScheduler):
-    """ReFrame's `slurm`, with templated scripts."""
+# Why a job is pending, if waiting does not help (Slurm's "Job Reason Codes").
+NEVER = re.compile(
+    r"Partition(TimeLimit|NodeLimit|Config)|BadConstraints|(Account|QOS)NotAllowed"
+    r"|Invalid(Account|QOS)|(Assoc|QOS)Max\w*Per(Job|Node)\w*|QOSMin\w*|MaxMemPerLimit"
+)
+
+
+class HopelessReasons(list[str]):
+    """ReFrame's own, and NEVER: ReFrame cancels the job, and its test fails with the reason."""
+
+    def __contains__(self, reason: object) -> bool:
+        return super().__contains__(reason) or bool(NEVER.fullmatch(str(reason)))
+
+
+class Templated:
+    """Mixed in before a stock back end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cancel_reasons = HopelessReasons(self._cancel_reasons)  # type: ignore[has-type]
 
     def make_job(self, *args: Any, **kwargs: Any) -> TemplatedSlurmJob:
         return TemplatedSlurmJob(*args, **kwargs)
+
+
+@registry.scheduler("slurm.j2")
+class TemplatedSlurmScheduler(Templated, SlurmJobScheduler):
+    """ReFrame's `slurm`, with templated scripts."""
 
 
 @registry.scheduler("squeue.j2")
-class TemplatedSqueueScheduler(SqueueJobScheduler):
+class TemplatedSqueueScheduler(Templated, SqueueJobScheduler):
     """ReFrame's `squeue`, with templated scripts."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedSlurmJob:
-        return TemplatedSlurmJob(*args, **kwargs)

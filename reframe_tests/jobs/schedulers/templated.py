@@ -54,7 +54,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    # What only the test knows: `block`, nodes to allocate, `job_type`, LoadLeveler's, `exclusive`.
+    # What only the test knows: machine/placed.py.
     placement: dict[str, Any] = {}
 
     def prepare(
@@ -107,6 +107,7 @@ class TemplatedJob:
             "job_type": "parallel",
             "cores_per_process": job.num_cpus_per_task or 1,
             "exclusive": bool(job.exclusive_access),
+            "memory": 0,
             "time_limit": job.time_limit,
             # What the partition (`access`), the test and the command line (`-J`) ask for in
             # addition.
