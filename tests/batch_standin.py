@@ -40,6 +40,8 @@ GONE = {
     "pbs": "{} Job has finished, use -x or -H to obtain historical job information",
     "torque": "Unknown Job Id {}",
 }
+# PBS wraps what is long.
+COMMENT = "    comment = Can Never Run: Insufficient amount of resource: ncpus (R:\n\t 8 A: 4)"
 LETTERS = {
     "pbs": PBS_LETTERS,
     "torque": PBS_LETTERS,
@@ -184,9 +186,7 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
         print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = {letter}")
         print("    exec_host = n1/0+n2/0\n" if state == "running" else "")
         if says == "never":
-            print(
-                "    comment = Can Never Run: Insufficient amount of resource: ncpus (R: \n\t8 A: 4)"
-            )
+            print(COMMENT)
     elif kind == "pbs" and arguments[0] == "-xf":
         print(f"Job Id: {number}.server\n    job_state = F")
         if jobs.has_started(number):

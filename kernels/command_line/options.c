@@ -14,6 +14,7 @@ enum {
     METHOD = 1000,
     MODE,
     DIR,
+    OWN_DIR,
     HINT,
     UNKNOWN_HINTS,
     PREFIX,
@@ -45,6 +46,8 @@ const io_option io_common_options[] = {
     {"method", METHOD, "M", "how data is written and read (see --list)"},
     {"mode", MODE, "MODE", "how the method calls its library (see --list)"},
     {"dir", DIR, "D", "existing, writable directory for the files"},
+    {"own-dir", OWN_DIR, "D",
+     "another one, for files per process: on Lustre, with one stripe (default: --dir)"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"unknown-hints", UNKNOWN_HINTS, "HOW",
      "hints that the library is not known to have: refuse (default) or pass"},
@@ -101,6 +104,14 @@ static int set_dir(io_run *run, const char *value, io_error *error) {
     return 0;
 }
 
+static int set_own_dir(io_run *run, const char *value, io_error *error) {
+    if (!*value || strlen(value) >= sizeof run->what.common.dir / 2)
+        return io_fail_usage(error, "--own-dir is empty or longer than %zu characters",
+                             sizeof run->what.common.dir / 2);
+    run->what.own_dir = value;
+    return 0;
+}
+
 static int set_seconds(io_run *run, const char *value, io_error *error) {
     char *end;
     run->what.compute_seconds = strtod(value, &end);
@@ -135,6 +146,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case METHOD: run->what.common.method = value; return 0;
     case MODE: run->what.common.mode = value; return 0;
     case DIR: return set_dir(run, value, error);
+    case OWN_DIR: return set_own_dir(run, value, error);
     case HINT: return io_hints_add(&run->what.hints, value, error);
     case UNKNOWN_HINTS: return set_unknown_hints(run, value, error);
     case PREFIX: run->what.prefix = value; return 0;

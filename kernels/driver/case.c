@@ -21,6 +21,10 @@ bool io_own_files(const io_case *c) {
     return (c->method->traits & IO_FILE_PER_PROCESS) || schema.file_per_process;
 }
 
+const char *io_dir(const io_case *c, bool own_files) {
+    return own_files && c->own_dir ? c->own_dir : c->common.dir;
+}
+
 bool io_holds_just_data(const io_case *c) {
     io_schema schema;
     c->pattern->schema(c->state, 0, &schema);

@@ -17,6 +17,7 @@ typedef struct {
     io_common common;
     io_hints hints;
     const char *prefix;
+    const char *own_dir; /* of files per process; NULL: common.dir */
     uint64_t steps, seed;
     uint64_t io_group;      /* files per process: one of every N processes at a time; 0: all at once */
     double compute_seconds; /* between dumps */
@@ -29,6 +30,8 @@ io_ctx io_context(const io_case *what, io_world *world, MPI_Info info);
 
 /* Is there a file per process, because of the method or the pattern? */
 bool io_own_files(const io_case *what);
+/* Where its files are: shared ones, or one per process. */
+const char *io_dir(const io_case *what, bool own_files);
 /* Do its files hold the data and nothing else? Record marks and text files are more. */
 bool io_holds_just_data(const io_case *what);
 /* How many of its own files a process handles in a step; of a schedule, all its files. */

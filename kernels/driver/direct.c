@@ -53,8 +53,10 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     io_case what = *session->what;
     io_session s = *session;
     char dir[IO_MAX_PATH];
-    snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1), what.common.dir);
     what.method = io_method_behind(session->what);
+    snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1),
+             io_dir(&what, what.method->traits & IO_FILE_PER_PROCESS));
+    what.own_dir = NULL;
     what.method_state = NULL;
     what.mode = IO_INDEPENDENT;
     what.compute_seconds = 0;

@@ -26,7 +26,7 @@ static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char p
     io_own_name(c, step, owner, 0, name, sizeof name);
     char *slash = strrchr(name, '/');
     if (!slash) return false;
-    return snprintf(path, IO_MAX_PATH, "%s/%.*s", c->common.dir, (int)(slash - name), name) < IO_MAX_PATH;
+    return snprintf(path, IO_MAX_PATH, "%s/%.*s", io_dir(c, true), (int)(slash - name), name) < IO_MAX_PATH;
 }
 
 /* Does this process make and remove its directory? A shared one belongs to process 0. */
@@ -60,7 +60,7 @@ bool io_text_path(const io_session *s, uint64_t step, int index, char path[IO_MA
     char name[IO_MAX_PATH / 2];
     if (!c->pattern->text_file || !c->pattern->text_file(c->state, step, index, name, sizeof name, NULL))
         return false;
-    return snprintf(path, IO_MAX_PATH, "%s/%s", c->common.dir, name) < IO_MAX_PATH;
+    return snprintf(path, IO_MAX_PATH, "%s/%s", io_dir(c, true), name) < IO_MAX_PATH;
 }
 
 /* The contents of a text file; the caller frees it. */

@@ -24,8 +24,9 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
         io_own_name(c, step, owner, number, name, sizeof name);
     else
         c->pattern->file_name(c->state, step, c->method->extension, name, sizeof name);
-    if (snprintf(path, IO_MAX_PATH, "%s/%s", c->common.dir, name) < IO_MAX_PATH) return 0;
-    return io_fail(&s->world->error, "--dir %.60s...: the path is too long", c->common.dir);
+    const char *dir = io_dir(c, s->own_files);
+    if (snprintf(path, IO_MAX_PATH, "%s/%s", dir, name) < IO_MAX_PATH) return 0;
+    return io_fail(&s->world->error, "--dir %.60s...: the path is too long", dir);
 }
 
 typedef void handle_file(io_session *session, const char *path);

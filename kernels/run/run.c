@@ -38,6 +38,7 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
     uint64_t need = asked ? report->bytes : 0;
     /* If nodes have file systems of their own, each needs its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
+    if (run->what.own_dir && !world->error.set) io_check_dir(run->what.own_dir, 0, &world->error);
     if (!world->error.set) io_filesystem_of(run->what.common.dir, &report->filesystem, &world->error);
     return io_agree(world);
 }

@@ -161,7 +161,7 @@ class Ior(IoBenchmark):
             "traced": False,
             "options": [
                 " ".join(["ior", *self.pattern_options()]),
-                '--method null --dir "$run_dir"',
+                f"--method null {self.folders()}",
                 " ".join(self.run_options()),
                 "--json ceilings.json",
             ],
@@ -172,11 +172,15 @@ class Ior(IoBenchmark):
     def ior_options(self) -> list[str]:
         prefix = self.file_prefix
         flags = " -e" if self.fsync else ""
+        own = "own" in (self.striping() or {}) and "-F" in REAL_IOR[self.call][1]
+        folder = "own_dir" if own else "run_dir"
         return [
             f"{REAL_IOR[self.call][1]} {' '.join(self.pattern_options())}",
             f"-w -r -R -i {self.repeats}{flags}",
             "-O summaryFormat=JSON -O summaryFile=ior.json",
-            f'-o {shlex.quote(prefix)}"$run_dir/ior.data"' if prefix else '-o "$run_dir/ior.data"',
+            f'-o {shlex.quote(prefix)}"${folder}/ior.data"'
+            if prefix
+            else f'-o "${folder}/ior.data"',
         ]
 
     @run_before("sanity")

@@ -221,7 +221,7 @@ class IoBenchmark(
         fixed = self.scale_processes()
         alone = self.the_call.processes
         wanted = alone or self.num_tasks or (fixed + self.servers() if fixed else 0)
-        per_node: int = self.num_tasks_per_node or 0  # type: ignore[has-type]
+        per_node: int = self.num_tasks_per_node or 0
         if not wanted and not self.nodes:
             wanted = per_node or max(min(MAX_DEFAULT_PROCESSES, cores), 1 + self.servers())
         if alone and self.num_tasks not in (0, alone):
@@ -276,7 +276,7 @@ class IoBenchmark(
         self.executable_opts = [
             " ".join([self.pattern, *self.pattern_options()]),
             " ".join(self.the_call.options),
-            " ".join(['--dir "$run_dir"', *self.file_system_options()]),
+            " ".join([self.folders(), *self.file_system_options()]),
             " ".join(self.run_options()),
             f"--json {DOCUMENT}",
         ]
@@ -287,6 +287,11 @@ class IoBenchmark(
         name."""
         takes_it = self.the_call.takes_prefix and "romio" in self.current_environ.features
         return self.file_system.get("prefix", "") if takes_it else ""
+
+    def folders(self) -> str:
+        """Of the script's `run_directory` and `stripe` blocks."""
+        own = ' --own-dir "$own_dir"' if "own" in (self.striping() or {}) else ""
+        return f'--dir "$run_dir"{own}'
 
     def file_system_options(self) -> list[str]:
         """The hints are the array made by the script's `hints` block."""
@@ -342,7 +347,8 @@ class IoBenchmark(
         """The site's for this file system, then the user's; None if it has none."""
         site: dict[str, Any] | None = self.file_system.get("striping")
         mine = {"count": self.stripe_count, "size": self.stripe_size}
-        return site and {**site, **{key: value for key, value in mine.items() if value}}
+        own = {"own": self.stripe_count or 1} if site and site["kind"] in striping.WITH_OWN else {}
+        return site and {**site, **{key: value for key, value in mine.items() if value}, **own}
 
     @run_before("run", always_last=True)
     def hand_values_to_the_template(self) -> None:

@@ -55,7 +55,7 @@ flip() {{
     file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
     offset=$(($2 % $(wc -c < "$file")))
     byte=$(od -An -tu1 -j "$offset" -N 1 "$file" | tr -d ' ')
-    printf "\\\\$(printf %03o $((byte ^ 1)))" |
+    printf %b "\\\\0$(printf %o $((byte ^ 1)))" |
         dd of="$file" bs=1 seek="$offset" conv=notrunc 2> /dev/null
     echo "$3 $offset" >> {FLIPPED}
 }}"""

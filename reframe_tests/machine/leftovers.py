@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What killed jobs left in a file system: found and removed when a session begins there and ends.
 
-A job's script creates a folder `iogauge.XXXXXXXX` with a marker that identifies its owner (MARKER:
+A job's script creates a folder `iogauge.HOST.PID.TIME` with a marker that names its owner (MARKER:
 host, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a folder of
 this user, with such a marker whose process is gone, is removed. Everything is done through open
 directory descriptors: no symbolic link is followed, not even one created meanwhile, and no other

@@ -15,6 +15,8 @@ from typing import Any
 from iogauge.common import json_file
 from iogauge.common.run_folder import DOCUMENT
 
+# Kinds whose script makes a second folder, for files per process: one stripe each.
+WITH_OWN = ("lustre",)
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 # kind -> patterns of its command's output; `count` and `size` are integers
@@ -52,15 +54,20 @@ def in_bytes(size: object) -> int:
 
 
 def read_back(kind: str, text: str) -> dict[str, Any]:
-    """`count` and `size` as found; a missing value is None, never a guess."""
+    """`count` and `size` as found, with WITH_OWN also `own`, the second count; a missing value is
+    None, never a guess."""
     if kind not in ANSWERS:
         raise UnknownKind(
             f"striping kind {kind!r} is unknown; right is one of {', '.join(ANSWERS)}"
         )
     found = {
-        name: re.search(pattern, text, re.MULTILINE) for name, pattern in ANSWERS[kind].items()
+        name: [int(number) for number in re.findall(pattern, text, re.MULTILINE)]
+        for name, pattern in ANSWERS[kind].items()
     }
-    return {name: match and int(match[1]) for name, match in found.items()}
+    first: dict[str, Any] = {name: next(iter(all_), None) for name, all_ in found.items()}
+    if kind in WITH_OWN:
+        first["own"] = found["count"][1] if len(found["count"]) > 1 else None
+    return first
 
 
 def record(stage: Path, asked: dict[str, Any] | None) -> None:
@@ -77,7 +84,7 @@ def record(stage: Path, asked: dict[str, Any] | None) -> None:
         return
     data["used"]["striping"] = {
         "kind": asked["kind"],
-        "asked": {key: asked[key] for key in ("count", "size") if key in asked},
+        "asked": {key: asked[key] for key in ("count", "size", "own") if key in asked},
         **read_back(asked["kind"], answer.read_text(errors="replace")),
     }
     document.write_text(json.dumps(data, indent=1) + "\n")

@@ -46,8 +46,9 @@ export OMPI_MCA_pml=ob1
 set -u
 
 # A separate folder for this run on the measured file system.
-[ -d '/scratch/my files' ] || {
-    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+file_system='/scratch/my files'
+[ -d "$file_system" ] || {
+    echo "error: file system disk: $file_system is not a folder on $(hostname);" \
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
@@ -55,7 +56,9 @@ set -u
 owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
-run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+made=$file_system/iogauge.$(hostname).$$.$(date +%s) # not every system has mktemp
+mkdir -m 700 -- "$made"
+run_dir=$made
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
 echo before

@@ -1,7 +1,7 @@
 #!/bin/bash
 #PBS -N rfmS3d0d1a48dc
-#PBS -l select=2:ncpus=4:mpiprocs=4:model=ivy+1:ncpus=2:mpiprocs=2:model=ivy
-#PBS -l place=scatter
+#PBS -l select=2:ncpus=4:mpiprocs=4:mem=1024mb:model=ivy+1:ncpus=2:mpiprocs=2:mem=1024mb:model=ivy
+#PBS -l place=scatter:excl
 #PBS -l walltime=00:10:00
 #PBS -o rfm_job.out
 #PBS -e rfm_job.err
@@ -42,8 +42,9 @@ export OMPI_MCA_pml=ob1
 set -u
 
 # A separate folder for this run on the measured file system.
-[ -d '/scratch/my files' ] || {
-    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+file_system='/scratch/my files'
+[ -d "$file_system" ] || {
+    echo "error: file system disk: $file_system is not a folder on $(hostname);" \
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
@@ -51,7 +52,9 @@ set -u
 owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
-run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+made=$file_system/iogauge.$(hostname).$$.$(date +%s) # not every system has mktemp
+mkdir -m 700 -- "$made"
+run_dir=$made
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
 # Files of this run get this many data servers; read back from a file.
@@ -63,7 +66,7 @@ pvfs2-viewdist -f "$run_dir/layout" > striping.txt
 rm -f -- "$run_dir/layout"
 
 echo before
-mpiexec.openmpi -n 4 --bind-to none \
+mpiexec_mpt -np 10 \
     /opt/iokernel s3d --grid 100x100x100 \
         --method mpiio --mode collective \
         --dir "$run_dir" \

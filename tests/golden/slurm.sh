@@ -48,8 +48,9 @@ export OMPI_MCA_pml=ob1
 set -u
 
 # A separate folder for this run on the measured file system.
-[ -d '/scratch/my files' ] || {
-    echo "error: file system disk: "'/scratch/my files'" is not a folder on $(hostname);" \
+file_system='/scratch/my files'
+[ -d "$file_system" ] || {
+    echo "error: file system disk: $file_system is not a folder on $(hostname);" \
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
@@ -57,18 +58,25 @@ set -u
 owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
-run_dir=$(mktemp -d -- '/scratch/my files'/iogauge.XXXXXXXX)
+made=$file_system/iogauge.$(hostname).$$.$(date +%s) # not every system has mktemp
+mkdir -m 700 -- "$made"
+run_dir=$made
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
-# Files of this run get this layout. It is read back from a file: what can be had is not always
-# what was asked for.
+# Shared files of this run get the first layout, files per process the second. They are read back
+# from a file: what can be had is not always what was asked for.
+own_dir=$run_dir/own
+mkdir -- "$own_dir"
 lfs setstripe -c 96 -S 1M "$run_dir"
-: > "$run_dir/layout"
-lfs getstripe "$run_dir/layout" > striping.txt
-rm -f -- "$run_dir/layout"
+lfs setstripe -c 1 -S 1M "$own_dir"
+for dir in "$run_dir" "$own_dir"; do
+    : > "$dir/layout"
+    lfs getstripe "$dir/layout"
+    rm -f -- "$dir/layout"
+done > striping.txt
 
 echo before
-mpiexec.openmpi -n 4 --bind-to none \
+srun \
     /opt/iokernel s3d --grid 100x100x100 \
         --method mpiio --mode collective \
         --dir "$run_dir" \

@@ -22,6 +22,7 @@ lmm_stripe_offset: 3
 \tobdidx\t\t objid\t\t objid\t\t group
 \t     3\t        123456\t      0x1e240\t             0
 """
+OWN = GETSTRIPE.replace("count:  8", "count:  1")
 VIEWDIST = """\
 dist_name = simple_stripe
 dist_params:
@@ -38,11 +39,12 @@ LAYOUT = "stripe_unit=65536 stripe_count=3 object_size=4194304 pool=data"
 @pytest.mark.parametrize(
     ("kind", "text", "found"),
     [
-        ("lustre", GETSTRIPE, {"count": 8, "size": 2**20}),
+        ("lustre", GETSTRIPE, {"count": 8, "size": 2**20, "own": None}),
+        ("lustre", GETSTRIPE + OWN, {"count": 8, "size": 2**20, "own": 1}),
         ("pvfs2", VIEWDIST, {"count": 4, "size": 65536}),
         ("ceph", LAYOUT, {"count": 3, "size": 65536}),
         ("gpfs", "block size 2097152\n", {"size": 2**21}),
-        ("lustre", "error: getstripe failed\n", {"count": None, "size": None}),
+        ("lustre", "error: getstripe failed\n", {"count": None, "size": None, "own": None}),
     ],
 )
 def test_what_the_commands_print_is_understood(
@@ -62,7 +64,7 @@ def test_what_is_wrong_is_named() -> None:
 # kind -> commands of the file system, as stand-ins that give 3 or 8 stripes, whatever they are
 # asked for; and what is found
 STANDINS = {
-    "lustre": ({"lfs": ("$1 = getstripe", GETSTRIPE)}, {"count": 8, "size": 2**20}),
+    "lustre": ({"lfs": ("$1 = getstripe", GETSTRIPE)}, {"count": 8, "size": 2**20, "own": 8}),
     "ceph": (
         {"setfattr": ("", ""), "getfattr": ("$3 = ceph.file.layout", LAYOUT)},
         {"count": 3, "size": 65536},
@@ -96,7 +98,7 @@ def test_a_real_run_records_what_it_got(tmp_path: Path, kind: str) -> None:
     )
     assert session.status == 0, session.text
     document = json.loads((Path(session.cases[0]["outputdir"]) / "result.json").read_text())
-    asked = {"count": 96, "size": "1M"}
+    asked = {"count": 96, "size": "1M", **({"own": 1} if "own" in got else {})}
     assert document["used"]["striping"] == {"kind": kind, "asked": asked, **got}
     jsonschema.validate(document, json.loads((ROOT / "docs/result.schema.json").read_text()))
     set_it = (tmp_path / "asked").read_text().splitlines()[0]

@@ -77,6 +77,7 @@ def job(**more: Any) -> dict[str, Any]:
         "job_type": "parallel",
         "cores_per_process": 1,
         "exclusive": False,
+        "memory": 0,
         "time_limit": 600.0,
         "options": [],
         "directives": [],
@@ -92,7 +93,7 @@ def test_the_local_script_is_the_one_that_was_agreed() -> None:
     assert render("local.sh.j2", values()) == (GOLDEN / "local.sh").read_text()
 
 
-LUSTRE = {"kind": "lustre", "count": 96, "size": "1M"}
+LUSTRE = {"kind": "lustre", "count": 96, "own": 1, "size": "1M"}
 PVFS2 = {"kind": "pvfs2", "count": 8, "size": "64k"}
 CEPH = {"kind": "ceph", "count": 3, "size": "64k"}
 GPFS = {"kind": "gpfs"}
@@ -115,11 +116,23 @@ def on(scheduler: str, striping: dict[str, Any] | None = None, **of_job: Any) ->
 # name of the golden script -> the script; one for each feature of the templates
 FEATURES = {
     # `access` and test options, a directive of another tool, Lustre
-    "slurm": lambda: on("slurm", LUSTRE, options=["-C knl", "#DW jobdw"], exclusive=True, **UNEVEN),
-    # a last node with fewer processes, a resource of the chunks, PVFS2
-    "pbs": lambda: on("pbs", PVFS2, options=["-q long", "model=ivy"], **UNEVEN),
+    "slurm": lambda: on(
+        "slurm", LUSTRE, options=["-C knl", "#DW jobdw"], exclusive=True, launcher="srun", **UNEVEN
+    ),
+    # a last node with fewer processes, all memory, a resource of the chunks, PVFS2
+    "pbs": lambda: on(
+        "pbs",
+        PVFS2,
+        options=["-q long", "model=ivy"],
+        exclusive=True,
+        memory=1024,
+        launcher="mpiexec_mpt -np 10",
+        **UNEVEN,
+    ),
     # another resource of the chunks, CephFS
-    "torque": lambda: on("torque", CEPH, options=["-q long", "ib"], **UNEVEN),
+    "torque": lambda: on(
+        "torque", CEPH, options=["-q long", "ib"], launcher="mpiexec -n 10", **UNEVEN
+    ),
     # a block that is larger than the job needs, runjob, GPFS
     "cobalt": lambda: on(
         "cobalt",

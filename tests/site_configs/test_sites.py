@@ -136,7 +136,7 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
     assert "#SBATCH --partition=short\n" in text
     assert "module load mpi\nmodule load hdf5\n" in text
     assert "lfs setstripe -c 4 " in text
-    assert "mktemp -d -- /lustre/me/iogauge." in text
+    assert "\nfile_system=/lustre/me\n" in text
 
 
 @pytest.mark.slow

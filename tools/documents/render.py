@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are the job scripts of an experiment those that the table says?"""
+"""Are the job scripts of an experiment those that the table says, and would each of them start?"""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
 from iogauge.common import experiments
 from iogauge.common.experiments import SMOKE, Experiment
+from iogauge.measure.kernels import build_for_tests
 from reframe_tests.machine.calls import BY_NAME
-from tools.documents import session
+from tools.documents import judge, session
 from tools.documents.session import Case
 
 IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
@@ -26,13 +28,18 @@ def site(system: str, output: Path) -> tuple[list[str], int]:
     """What is wrong with the scripts of a site's experiments, one a line; how many they are."""
     mine = [one for one in experiments.experiments() if one.site == system]
     wrong: list[str] = []
-    scripts = 0
     for number, some in enumerate(session.together(mine)):
         _, cases = session.run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
-        scripts += len(cases)
         for one in some:
             wrong += [f"{one.id}: {text}" for text in problems(one, session.of(one, cases))]
-    return wrong, scripts
+    scripts = sorted(output.glob("*/stage/*/*/*/*/*/rfm_job.sh"))
+    kernel = build_for_tests("mpich") / "iokernel"
+    for script in scripts:
+        found = judge.problems(script, system, kernel)
+        wrong += [f"{script.parent.name}: {text}" for text in found]
+    words = ["shellcheck", "--shell=bash", *map(str, judge.one_of_each_line(scripts))]
+    checked = subprocess.run(words, capture_output=True, text=True, check=False)
+    return wrong + checked.stdout.splitlines(), len(scripts)
 
 
 def problems(one: Experiment, cases: Sequence[Case]) -> Iterator[str]:
