@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from iogauge.common.paths import site_config
+from iogauge.measure import sites
 from reframe_tests.jobs.launchers import BGP_MODES
 from reframe_tests.machine.duration import MAX_TIME
 from reframe_tests.machine.placement import Shape, shape_of
@@ -178,7 +178,7 @@ READERS: dict[str, Callable[[str, Shape], Request]] = {
 @functools.cache
 def partitions(system: str) -> dict[str, tuple[str, Shape]]:
     """Scheduler and shape of each, from the site file."""
-    site = runpy.run_path(str(site_config(system)))["site_configuration"]
+    site = runpy.run_path(str(sites.find(system)))["site_configuration"]
     found = next(one for one in site["systems"] if one["name"] == system)["partitions"]
     return {
         one["name"]: (
