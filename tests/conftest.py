@@ -18,9 +18,10 @@ import pytest
 from iogauge.measure import sites
 from tests.reframe_session import Session, reframe
 
-# No test depends on speed: hypothesis fails an example that takes longer than 0.2 s.
-hypothesis.settings.register_profile("any speed", deadline=None)
-hypothesis.settings.load_profile("any speed")
+# No test depends on speed or chance: hypothesis would fail an example that takes longer than 0.2 s,
+# and choose others each time.
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -19,10 +19,13 @@ from site_configs.support import debian
 NAME = "trixie-openmpi"
 RELEASE = debian.Debian("trixie")
 NEEDED = (RELEASE.program("enter"), f"{RELEASE.folder}/root/usr/include/adios2_c.h")
-pytestmark = pytest.mark.skipif(
-    not all(Path(path).exists() for path in NEEDED),
-    reason="release trixie is not here, or has no libadios2-mpi-c-dev: iogauge stack add trixie",
-)
+pytestmark = [  # slow: test-newer, which makes the root, comes before those
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(Path(path).exists() for path in NEEDED),
+        reason="release trixie is not here, or has no libadios2-mpi-c-dev: iogauge stack add trixie",
+    ),
+]
 S3D = model.S3d(procs=(1, 2, 2))
 WORDS = ["s3d", *S3D.options(), "--steps", "2"]
 NAMED, INDEX, STEP = "u", (2, 5, 9, 11), 1

@@ -90,7 +90,10 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         ["hdf5_chunk", "posix"],
     ),
     "size-0": (["ior", *POSIX, "-b", "0", "--dir", "{dir}"], ["-b 0", "expected a size"]),
-    "size-negative": (["ior", *POSIX, "-t", "-4k", "--dir", "{dir}"], ["-t -4k", "expected a size"]),
+    "size-negative": (
+        ["ior", *POSIX, "-t", "-4k", "--dir", "{dir}"],
+        ["-t -4k", "expected a size"],
+    ),
     "size-text": (["ior", *POSIX, "-b", "big", "--dir", "{dir}"], ["-b big", "k, m, g or t"]),
     "size-parts": (
         ["ior", *POSIX, "-b", "10k", "-t", "3k", "--dir", "{dir}"],

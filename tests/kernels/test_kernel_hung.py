@@ -226,7 +226,7 @@ def test_a_document_into_a_pipe(openmpi: Stack, injector: Path, tmp_path: Path) 
         try:
             hung_to(openmpi, injector, folder, pipe)
             assert stat.S_ISFIFO(pipe.stat().st_mode)
-            assert json.loads(reader.communicate(timeout=10)[0])["status"] == "hung"
+            assert json.loads(reader.communicate(timeout=60)[0])["status"] == "hung"
         finally:
             reader.kill()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["files", "pipe"]
