@@ -8,10 +8,11 @@ from pathlib import Path
 from ..replay import check, trace
 from ..replay.check import Comparison
 from ..replay.trace import Trace
-from . import beside_chart, log_page
+from . import access_chart, grid, trace_text
 from .page import load_template, save
 
 TEMPLATE = "beside.html.j2"
+SUMS = ("", "calls, log", "replay", "bytes, log", "replay")
 
 
 def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
@@ -22,27 +23,33 @@ def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str
 def render(found: Comparison, log: Trace, replay: Trace, command: str) -> str:
     """The page's text; all of it stands in one file."""
     both = (log, replay)
-    drawn = [beside_chart.timeline(both), beside_chart.places(both)]
+    drawn = [access_chart.timeline(both), access_chart.places(both)]
     return load_template(TEMPLATE).render(
-        title=f"{log_page.heading(log.log)}: the log, and its replay",
+        title=f"{trace_text.heading_of_log(log.log)}: the log, and its replay",
         found=found,
         verdict=_verdict(found),
         wrong=found.wrong[: check.SHOWN],
-        sums=[
-            (word, found.log[way], found.replay[way])
-            for word, way in (("read", trace.READ), ("written", trace.WRITE))
-        ],
+        sums=grid.Texts("", SUMS, _sums(found), (0,)),
         phases=_phases(found),
         left_out=len(found.phases) - len(found.shown),
         heads=[
             (name, str(one.path), one.log.recorder)
             for name, one in zip(("The log", "The replay"), both, strict=True)
         ],
-        legend=list(beside_chart.legend(both)),
+        colours=list(access_chart.legend(both)),
         pictures=[picture for picture in drawn if picture],
         level=" and ".join(sorted({trace.MODULE_OF[one.level] for one in log.files})),
         command=command,
     )
+
+
+def _sums(found: Comparison) -> list[tuple[str, ...]]:
+    rows = []
+    for word, way in (("read", trace.READ), ("written", trace.WRITE)):
+        log, replay = found.log[way], found.replay[way]
+        numbers = (log.calls, replay.calls, log.bytes, replay.bytes)
+        rows.append((word, *(f"{number:,}" for number in numbers)))
+    return rows
 
 
 def _verdict(found: Comparison) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,10 +20,12 @@ import vl_convert
 
 from iogauge.common.text import one_line, plain_all
 
+from ..errors import OutputError
 from ..judge.share_of_peak import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import colours
+from .page import save
 from .words import percent_text, with_mark
 
 GREYS = {
@@ -179,6 +182,15 @@ def to_png(table: Table) -> bytes | None:
     )  # fmt: skip
     plot = chart(table, title)
     return bytes(vl_convert.vegalite_to_png(plot, scale=PNG_SCALE)) if plot else None
+
+
+def write(table: Table, path: Path) -> Path:
+    """The plot as a PNG; OutputError if there is nothing to draw, or it cannot be written."""
+    png = to_png(table)
+    if png is None:
+        raise OutputError(f"{path}: expected numbers to draw, the session measured none")
+    save(path, png)
+    return path
 
 
 def _group(row: Row) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from iogauge.common.text import about, three
+
 from ..judge.compare_runs import by_outcome, outcome
 from .page import link, load_template, save
 from .words import value_text
@@ -44,7 +46,6 @@ def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str],
         counts=[(word, len(of)) for word, of in outcomes.items()],
         same=", ".join(f"{name} {rows[0][name]}" for name in same if rows[0].get(name)),
         far=f"{far:.2g}",
-        near=f"{1 / far:.2g}",
         groups=[
             (word, [_shown(row, same, far, root, folder) for row in of])
             for word, of in outcomes.items()
@@ -68,8 +69,8 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
 
     names = [name for name in CASE if name not in same]
     case = " ".join(str(row[name]) for name in names if row.get(name) not in (None, ""))
-    text = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
-    sure = "" if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
+    sure = "" if row["low"] is None else f"{three(row['low'])} to {three(row['high'])}"
+    text = "-" if row["ratio"] is None else (three if sure else about)(row["ratio"])
     speeds = " \N{RIGHTWARDS ARROW} ".join(value_text(row[side]) for side in "ab")
     verdict = outcome(row)
     why = str(row.get("gate") or "").partition(": ")[2]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -41,6 +41,24 @@ FIRST_OUT = (
     "a", "b",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
+
+
+class Texts(NamedTuple):
+    """A table of texts. `left`: its columns that are no numbers."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: Sequence[int]
+
+
+def of_texts(table: Texts) -> Grid:
+    grid = Grid(title=table.caption or None, title_justify="left", box=None, pad_edge=False)
+    for i, word in enumerate(table.head):
+        grid.add_column(word, justify="left" if i in table.left else "right")
+    for row in table.rows:
+        grid.add_row(*map(screen.shown, row))
+    return grid
 
 
 def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> None:

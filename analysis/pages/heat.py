@@ -65,6 +65,7 @@ def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | No
         "text": (f"{100 * value:.0f}" if value >= 0.01 else "<1") + (ABOVE if why else ""),
         "value": value,
         "full": round(100 * min(value, 1)),
+        "beyond": round(100 * min(max(value - 1, 0), 1)),  # all of another colour from 200 % on
         "strong": value > STRONG,
         "above": bool(why),
         "says": _says(row) + (f"; {why}" if why else ""),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a session with all that the store says around it, and its charts as pictures."""
+"""The page of a session, alone or with what the store says around it; its charts as pictures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced
 from . import answers as first_screen
-from . import chart, history_table, page
+from . import bars, chart, footer, history_table, page, reasons
 from . import heat as heat_map
+from .grid import KEYS
 from .page import link
 from .reasons import Reasons
 from .report_charts import CHARTS
@@ -43,11 +44,11 @@ ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "sc
 OVERVIEW = {
     "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
     "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "procs",
+    "verdict": "verified",
     "write_mib_s": "write MiB/s", "write_over_time": "over time", "write_range": "min-max",
     "write_fraction_fpp": "% peak", "write_fraction_shared": "% shared",
     "read_mib_s": "read MiB/s", "read_over_time": "over time", "read_range": "min-max",
-    "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "verdict": "verified",
-    "files": "files",
+    "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "files": "files",
 }  # fmt: skip
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
@@ -63,46 +64,74 @@ Each = Callable[[Sequence[Section]], Iterable[Section]]
 
 
 @dataclass(frozen=True)
-class First:
-    """What the first screen says: of answers.py, of shares.of_cases, and of answers.troubles."""
+class Around:
+    """What the store says around a session. `answers`: of answers.rows. `cases`: of
+    share_of_peak.of_cases. `histories`: of the session's cases. `root`: what the store's paths are
+    relative to."""
 
-    answers: Sequence[first_screen.Row]
-    cases: Sequence[first_screen.Row]
-    troubles: Sequence[str]
+    answers: Sequence[first_screen.Row] = ()
+    cases: Sequence[first_screen.Row] = ()
+    troubles: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    histories: Sequence[History] = ()
+    root: Path = Path()
 
 
 def write(
-    table: Table,
-    first: First,
-    sections: Sequence[Section],
-    histories: Sequence[History],
-    root: Path,
-    pages: Iterable[Path],
-    each: Each = iter,
+    table: Table, pages: Iterable[Path], around: Around = Around(), each: Each = iter
 ) -> list[Path]:
-    """Write the page to each of `pages`; returns them. `histories`: of the session's cases. `root`:
-    what the store's paths are relative to. `each` wraps the sections, to show progress. Raises
-    OutputError."""
-    ordered = sorted(sections, key=lambda section: ORDER.index(section.name))
-    full = [section for section in ordered if section.rows]
+    """Write the page to each of `pages`; returns them. `each` wraps the sections, to show progress.
+    Raises OutputError."""
+    full = [section for section in _ordered(around) if section.rows]
     charts = [_chart(section) for section in each(full)]
-    why = Reasons(table, root)
-    heat = heat_map.maps(first.cases, why)
     written = list(dict.fromkeys(path.absolute() for path in pages))
     for path in written:
-        folder = path.parent
-        shown = [
-            {**_cells(section, root, folder, why), **drawn}
-            for section, drawn in zip(full, charts, strict=True)
-        ]
-        text = page.render(
-            table, folder, TEMPLATE, overview=_overview(table, histories, folder),
-            more_sections=shown, lacking=[section for section in ordered if not section.rows],
-            regressed=history_table.bad_lines(histories), troubles=first.troubles,
-            answers=first_screen.shown(first.answers, why, folder), default=DEFAULT, heat=heat,
-        )  # fmt: skip
-        page.save(path, text.encode())
+        page.save(path, render(table, path.parent, around, charts).encode())
     return written
+
+
+def _ordered(around: Around) -> list[Section]:
+    return sorted(around.sections, key=lambda section: ORDER.index(section.name))
+
+
+def render(
+    table: Table, folder: Path, around: Around = Around(), charts: Sequence[Cell] = ()
+) -> str:
+    """The page's text. Links are relative to `folder`, where the page will be. `charts`: of the
+    sections that have rows."""
+    why = Reasons(table, around.root)
+    full = [section for section in _ordered(around) if section.rows]
+    return page.load_template(TEMPLATE).render(
+        title=f"Parallel I/O on {', '.join(sorted({row.run.system for row in table.all_rows}))}",
+        session=footer.session_text(table),
+        machine=footer.machine_text(table),
+        good=table.all_verified(),
+        interrupted=footer.interruption(table),
+        verdict=footer.counts_text(table),
+        repeats=footer.repeats_text(table.ran),
+        scale=footer.scale_text(table),
+        regressed=history_table.bad_lines(around.histories),
+        troubles=around.troubles,
+        failures=footer.failures(table),
+        skips=footer.skip_reasons(table),
+        answers=first_screen.shown(around.answers, why, folder),
+        default=DEFAULT,
+        heat=heat_map.maps(around.cases, why),
+        bars=bars.figure(table),
+        reasons=reasons.lines(table),
+        peaks=footer.peak_lines(table),
+        published=footer.published_lines(table),
+        overview=_overview(table, around.histories, folder),
+        more_sections=[
+            {**_cells(section, around.root, folder, why), **drawn}
+            for section, drawn in zip(full, charts, strict=True)
+        ],
+        lacking=[section for section in _ordered(around) if not section.rows],
+        caches=footer.caches_lines(table),
+        rates=footer.rate_lines(table),
+        versions=footer.version_lines(table),
+        command=table.session.command,
+    )
 
 
 def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
@@ -163,19 +192,25 @@ def _shown(
     filters: Sequence[str],
     titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The columns that say something, with their cells."""
-    used = [i for i, _ in enumerate(columns) if any(row[i]["text"] != "-" for row in rows)]
+    """The columns that say something, with their cells; what is the same in all rows is said
+    once."""
+    titles = titles or _TITLES
+    names = [titles.get(column, column.replace("_", " ")) for column in columns]
+    texts = [{row[i]["text"] for row in rows} for i in range(len(columns))]
+    same = [i for i, of in enumerate(texts) if len(of) == 1 < len(rows) and columns[i] in KEYS]
+    used = [i for i, of in enumerate(texts) if of != {"-"} and i not in same]
     return {
         "name": name,
         "title": title,
         "columns": [
             {
                 "name": columns[i],
-                "title": (titles or _TITLES).get(columns[i], columns[i].replace("_", " ")),
+                "title": names[i],
                 "number": any(row[i]["sort"] is not None for row in rows),
             }
             for i in used
         ],
+        "same": ", ".join(f"{names[i]} {rows[0][i]['text']}" for i in same if texts[i] != {"-"}),
         "rows": [[row[i] for i in used] for row in rows],
         "filters": filters,
     }
@@ -191,13 +226,14 @@ def _cell(name: str, value: Any) -> Cell:
 
 
 def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[str, Any]:
-    """All rows that ran, with links to document, job script and trace."""
+    """All rows that moved data, with links to document, job script and trace."""
     lines = {
         tuple(one.case[name] for name in KEY): over_time(one.values)
         for one in histories
         if len(one.values) > 1
     }
-    rows = [_overview_row(row, lines, folder) for row in table.ran]
+    moved = [row for row in table.ran if row.outcome != "nothing moved"]
+    rows = [_overview_row(row, lines, folder) for row in moved]
     filters = ("pattern", "method", "mode", "stack", "file_system", "verdict")
     return _shown("overview", "Overview", list(OVERVIEW), rows, filters, OVERVIEW)
 

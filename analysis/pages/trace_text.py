@@ -1,35 +1,107 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ledger of a run as text: on the terminal, and the same rows for the page."""
+"""A traced run, or a log of which nothing else is known, as tables and sentences: the same on the
+terminal and the page."""
 
 from __future__ import annotations
 
-from rich.table import Table as Grid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
+from ..darshan.log import Log
+from ..ledger import seconds
 from ..ledger.ledger import Ledger, Side
 from ..ledger.traced import Traced
+from ..ledger.verdict import Judgement
 from ..session.model import DIRECTIONS
-from . import screen
+from . import grid, screen
 from .screen import shown
+from .words import of_processes
 
-WIDTH = 120
+WIDTH = 140
+MIB = 2**20
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
-
-HEAD = (
-    "",
-    "bytes",
-    "of payload",
-    "calls",
-    "collective",
-    "processes",
-    "commonest sizes, read or written",
+SIDE = ("", "bytes", "of payload", "calls", "collective", "processes",
+        "commonest sizes, read or written")  # fmt: skip
+PHASE = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
+HINT = ("hint", "asked", "effective")
+LAYER = ("layer", "files", "MiB read", "MiB written", "s reading", "s writing",
+         "s opening, closing, ...", "processes", "the slowest")  # fmt: skip
+EXPLAINED = (
+    "Seconds are those of all processes together, in calls of that layer; they hold those of the "
+    "layers below it"
 )
-PHASE_HEAD = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
 
 
-def rows(side: Side) -> list[tuple[str, ...]]:
-    """One direction: payload, each layer, the files. Cells as HEAD says."""
+class Part(NamedTuple):
+    """A title, tables, and sentences below them."""
+
+    title: str
+    tables: Sequence[grid.Texts]
+    lines: Sequence[str]
+
+
+def heading(traced: Traced) -> str:
+    asked = traced.document["asked"]
+    words = (asked["pattern"], asked["method"], asked.get("mode") or "")
+    return f"{' '.join(filter(None, words))}, {of_processes(traced.ledger.processes)}"
+
+
+def of_run(ledger: Ledger) -> list[Part]:
+    sides = [
+        grid.Texts(f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}", SIDE,
+                   _side_rows(side), (0, 6))
+        for side in ledger.sides
+    ]  # fmt: skip
+    phases = grid.Texts(f"by phase from {ledger.phases_from}", PHASE, _phase_rows(ledger), (0, 2))
+    others = [
+        f"{Path(path).name} ({moved:,} bytes)"
+        for path, moved in ledger.other_files.items()
+        if moved
+    ]
+    said = [] if ledger.phases else [ledger.phases_from]
+    said += [f"not in the ledger: {', '.join(others)}"] if others else []
+    hints = [
+        (key, asked or "-", used or "-") for key, (asked, used) in sorted(ledger.hints.items())
+    ]
+    parts = [
+        Part("Byte ledger", sides, [_writers(ledger)]),
+        Part("Phases", [phases] if ledger.phases else [], [*said, *ledger.notes]),
+    ]
+    if hints:
+        parts.append(Part("Hints", [grid.Texts("", HINT, hints, (0, 1, 2))], []))
+    return parts
+
+
+def heading_of_log(log: Log) -> str:
+    command = log.command.split()
+    return f"{Path(command[0]).name if command else log.path.name}, {of_processes(log.processes)}"
+
+
+def of_log(log: Log) -> list[Part]:
+    rows = [_layer_row(layer) for layer in seconds.layers(log)]
+    lost = [f"{name}: the recorder had no room for all of it" for name in log.partial]
+    table = grid.Texts("", LAYER, rows, (0, 8))
+    return [Part("Where the seconds went", [table], [EXPLAINED, *lost, *log.notes])]
+
+
+def show(title: str, log: Log, parts: Sequence[Part], judgement: Judgement | None = None) -> None:
+    """Print it."""
+    console = screen.console(WIDTH)
+    console.print(shown(f"{title}; recorded by {log.recorder}, {log.seconds:.4g} s"))
+    if judgement:
+        console.print(shown(str(judgement), STYLES.get(judgement.verdict, "yellow")))
+    for part in parts:
+        for table in part.tables:
+            console.print(grid.of_texts(table))
+        for line in part.lines:
+            console.print(shown(line))
+
+
+def _side_rows(side: Side) -> list[tuple[str, ...]]:
+    """One direction: payload, each layer, the files. Cells as SIDE says."""
     lines: list[tuple[str, ...]] = [
-        ("payload", f"{side.payload:,}", share(side.payload, side), "", "", "", "")
+        ("payload", f"{side.payload:,}", _share(side.payload, side), "", "", "", "")
     ]
     for layer in side.layers:
         if not layer.calls:
@@ -39,7 +111,7 @@ def rows(side: Side) -> list[tuple[str, ...]]:
             (
                 layer.title,
                 f"{layer.bytes:,}",
-                share(layer.bytes, side),
+                _share(layer.bytes, side),
                 f"{layer.calls:,}",
                 f"{layer.collective:,}" if layer.collective else "",
                 "?" if layer.processes is None else str(layer.processes),
@@ -47,20 +119,16 @@ def rows(side: Side) -> list[tuple[str, ...]]:
             )
         )
     if side.files is not None:
-        lines.append(("files", f"{side.files:,}", share(side.files, side), "", "", "", ""))
+        lines.append(("files", f"{side.files:,}", _share(side.files, side), "", "", "", ""))
     return lines
 
 
-def share(value: int, side: Side) -> str:
+def _share(value: int, side: Side) -> str:
     return f"{value / side.payload:.4g}" if side.payload else ""
 
 
-def title(side: Side) -> str:
-    return f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}"
-
-
-def phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
-    """What each phase moved at each layer. Cells as PHASE_HEAD says."""
+def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
+    """What each phase moved at each layer. Cells as PHASE says."""
     lines: list[tuple[str, ...]] = []
     for phase in ledger.phases:
         named = (phase.title, f"{phase.seconds:.4f}" if phase.direction else "")
@@ -75,20 +143,11 @@ def phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
                 ),
             )
             for i, (layer, moved) in enumerate(sorted(phase.layers.items()))
-        ] or [(*named, "-", *[""] * (len(PHASE_HEAD) - 3))]
+        ] or [(*named, "-", *[""] * (len(PHASE) - 3))]
     return lines
 
 
-def hint_rows(ledger: Ledger) -> list[tuple[str, str, str]]:
-    """Name, asked, effective."""
-    return [(key, asked or "-", used or "-") for key, (asked, used) in sorted(ledger.hints.items())]
-
-
-def phases_from(ledger: Ledger) -> str:
-    return f"by phase from {ledger.phases_from}" if ledger.phases else ledger.phases_from
-
-
-def writers(ledger: Ledger) -> str:
+def _writers(ledger: Ledger) -> str:
     """How many processes wrote, against the number that collective buffering was to use."""
     side = ledger.side("write")
     posix = side.layer("POSIX") if side else None
@@ -100,38 +159,28 @@ def writers(ledger: Ledger) -> str:
     return f"{posix.processes} of {ledger.processes} processes wrote data; {hint}"
 
 
-def heading(traced: Traced) -> str:
-    asked = traced.document["asked"]
-    words = (asked["pattern"], asked["method"], asked.get("mode") or "")
-    return f"{' '.join(filter(None, words))}, {traced.ledger.processes} processes"
+def _layer_row(layer: seconds.Layer) -> tuple[str, ...]:
+    return (
+        layer.name,
+        f"{layer.files:,}",
+        f"{layer.read / MIB:,.4g}",
+        f"{layer.written / MIB:,.4g}",
+        *(f"{seconds:.4g}" for seconds in (layer.reading, layer.writing, layer.other)),
+        str(len(layer.ranks)) if layer.ranks else "?",
+        _slowest(layer),
+    )
 
 
-def print_ledger(traced: Traced) -> None:
-    ledger, judgement = traced.ledger, traced.judgement
-    console = screen.console(WIDTH)
-    console.print(shown(f"{heading(traced)}; recorded by {ledger.recorder}"))
-    console.print(shown(str(judgement), STYLES.get(judgement.verdict, "yellow")))
-    for side in ledger.sides:
-        grid = Grid(title=title(side), title_justify="left", box=None, pad_edge=False)
-        for i, word in enumerate(HEAD):
-            grid.add_column(word, justify="right" if 0 < i < 6 else "left")
-        for row in rows(side):
-            grid.add_row(*map(shown, row))
-        console.print(grid)
-    console.print(shown(writers(ledger)))
-    if ledger.phases:
-        grid = Grid(title=phases_from(ledger), title_justify="left", box=None, pad_edge=False)
-        for i, word in enumerate(PHASE_HEAD):
-            grid.add_column(word, justify="left" if i in (0, 2) else "right")
-        for row in phase_rows(ledger):
-            grid.add_row(*map(shown, row))
-        console.print(grid)
-    else:
-        console.print(shown(phases_from(ledger)))
-    if ledger.hints:
-        hints = Grid("hint", "asked", "effective", box=None, pad_edge=False)
-        for row in hint_rows(ledger):
-            hints.add_row(*map(shown, row))
-        console.print(hints)
-    for note in ledger.notes:
-        console.print(shown(f"note: {note}"))
+def _slowest(layer: seconds.Layer) -> str:
+    """Who took longest: of those whose seconds are known, or in a file of which the log has the sum
+    of all and names the slowest."""
+    own, one = layer.slowest, layer.together
+    if one and (own is None or own[1] < one.slowest[1]):
+        (slow, most), (fast, least) = one.slowest, one.fastest
+        return (
+            f"process {slow}: {most:.4g} s in {Path(one.path).name}, of which the log has one "
+            f"record of all (the fastest, process {fast}: {least:.4g} s)"
+        )
+    if own:
+        return f"process {own[0]}: {own[1]:.4g} s"
+    return "not in this log: it holds one record of all processes, which names none"

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read one result document. The only place that knows docs/result-format.md.
-
-The keys that the reader uses are checked first, since its messages say more than a schema's; then
-the whole document is validated against docs/result.schema.json.
-"""
+"""Read one result document. The only place that knows docs/result-format.md."""
 
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from iogauge.common.document import (
     MOST,
@@ -27,50 +22,9 @@ from iogauge.common.json_file import Unreadable
 from iogauge.common.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
-from .model import CEILINGS, DIRECTIONS, OPERATIONS, Ceiling, Direction, Result, Sample
-
-T = TypeVar("T")
+from .model import CEILINGS, DIRECTIONS, OPERATIONS, Result, Sample
 
 LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
-
-
-class _Reader:
-    """Typed access to a document's keys; an error names the file, the key and the value found."""
-
-    def __init__(self, path: Path, data: Any) -> None:
-        self.path = path
-        self.data = data
-
-    def fail(self, where: str, expected: str, found: object) -> MalformedDocumentError:
-        shown = "nothing" if found is None else one_line(reprlib.repr(found))
-        return MalformedDocumentError(f"{self.path}: {where}: expected {expected}, found {shown}")
-
-    def get(self, where: str, kind: type[T], data: Any = None) -> T:
-        """The value at the dotted path `where`, which must be a `kind`."""
-        value = self.data if data is None else data
-        for key in where.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self.fail(where, f"a value of type {kind.__name__}", value)
-        if isinstance(value, int) and not 0 <= value < MOST:
-            raise self.fail(where, f"a count from 0 to {MOST - 1}", value)
-        return value
-
-    def optional(self, where: str, kind: type[T]) -> T | None:
-        parent, _, key = where.rpartition(".")
-        holder = self.get(parent, dict) if parent else self.data
-        if isinstance(holder, dict) and holder.get(key) is None:
-            return None
-        return self.get(where, kind)
-
-    def positive(self, where: str, value: object, unit: str = "MiB/s") -> float:
-        """A bandwidth or a rate. Zero is refused: it would make every ratio meaningless."""
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fail(where, f"a number of {unit}", value)
-        if not LEAST < value < MOST:
-            right = "what can be measured" if value > 0 else "a finite number above zero"
-            raise self.fail(where, right, value)
-        return float(value)
 
 
 def read_document(path: Path) -> Result:
@@ -80,21 +34,25 @@ def read_document(path: Path) -> Result:
     that stopped early, and MalformedDocumentError for a document that is missing, truncated or
     invalid.
     """
-    reader = _Reader(path, _parse(path))
     try:
-        check_schema(reader.data if isinstance(reader.data, dict) else {})
+        data = plain_all(read(path))
+        check_schema(data if isinstance(data, dict) else {})
+        if data.get("status") in STOPPED:
+            # Such a run may have stopped before it knew the rest.
+            raise StoppedRunError(
+                str(data.get("error") or f"{path}: the run stopped and gave no reason")
+            )
+        check_whole(data)
     except UnknownSchema as problem:
         raise UnknownSchemaError(f"{path}: {problem}") from None
-    error = reader.optional("error", str)
-    if reader.get("status", str) in STOPPED:
-        # Such a run may have stopped before it knew the values of the keys below.
-        raise StoppedRunError(error or f"{path}: the run stopped and gave no reason")
-    result = _result(reader, error)
-    try:
-        check_whole(reader.data)
+    except Unreadable as problem:
+        raise MalformedDocumentError(f"{path}: {problem}") from None
     except BadDocument as problem:
         raise MalformedDocumentError(f"{path}{problem}") from None
-    return result
+    try:
+        return _result(data)
+    except ValueError as problem:
+        raise MalformedDocumentError(f"{path}: {problem}") from None
 
 
 def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:
@@ -107,86 +65,65 @@ def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:
             raise MalformedDocumentError(f"{path}: {what}")
 
 
-def _result(reader: _Reader, error: str | None) -> Result:
-    get = reader.get
+def _result(data: dict[str, Any]) -> Result:
+    asked, used, system = data["asked"], data["used"], data["system"]
+    summary, program = data["summary"], data["program"]
+    cores = system.get("cores_per_node")
     return Result(
-        error=error,
-        pattern=get("asked.pattern", str),
-        method=get("asked.method", str),
-        mode=reader.optional("asked.mode", str),
-        fsync=get("asked.fsync", bool),
-        processes=get("system.processes", int),
-        nodes=get("system.nodes", int),
-        cores=_cores(reader),
-        hosts=tuple(str(host) for host in get("system.hosts", list)),
-        kernel=get("system.kernel", str),
-        fs_type=get("system.filesystem.type", str),
-        fs_mount=get("system.filesystem.mount", str),
-        caches=reader.optional("used.caches", str) or "",
-        payload_bytes=get("payload.bytes", int),
-        verdict=get("verification.verdict", str),
-        mismatch=first_mismatch(get("verification", dict)),
-        program=f"{get('program.name', str)} {get('program.version', str)}",
-        libraries={str(k): str(v) for k, v in get("libraries", dict).items()},
-        samples=tuple(_sample(reader, i, s) for i, s in enumerate(get("samples", list))),
-        hints={str(k): str(v) for k, v in (reader.optional("asked.hints", dict) or {}).items()},
-        mpi_io=reader.optional("used.mpi_io", str) or "",
-        time=reader.optional("system.time", str) or "",
-        inner=str((reader.optional("asked.method_options", dict) or {}).get("inner") or ""),
-        buffer=reader.optional("asked.buffer", str) or "whole",
-        file_bytes=reader.optional("file_bytes", int),
+        error=data["error"],
+        pattern=asked["pattern"],
+        method=asked["method"],
+        mode=asked.get("mode"),
+        fsync=asked["fsync"],
+        processes=int(system["processes"]),
+        nodes=int(system["nodes"]),
+        cores=int(cores * system["nodes"]) if cores else None,
+        hosts=tuple(system["hosts"]),
+        kernel=system["kernel"],
+        fs_type=system["filesystem"]["type"],
+        fs_mount=system["filesystem"]["mount"],
+        caches=used.get("caches") or "",
+        payload_bytes=int(data["payload"]["bytes"]),
+        verdict=data["verification"]["verdict"],
+        mismatch=first_mismatch(data["verification"]),
+        program=f"{program['name']} {program['version']}",
+        libraries=data["libraries"],
+        samples=tuple(_sample(one, summary) for one in data["samples"]),
+        hints=asked.get("hints") or {},
+        mpi_io=used.get("mpi_io") or "",
+        time=system.get("time") or "",
+        inner=str((asked.get("method_options") or {}).get("inner") or ""),
+        buffer=asked.get("buffer") or "whole",
+        file_bytes=data.get("file_bytes"),
         rates={
-            operation: reader.positive(f"summary.{operation}_rate", value, "files/s")
+            operation: _measurable(value)
             for operation in OPERATIONS
-            if (value := get("summary", dict).get(f"{operation}_rate")) is not None
+            if (value := summary.get(f"{operation}_rate")) is not None
         },
     )
 
 
-def _cores(reader: _Reader) -> int | None:
-    each = reader.optional("system.cores_per_node", int)
-    return each * reader.get("system.nodes", int) if each else None
+def _measurable(value: float) -> float:
+    """A bandwidth or a rate. Raises ValueError for one that would make ratios meaningless."""
+    if value <= LEAST:
+        raise ValueError(f"{value} MiB/s or files/s: nothing that is measured is so small")
+    return float(value)
 
 
-def _parse(path: Path) -> Any:
-    try:
-        return plain_all(read(path))
-    except Unreadable as problem:
-        raise MalformedDocumentError(f"{path}: {problem}") from None
-
-
-def _object(value: object) -> dict[str, Any]:
-    """An optional key with an unexpected value is ignored."""
-    return value if isinstance(value, dict) else {}
-
-
-def _sample(reader: _Reader, index: int, entry: object) -> Sample:
-    where = f"samples[{index}]"
-    if not isinstance(entry, dict):
-        raise reader.fail(where, "an object", entry)
-    bandwidths: dict[Direction, float | None] = {}
-    for direction in DIRECTIONS:
-        part = entry.get(direction)
-        name = f"{where}.{direction}"
-        if part is None:
-            bandwidths[direction] = None
-        elif isinstance(part, dict):
-            bandwidths[direction] = reader.positive(f"{name}.bandwidth", part.get("bandwidth"))
-        else:
-            raise reader.fail(name, "an object or null", part)
-    ceilings: dict[tuple[Ceiling, Direction], float] = {}
-    for ceiling in CEILINGS:
-        measured = _object(_object(entry.get("ceilings")).get(ceiling))
-        for direction in DIRECTIONS:
-            # For a direction that was not asked for, its ceiling is meaningless.
-            if bandwidths[direction] is not None and measured.get(direction) is not None:
-                name = f"{where}.ceilings.{ceiling}.{direction}"
-                ceilings[ceiling, direction] = reader.positive(name, measured[direction])
-    repeat = reader.get("repeat", int, entry)
-    summary = reader.get("summary", dict)
-    given = [name for name, value in summary.items() if value is not None]
-    values = _values(entry, given)
-    return Sample(repeat, bandwidths["write"], bandwidths["read"], ceilings, values)
+def _sample(entry: dict[str, Any], summary: Mapping[str, Any]) -> Sample:
+    write, read = (
+        _measurable(entry[side]["bandwidth"]) if entry.get(side) else None for side in DIRECTIONS
+    )
+    given = entry.get("ceilings") or {}
+    ceilings = {
+        (ceiling, direction): _measurable(value)
+        for ceiling in CEILINGS
+        for direction in DIRECTIONS
+        # For a direction that was not asked for, its ceiling is meaningless.
+        if entry.get(direction) and (value := (given.get(ceiling) or {}).get(direction))
+    }
+    known = [name for name, value in summary.items() if value is not None]
+    return Sample(int(entry["repeat"]), write, read, ceilings, _values(entry, known))
 
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:

@@ -90,9 +90,10 @@ def run(args: argparse.Namespace) -> int:
         from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
 
         # reads the files of the session's month only
-        first = _first(store.connect(place, since=start - DAY), table, root)
+        day = store.connect(place, since=start - DAY)
+        around = _around(day, table, root, sections, histories)
         each = functools.partial(progress.steps, what="charts")
-        written += report_page.write(table, first, sections, histories, root, pages, each)
+        written += report_page.write(table, pages, around, each)
     written += _tables(args.tables, table, sections) if args.tables else []
     written += _pictures(args.png, table, sections) if args.png else []
     for path in () if args.quiet else written:
@@ -112,14 +113,18 @@ def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 
-def _first(connection: Any, table: Table, root: Path) -> report_page.First:
-    """What the first screen says of the session."""
+def _around(
+    connection: Any, table: Table, root: Path, sections: Sequence[Section],
+    histories: Sequence[history.History],
+) -> report_page.Around:  # fmt: skip
+    """What the store says around the session."""
     from iogauge.analysis.pages import answers, report_page
 
     where = options.where_session(table.session.uuid)
     cases = share_of_peak.of_cases(connection, where)
     found = answers.rows(connection, where, cases, root)
-    return report_page.First(found, cases, answers.troubles(connection, where))
+    troubles = answers.troubles(connection, where)
+    return report_page.Around(found, cases, troubles, sections, histories, root)
 
 
 def _print_json(table: Table, sections: Sequence[Section]) -> None:

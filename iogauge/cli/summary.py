@@ -104,11 +104,10 @@ def _ends(table: Table) -> list[tuple[str, str]]:
 def _write_pictures(table: Table, args: argparse.Namespace) -> None:
     if not args.html and not args.png:
         return
-    from iogauge.analysis.pages import (
-        page,  # here, for the chart library takes longer to load than a table
-    )
+    from iogauge.analysis.pages import chart, report_page  # here: the chart library is slow to load
 
-    for path in page.write(table, args.html, args.png):
+    written = report_page.write(table, [args.html]) if args.html else []
+    for path in [*written, *([chart.write(table, args.png)] if args.png else [])]:
         options.say_written(path)
 
 

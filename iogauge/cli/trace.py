@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
             trace_text,
         )
 
-        trace_text.print_ledger(traced)
+        title, parts = trace_text.heading(traced), trace_text.of_run(traced.ledger)
+        trace_text.show(title, traced.log, parts, traced.judgement)
         page = args.html or traced.folder / PAGE
         others = Others() if args.no_summary else ask_others(traced.log, traced.folder / SUMMARY)
         for problem in others.problems:
@@ -101,15 +102,18 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         cells = ("name", "files", "read", "written", "reading", "writing", "other")
         formats.write_csv([{name: row[name] for name in cells} for row in found], ())
     else:
-        from iogauge.analysis.pages import log_page  # here: the chart library is slow to load
+        from iogauge.analysis.pages import (  # here: the chart library is slow to load
+            trace_page,
+            trace_text,
+        )
 
-        log_page.print_log(log)
+        trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log))
         page = args.html or Path(f"{log.path.stem}.html")
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
         others = Others() if args.no_summary else ask_others(log, summary)
         for problem in others.problems:
             options.say(problem)
-        log_page.write(log, others, page)
+        trace_page.write_log(log, others, page)
         for written in filter(None, (page, others.summary)):
             options.say_written(written)
     return EXIT_OK

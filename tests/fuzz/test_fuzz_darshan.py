@@ -24,7 +24,7 @@ from iogauge.analysis.errors import EXIT_DATA
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.traced import Traced
 from iogauge.analysis.ledger.verdict import judge
-from iogauge.analysis.pages import trace_chart, trace_page, trace_text
+from iogauge.analysis.pages import access_chart, trace_chart, trace_page, trace_text
 from iogauge.common import document, text
 from iogauge.common.run_folder import DOCUMENT, TRACE
 from tests.fuzz.cases import damaged, fuzz
@@ -73,11 +73,12 @@ def shown(run: Path, found: log.Log, drawn: bool) -> None:
     traced = Traced(found.path.parent, asked, found, ledger, judge(ledger))
     printed = io.StringIO()
     with redirect_stdout(printed):
-        trace_text.print_ledger(traced)
+        trace_text.show("a run", found, trace_text.of_run(ledger), traced.judgement)
     assert not text.CONTROL.search(printed.getvalue().replace("\n", ""))
     if drawn:
-        charts = (trace_chart.timeline(found), trace_chart.heatmap(found))
-        for chart in filter(None, (*charts, trace_chart.histogram(ledger))):
+        accesses = access_chart.of_log(found)
+        assert not accesses or access_chart.timeline([accesses]).x
+        for chart in filter(None, (trace_chart.heatmap(found), trace_chart.histogram(ledger))):
             json.dumps(chart.to_dict(), allow_nan=False)
 
 

@@ -15,7 +15,7 @@ from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.log import Segments, read_log
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.ledger.seconds import Together, layers
-from iogauge.analysis.pages import trace_chart
+from iogauge.analysis.pages import access_chart
 from iogauge.cli.main import main
 from tests.analysis.darshan.test_darshan_log import process
 
@@ -80,12 +80,11 @@ def test_logs_of_other_programs(
         assert layer["slowest"] or layer["together"] or layer["name"] == NAMES_NONE
 
 
-def test_an_empty_read_makes_the_heat_map_no_coarser() -> None:
+def test_an_empty_read_makes_the_axis_no_longer() -> None:
     """As at the end of a file, long after the last byte moved."""
     log = read_log(DATA / "mpich-collective-dxt" / "trace.darshan", segments=True)
     moved = Segments("POSIX", "/f", 0, [(0, 10, 1.0, 2.0)], [])
     idle = replace(moved, reads=[(10, 0, 5.0, 100.0)])
-    with_it, without = (
-        trace_chart.fine_heat(replace(log, segments=(one,))) for one in (idle, moved)
-    )
-    assert with_it == without is not None
+    for one in (idle, moved):
+        found = access_chart.of_log(replace(log, segments=(one,)))
+        assert found and access_chart.seconds([found]) == 1.0

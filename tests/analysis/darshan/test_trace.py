@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from iogauge.analysis.darshan import others
@@ -25,7 +26,8 @@ from iogauge.analysis.ledger.verdict import (
     REWRITING,
     SIEVING,
 )
-from iogauge.analysis.pages import trace_chart
+from iogauge.analysis.pages import access_chart, trace_chart
+from iogauge.analysis.replay.trace import READ, WRITE
 from iogauge.cli import trace
 from iogauge.cli.main import main
 
@@ -130,25 +132,20 @@ def test_hints_asked_and_effective_stand_beside_the_writers() -> None:
 def test_every_recorded_log_has_a_picture_of_each_kind() -> None:
     for name in CAUSES:
         traced = load(DATA / name)
-        for chart in (
-            trace_chart.timeline(traced.log),
-            trace_chart.heatmap(traced.log),
-            trace_chart.histogram(traced.ledger),
-        ):
+        for chart in (trace_chart.heatmap(traced.log), trace_chart.histogram(traced.ledger)):
             assert chart is not None, name
 
 
 def test_each_access_is_in_the_time_line_of_a_run_with_dxt() -> None:
     log = read_log(DATA / "mpich-collective-dxt" / "trace.darshan", segments=True)
-    chart = trace_chart.timeline(log)
-    assert chart is not None
-    spec = chart.to_dict()
-    drawn = spec["datasets"][spec["data"]["name"]]
+    found = access_chart.of_log(log)
+    assert found is not None
+    drawn = np.concatenate(found.accesses)
     posix = [file for file in log.files if file.module == "POSIX"]
     empty = sum(not row[1] for one in log.segments if one.module == "POSIX" for row in one.reads)
     assert len(drawn) == sum(file.count("READS", "WRITES") for file in posix) - empty
-    assert {row["direction"] for row in drawn} == {"read", "write"}
-    assert all(0 < row["start"] <= row["end"] <= log.seconds for row in drawn)
+    assert set(drawn["write"]) == {READ, WRITE}
+    assert (drawn["start"] > 0).all() and (drawn["end"] <= log.seconds).all()
 
 
 def test_reads_hide_no_writes_and_what_moved_nothing_is_no_work() -> None:
@@ -157,13 +154,14 @@ def test_reads_hide_no_writes_and_what_moved_nothing_is_no_work() -> None:
     log = read_log(DATA / "mpich-collective-dxt" / "trace.darshan", segments=True)
     writes, reads = [(0, 10, 1.0, 2.0)], [(0, 10, 1.0, 2.0), (10, 0, 5.0, 9.0)]
     log = replace(log, segments=(Segments("POSIX", "/f", 0, writes, reads),))
-    chart = trace_chart.timeline(log)
-    assert chart is not None
-    spec = chart.to_dict()
-    drawn = spec["datasets"][spec["data"]["name"]]
-    assert [row["direction"] for row in drawn] == ["write", "read"]
-    assert spec["encoding"]["yOffset"]["field"] == "direction"
-    assert spec["encoding"]["x"]["scale"]["domain"] == [1.0, 2.0]
+    found = access_chart.of_log(log)
+    assert found is not None
+    picture = access_chart.timeline([found])
+    (write, read) = picture.sides[0]
+    assert write.d.startswith("M0 ") and "h1000v" in write.d
+    assert read.d.startswith("M0 ") and read.d.count("M") == 1
+    assert write.d.split("h")[0] != read.d.split("h")[0]
+    assert access_chart.seconds([found]) == 1.0
 
 
 # ---------------------------------------------------------------- a log alone
@@ -203,7 +201,7 @@ def test_a_log_alone_has_a_page_where_one_stands(
     assert main(["trace", str(alone), "--no-summary"]) == EXIT_OK
     assert "MPI-IO" in capsys.readouterr().out
     page = Path("mine.html").read_text()
-    assert page.count("<svg") == 2 and "Where the seconds went" in page
+    assert page.count("<svg") == 1 and "Where the seconds went" in page
     assert main(["trace", str(alone), "--csv"]) == EXIT_OK
     assert capsys.readouterr().out.splitlines()[1].startswith("MPI-IO,1,")
 
@@ -254,7 +252,7 @@ def test_the_command_prints_the_ledger_and_writes_a_page(
     assert f"{PAYLOAD:,}" in said and SIEVING in said
     assert "cb_nodes was set to 2; the library used 1" in said
     page = (copied / "trace.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 2  # no single accesses: no time line
     assert 'href="result.json"' in page and 'href="trace.darshan"' in page
     assert SIEVING in page
     assert "http://" not in page.replace("http://www.w3.org", "")  # one file, opens from disk

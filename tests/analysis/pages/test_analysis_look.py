@@ -18,6 +18,7 @@ from iogauge.analysis.pages import colours
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS
 from iogauge.analysis.session.rows import Table, make_table
+from iogauge.common.text import about, three
 from tests import analysis_made as made
 from tests.analysis.pages.test_analysis_page import CHROMIUM, Tags, chromium
 from tests.analysis_recorded import DATA, Json, Recorded, run_analysis, s3d
@@ -190,8 +191,8 @@ def test_the_page_of_a_comparison_says_what_compare_says(compared: Path) -> None
         wanted = sorted(
             (
                 row.get("gate", row["verdict"]).partition(":")[0],
-                f"{row['ratio']:.3f}" if row["ratio"] else "-",
-                f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] else "",
+                (three if row["low"] else about)(row["ratio"]) if row["ratio"] else "-",
+                f"{three(row['low'])} to {three(row['high'])}" if row["low"] else "",
             )
             for row in rows
         )

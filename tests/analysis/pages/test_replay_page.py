@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from iogauge.analysis.darshan.log import read_log
-from iogauge.analysis.pages import beside_chart, beside_page
+from iogauge.analysis.pages import access_chart, beside_page
 from iogauge.analysis.replay import check, phases, trace
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, Trace
 
@@ -30,7 +30,7 @@ def traced(seconds: float, *, begins: float = 0.0, processes: int = 2, size: int
     return Trace(Path("x"), read_log(LOG), [trace.TracedFile("/d/x", trace.POSIX, None)], found, [])
 
 
-def boxes(paths: list[beside_chart.Path]) -> list[set[tuple[int, ...]]]:
+def boxes(paths: list[access_chart.Path]) -> list[set[tuple[int, ...]]]:
     """Left, top, width and height of each direction's marks."""
     found = [re.findall(r"M(\d+) (\d+)h(\d+)v(\d+)h-\d+z", path.d) for path in paths]
     return [{tuple(map(int, mark)) for mark in marks} for marks in found]
@@ -39,7 +39,7 @@ def boxes(paths: list[beside_chart.Path]) -> list[set[tuple[int, ...]]]:
 def test_both_sides_have_the_same_axes() -> None:
     """The log takes 2 s from 5 s on, its replay 4 s from 0 s on: half the axis, and all of it."""
     both = (traced(1.0, begins=5.0), traced(2.0))
-    picture = beside_chart.timeline(both)
+    picture = access_chart.timeline(both)
     (log_write, log_read), (write, read) = map(boxes, picture.sides)
     assert {(x, wide) for x, _, wide, _ in log_write} == {(0, 250)}
     assert {(x, wide) for x, _, wide, _ in log_read} == {(250, 250)}
@@ -51,7 +51,7 @@ def test_both_sides_have_the_same_axes() -> None:
 
 
 def test_places_in_the_file() -> None:
-    picture = beside_chart.places((traced(1.0), traced(2.0)))
+    picture = access_chart.places((traced(1.0), traced(2.0)))
     assert picture is not None
     assert [boxes(side)[0] for side in picture.sides] == [
         {(0, 500, 250, 500), (0, 0, 250, 500)}, {(0, 500, 500, 500), (0, 0, 500, 500)}
@@ -64,7 +64,7 @@ def test_places_that_nobody_knows() -> None:
     unknown = traced(1.0)
     for rows in unknown.accesses:
         rows["offset"] = -1
-    assert beside_chart.places((traced(1.0), unknown)) is None
+    assert access_chart.places((traced(1.0), unknown)) is None
 
 
 def test_many_accesses_are_few_marks() -> None:
@@ -77,11 +77,11 @@ def test_many_accesses_are_few_marks() -> None:
         rows["offset"], rows["start"] = rng.integers(0, 10**6, 1000), np.sort(rng.random(1000))
         rows["end"] = rows["start"] + 1e-5
         many.accesses[rank] = rows
-    for picture in (beside_chart.timeline((many, many)), beside_chart.places((many, many))):
+    for picture in (access_chart.timeline((many, many)), access_chart.places((many, many))):
         assert picture is not None
         for side in picture.sides:
-            assert all(0 < path.d.count("M") <= beside_chart.MOST_MARKS for path in side)
-    assert "64 of 100 processes are drawn" in beside_chart.timeline((many, many)).text
+            assert all(0 < path.d.count("M") <= access_chart.MOST_MARKS for path in side)
+    assert "64 of 100 processes are drawn" in access_chart.timeline((many, many)).text
 
 
 @pytest.mark.parametrize(("size", "verdict"), [(100, "the same: "), (99, "not the same: 0 of 2")])

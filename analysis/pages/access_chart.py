@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two traces beside each other, on the same axes: who accessed files when, and which bytes.
+"""Who accessed files when, and which bytes; several traces on the same axes.
 
 The accesses are laid on a grid and those that meet are one mark, so that a page of 10^7 accesses is
 no larger than one of some thousands. Numbers of a picture are parts of its axes, GRID of them."""
@@ -14,13 +14,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ..darshan.log import Log
 from ..replay.phases import stretches
-from ..replay.trace import READ, WRITE, Trace
+from ..replay.trace import ACCESS, READ, WRITE, Trace
 from ..session.model import DIRECTIONS
 from . import colours
 
 GRID = 1000
 MOST_MARKS = 6000  # of a picture; more make the grid coarser
+MOST_RANKS = 1 << 20  # more are a damaged log
 MOST_PROCESSES = 64  # more lines would be thinner than a letter
 ROW, LEAST_HEIGHT, MOST_HEIGHT = 22, 70, 420  # pixels
 PLACES_HEIGHT = 260
@@ -43,7 +45,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Picture:
-    """`sides`: of the log and of the replay."""
+    """`sides`: one for each trace."""
 
     name: str
     text: str
@@ -61,6 +63,22 @@ class Lanes:
     shown: NDArray[np.int64]
     ways: Sequence[int]
     row: float
+
+
+def of_log(log: Log) -> Trace | None:
+    """The single accesses (DXT) of the POSIX layer that moved data; None if the log has none."""
+    if not any(one.module == "POSIX" for one in log.segments) or log.processes > MOST_RANKS:
+        return None
+    rows: list[list[tuple[float, ...]]] = [[] for _ in range(log.processes)]
+    for one in log.segments:
+        if one.module == "POSIX" and 0 <= one.rank < len(rows):
+            for way, entries in ((WRITE, one.writes), (READ, one.reads)):
+                rows[one.rank] += [(0, way, *entry) for entry in entries if entry[1]]
+    return Trace(log.path, log, [], [np.array(sorted(own, key=_start), ACCESS) for own in rows], [])
+
+
+def _start(row: tuple[float, ...]) -> float:
+    return row[4]
 
 
 def seconds(traces: Sequence[Trace]) -> float:
