@@ -250,6 +250,22 @@ def test_a_run_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
     assert found["outcome"] == "late"
 
 
+def test_the_table_has_what_each_stack_is_safe_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = json.loads(KEPT.read_text())
+    kept["stacks"][0]["safe"] = ""
+    (tmp_path / "none-safe.json").write_text(json.dumps(kept))
+    for path in (KEPT, tmp_path / "none-safe.json"):
+        assert main(["certify", "--show", str(path), "--json"]) == 0
+        shown = {row["stack"]: row for row in json.loads(capsys.readouterr().out)}
+        for stack in json.loads(path.read_text())["stacks"]:
+            row = shown.pop(stack["name"])
+            assert row["safe"] == (stack["safe"] or None)
+            assert row["runs"] == sum(stack["outcomes"].values())
+        assert not shown
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
 def test_a_certified_stack_is_still_as_certified(

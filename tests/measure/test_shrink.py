@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.blame.accesses import MPIIO, WRITE
 from iogauge.analysis.darshan.raw import CLOSE
+from iogauge.analysis.errors import EXIT_DATA
+from iogauge.cli.main import main
 from iogauge.common.run_folder import JOB_SCRIPT
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
@@ -149,6 +152,26 @@ def test_the_program_compiles_without_a_warning(tmp_path: Path) -> None:
     command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("value", ["4", "a=b", ""])
+def test_a_case_that_never_fails_ends_the_command(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its environment is what --set names, up to the first `=`."""
+    tried = []
+
+    def end(_: Runner, case: Case) -> str:
+        tried.append(case)
+        return RIGHT
+
+    monkeypatch.setattr(Runner, "end", end)
+    words = ["--program", sys.executable, "--set", f"LIMIT={value}", "-n", "3", "--tries", "2"]
+    out = tmp_path / "repro.c"
+    assert main(["shrink", *words, "-o", str(out), "--", "s3d", "--fsync"]) == EXIT_DATA
+    assert set(tried) == {Case(3, ("s3d", "--fsync"), (("LIMIT", value),))}
+    assert capsys.readouterr().err.startswith("iogauge: shrink: ")
+    assert not out.exists()
 
 
 def test_a_program_that_is_too_long_is_refused() -> None:
