@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests.analysis_recorded import Recorded
 
 START = 1795196599  # 2026-11-20, the recorded session
@@ -88,5 +88,5 @@ def store(folder: Path, sessions: Sequence[Values], *, jobs: bool = False) -> Pa
     """A store of these sessions, one a day. `jobs`: each value is a job, not a repeat of one."""
     for day, values in enumerate(sessions):
         one = session(folder / f"s{day}", values, day=day)
-        store_add.ingest((split(one) if jobs else one).report, folder / "store")
+        ingest((split(one) if jobs else one).report, folder / "store")
     return folder / "store"

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import KERNELS, output
 from iogauge.common.processes import of_session
 from iogauge.measure import iokernel, kernels
@@ -217,7 +218,7 @@ def main(words: list[str]) -> int:
     options = parser.parse_args(words)
     try:
         stacks = [prepared(name) for name in options.stacks.split(",")]
-    except kernels.UnknownStackError as error:
+    except UsageError as error:
         parser.error(str(error))
     with busy(options.load):
         found = soak(stacks, options.runs, options.seed, options.keep)

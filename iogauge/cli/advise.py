@@ -21,9 +21,9 @@ examples:
   iogauge advise --pattern ramses-hydro --system dawn --for read --where fs=scratch
   iogauge advise --pattern s3d --system dawn --default pnetcdf:collective --write hints
 
-The default that gains are measured over is mpiio:collective without hints on the same stack
-(--default). With --write DIR the fastest one's settings become files: romio-hints (ROMIO_HINTS),
-mca-params.conf (Open MPI), and environment.sh, which sets all and is to be sourced in a job.
+Gains are relative to the default (--default) without hints on the same stack. With --write DIR the
+fastest settings become files: romio-hints (ROMIO_HINTS), mca-params.conf (Open MPI), and
+environment.sh, which sets all of them: source it in a job script.
 """
 
 COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
@@ -35,16 +35,16 @@ Row = dict[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pattern", required=True, help="such as s3d")
-    parser.add_argument("--system", required=True, help="ReFrame's name of the system")
-    parser.add_argument("--for", dest="direction", choices=("write", "read"), default="write",
-                        help="what should be fast (default: write)")  # fmt: skip
-    parser.add_argument("--default", default=DEFAULT, metavar="METHOD[:MODE]",
-                        help="what to compare with (mpiio:collective)")  # fmt: skip
-    parser.add_argument("--top", type=int, default=TOP, help=f"how many to show ({TOP})")
-    parser.add_argument(
-        "--write", type=options.out_folder, metavar="DIR", help="write the fastest one's files"
-    )
+    add = parser.add_argument
+    add("--pattern", required=True, help="pattern to advise on, such as s3d")
+    add("--system", required=True, help="ReFrame's name of the system")
+    add("--for", dest="direction", choices=("write", "read"), default="write",
+        help="direction to optimize (default: write)")  # fmt: skip
+    add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
+        help=f"baseline of the gains (default: {DEFAULT})")  # fmt: skip
+    words = "rows of each file system, scale and process count (default: %(default)s)"
+    add("--top", type=options.count, default=TOP, metavar="N", help=words)
+    add("--write", type=options.out_folder, help="write the fastest settings as files")
     options.add_where(parser)
     options.add_store(parser)
     formats.add_format(parser)

@@ -24,37 +24,31 @@ examples:
   iogauge blame RUN --file amr_00001.bin --byte 143168
   iogauge blame --json RUN | jq '.[0]'
 
-The run needs its single accesses: -S dxt=true. Its stage folder, where the recorder's own traces
-are, says more than a Darshan log (docs/how-to/blame.md). Exit code 1: there are races.
+The run must be traced with single accesses: -S dxt=true. Its stage folder, which has the
+recorder's own traces, says more than a Darshan log (docs/how-to/blame.md). Exit status: 1 if there
+are races.
 """
 
+ACCESS = ("process", "host", "call", "offset", "length", "start", "end")
 COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_process", "b_call")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "trace", type=options.in_path, metavar="RUN|LOG",
-        help=f"folder of a run ({DOCUMENT} and {RAW}/ or {TRACE}), a folder of the recorder's "
-        "traces, or a Darshan log with DXT",
-    )  # fmt: skip
-    parser.add_argument("--file", metavar="PATH", help="a file of the trace; with --byte")
-    parser.add_argument(
-        "--byte", type=int, metavar="N", help="what touched this byte of it (0: the first)"
-    )
-    parser.add_argument(
-        "--examples",
-        type=options.count,
-        default=3,
-        metavar="N",
-        help="races of each kind (default 3)",
-    )
+    add = parser.add_argument
+    add("trace", type=options.in_path, metavar="RUN|LOG",
+        help=f"folder of a run ({DOCUMENT} and {RAW}/ or {TRACE}), folder of the recorder's "
+        "traces, or Darshan log with DXT")  # fmt: skip
+    add("--file", metavar="PATH", help="with --byte: a file of the trace")
+    add("--byte", type=int, metavar="N", help="show what accessed this byte of it (0: the first)")
+    words = "races of each kind to show (default: %(default)s)"
+    add("--examples", type=options.count, default=3, metavar="N", help=words)
     formats.add_format(parser, "the races")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the races. Raises NothingFoundError where there is no trace."""
     if (args.file is None) != (args.byte is None):
-        raise UsageError("--file and --byte: right are both, or none")
+        raise UsageError("--file and --byte: use both, or neither")
     found = races.find(source(args.trace))
     if formats.for_programs(args):
         formats.show(args, [row(found, i) for i in range(len(found.races))], COLUMNS)
@@ -106,17 +100,11 @@ def row(found: races.Blame, i: int) -> dict[str, Any]:
         "high": int(one.high[i]),
     }
     for name, column in (("a", one.a), ("b", one.b), ("read", one.read)):
-        k = int(column[i])
-        there = k >= 0
-        process = int(rows["process"][k]) if there else None
-        number = int(rows["call"][k])
-        made |= {
-            f"{name}_process": process,
-            f"{name}_host": traced.hosts[process] if process is not None else None,
-            f"{name}_call": traced.calls[number] if there and number >= 0 else None,
-            f"{name}_offset": int(rows["offset"][k]) if there else None,
-            f"{name}_length": int(rows["length"][k]) if there else None,
-            f"{name}_start": float(rows["start"][k]) if there else None,
-            f"{name}_end": float(rows["end"][k]) if there else None,
-        }
+        cells: dict[str, Any] = dict.fromkeys(ACCESS)
+        if (k := int(column[i])) >= 0:  # not every race has a read
+            cells |= {cell: rows[cell][k].item() for cell in ACCESS if cell != "host"}
+            number = cells["call"]
+            cells["call"] = traced.calls[number] if number >= 0 else None
+            cells["host"] = traced.hosts[cells["process"]]
+        made |= {f"{name}_{cell}": value for cell, value in cells.items()}
     return made

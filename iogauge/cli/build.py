@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.analysis.errors import EXIT_OK
 from iogauge.common.paths import builds
 from iogauge.measure import kernels
 
@@ -24,36 +24,20 @@ Without iogauge: cmake -S kernels -B FOLDER, with MPI's compiler.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--stack", default="openmpi", help="of `stack list` (default: openmpi)")
-    add(
-        "--prefix",
-        type=options.out_folder,
-        metavar="DIR",
-        help="install it there, as DIR/bin/iokernel",
-    )
-    add(
-        "--dir",
-        type=options.out_folder,
-        metavar="DIR",
-        help="build it there (default: .local/build)",
-    )
+    options.add_stack(parser)
+    add("--prefix", type=options.out_folder, help="install it as DIR/bin/iokernel")
+    add("--dir", type=options.out_folder, help="build it there (default: .local/build)")
     add("--for-tests", action="store_true", help=argparse.SUPPRESS)
     add("cmake", nargs="*", metavar="-- ARGUMENT", help="arguments of CMake")
 
 
 def run(args: argparse.Namespace) -> int:
     """Build what changed, and print the program's path."""
-    try:
-        if args.for_tests:
-            program = kernels.build_for_tests(args.stack) / "iokernel"
-        else:
-            folder = (args.dir or builds() / f"measure-{args.stack}").absolute()
-            program = kernels.build(args.stack, folder, *(args.cmake or kernels.RELEASE))
-    except kernels.UnknownStackError as error:
-        raise UsageError(str(error)) from None
-    except kernels.CannotBuild as error:
-        options.say(f"iogauge: {error}")
-        return EXIT_NOT_VERIFIED
+    if args.for_tests:
+        program = kernels.build_for_tests(args.stack) / "iokernel"
+    else:
+        folder = (args.dir or builds() / f"measure-{args.stack}").absolute()
+        program = kernels.build(args.stack, folder, *(args.cmake or kernels.RELEASE))
     if args.prefix:
         prefix = str(args.prefix.absolute())
         command = ["cmake", "--install", str(program.parent), "--prefix", prefix]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`certify`: which stacks write right bytes, by many small runs that the kernels verify."""
+"""`certify`: which stacks write correct data, by many small verified runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from . import formats, options
 
 EXAMPLES = """\
 examples:
-  iogauge certify                             openmpi and mpich, an hour; called again it goes on
+  iogauge certify                             openmpi and mpich, one hour; run again to continue
   iogauge certify --stack trixie-openmpi --minutes 10 --jobs 2
   iogauge certify --stack prefix:/opt/openmpi an MPI with bin/mpicc and bin/mpiexec
-  iogauge certify --check certificate.json    is a stack still what this certificate says of it?
+  iogauge certify --check certificate.json    do the stacks still match this certificate?
   iogauge certify --show                      what the runs so far say
   iogauge certify --show FOLDER --keep c.json --page certificate.md
 
 Each run is a pattern, method, mode and setting of MPI-IO. A stack that writes wrong bytes is a
-result: exit status 0. With --check: 1 where something is wrong that the certificate does not name.
+result: exit status 0. With --check: 1 if something is wrong that the certificate does not list.
 """
 
 COLUMNS = ("stack", "mpi", "runs", *certificate.OUTCOMES, "safe")
@@ -38,26 +38,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--show", nargs="?", type=options.in_path, const=Path(), metavar="RUNS",
         help="run nothing; show these runs, or a certificate (output/certificate)")  # fmt: skip
-    add(
-        "--keep",
-        type=options.out_file,
-        metavar="FILE",
-        help="--show: write the certificate as JSON",
-    )
-    add("--page", type=options.out_file, metavar="FILE", help="--show: write it as Markdown")
-    formats.add_format(parser, "the table of stacks (--show)")
+    add("--keep", type=options.out_file, help="with --show: write the certificate as JSON")
+    add("--page", type=options.out_file, help="with --show: write it as Markdown")
+    formats.add_format(parser, "the table of stacks (with --show)")
     add("--stack", type=lambda text: text.split(","), default=["openmpi", "mpich"], metavar="A,B",
-        help="default: openmpi,mpich; missing ones are installed")  # fmt: skip
-    add("--patterns", nargs="+", default=[], metavar="PATTERN", help="only these")
-    add("--minutes", type=float, default=MINUTES, help="default: %(default)g")
-    add("--runs", type=options.count, metavar="N", help="of each stack, if that ends sooner")
-    add("--seed", type=int, default=1, help="of the choice of runs (default: 1)")
-    add("--fs", nargs="+", choices=("ram", "disk"), default=["ram", "disk"], help="default: both")
+        help="stacks (default: openmpi,mpich); missing ones are installed")  # fmt: skip
+    add("--patterns", nargs="+", default=[], metavar="PATTERN", help="only these patterns")
+    add("--minutes", type=float, default=MINUTES, help="time for all runs (default: %(default)g)")
+    add("--runs", type=options.count, metavar="N", help="stop after N runs of each stack")
+    add("--seed", type=int, default=1, help="seed of the choice of runs (default: 1)")
+    add(
+        "--fs",
+        nargs="+",
+        choices=("ram", "disk"),
+        default=["ram", "disk"],
+        help="file systems (default: both)",
+    )
     add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
-    add("--out", type=options.out_folder, metavar="DIR", help="default: output/certificate")
-    add("--anew", action="store_true", help="forget the runs that are there")
-    add("--kernels", default="", metavar="DIR", help="built kernels; {stack} is replaced")
-    add("--check", type=options.in_file, metavar="FILE", help="a certificate to check against")
+    add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
+    add("--anew", action="store_true", help="discard the runs that are there")
+    add("--kernels", default="", metavar="DIR", help="use built kernels; {stack} is replaced")
+    add("--check", type=options.in_file, help="compare the runs with this certificate")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.show is not None:
         return _show(args)
     options.need_checkout("certify")
-    from iogauge.measure.certify import make  # here: these need ReFrame and a checkout
+    from iogauge.measure.certify import session  # here: these need ReFrame and a checkout
 
     from .run import use
 
@@ -75,15 +76,15 @@ def run(args: argparse.Namespace) -> int:
         use(args.stack)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     names = ("patterns", "fs", "minutes", "runs", "jobs", "seed", "kernels", "anew")
-    wanted = make.Wanted(args.stack, **{name: getattr(args, name) for name in names})
-    runs = make.make(wanted, folder)
+    wanted = session.Wanted(args.stack, **{name: getattr(args, name) for name in names})
+    runs = session.make(wanted, folder)
     if known is None:
         print(certificate_text.short(certificate.judge(folder)))
         return EXIT_OK
     said = certificate.news(certificate.judge(folder), known)
     for line in (*said.notes, *(f"NEW: {line}" for line in said.new)):
         print(line)
-    print(f"{len(runs)} runs; not right and not in {args.check}: {len(said.new)}")
+    print(f"{len(runs)} runs; wrong and not in {args.check}: {len(said.new)}")
     return EXIT_NOT_VERIFIED if said.new or not runs else EXIT_OK
 
 

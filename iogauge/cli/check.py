@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`check`: does a session keep what an acceptance.yaml promises?"""
+"""`check`: does a session meet the bounds of an acceptance.yaml?"""
 
 from __future__ import annotations
 
@@ -21,19 +21,16 @@ examples:
   iogauge check acceptance.yaml --session last~1
   iogauge check acceptance.yaml --csv > verdicts.csv
 
-Each test case that the file chooses is met, not met, or not decided yet, and then the number
-that it takes is named. All verdicts together are right with the level of the file (0.95). A job is
-one sample. Exit status: 0 all met; 1 not met, failed or missing; 3 undecided. docs/analysis.md says
-what stands in the file.
+Each case is met, not met, or not decided yet, with the number of samples needed. All verdicts
+together hold at the confidence level of the file (0.95). A job is one sample. Exit status: 0 all
+met; 1 not met, failed or missing; 3 undecided. docs/analysis.md describes the file.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=options.in_file, metavar="FILE", help="cases with bounds")
-    parser.add_argument(
-        "--session", default="last", metavar="WHICH",
-        help="last, last~1, or the first letters of its name (default: last)",
-    )  # fmt: skip
+    words = "last, last~1, or the first letters of its name (default: last)"
+    parser.add_argument("--session", default="last", metavar="WHICH", help=words)
     options.add_store(parser)
     formats.add_format(parser, "the verdicts")
 

@@ -21,25 +21,25 @@ examples:
   iogauge claims C5 --run                first measure what it needs, then judge by that alone
   iogauge claims --json | jq '.[] | select(.verdict == "contradicted")'
 
-reproduced: each case that can tell says so; contradicted: at least one says the opposite;
-not testable here: no case has what the claim needs, or no interval tells. `published` is the ratio
-that the document gives, of its own system: it is shown, and decides nothing.
+reproduced: every case that can decide confirms the claim; contradicted: at least one shows the
+opposite; not testable here: no case has what the claim needs, or no interval decides. `published`
+is the ratio on the document's own system: it is shown, and does not count.
 """
 
 COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missing")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
-    parser.add_argument("--run", action="store_true", dest="measure",
-                        help="first measure what they need and this machine can")  # fmt: skip
-    parser.add_argument("--oversubscribe", action="store_true",
-                        help="--run: also where processes must share cores")  # fmt: skip
-    parser.add_argument("--stack", metavar="A,B", help="--run: on these stacks")
-    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
+    add = parser.add_argument
+    add("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
+    add("--run", action="store_true", dest="measure", help="first measure what this machine can")
+    words = "with --run: also if processes must share cores"
+    add("--oversubscribe", action="store_true", help=words)
+    add("--stack", metavar="A,B", default="", help="with --run: these stacks")
+    add("--parent", type=int, help=argparse.SUPPRESS)
     options.add_where(parser)
-    parser.add_argument("--references", type=options.in_path, default=references.FOLDER,
-                        metavar="DIR", help="folder of the reference files")  # fmt: skip
+    words = "folder of the reference files"
+    add("--references", type=options.in_path, default=references.FOLDER, metavar="DIR", help=words)
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -65,12 +65,12 @@ def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
     options.need_checkout("claims --run")
     from iogauge.measure import claims as measured  # here: they need ReFrame and a checkout
     from iogauge.measure import sites
-    from iogauge.measure.asked import Asked
     from iogauge.measure.session import alone
+    from iogauge.measure.sites import Asked
 
     from .run import use
 
-    use((args.stack or "").split(",") if args.stack else [])
+    use(list(filter(None, args.stack.split(","))))
     site = sites.find(sites.LOCAL)
     asked = Asked(site, sites.LOCAL, ("--exec-policy=serial",))
     with alone("iogauge claims --run", args.parent) as child:

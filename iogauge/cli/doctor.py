@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`doctor`: what this machine has and lacks. It changes nothing."""
+"""`doctor`: what this machine has and lacks. Changes nothing."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ examples:
   iogauge doctor
   iogauge doctor --json | jq '.[] | select(.state == "missing")'
 
-It looks at Python, the stacks of `stack list`, Darshan, batch systems, and the file systems of
-site_configs/local.py; nothing is installed or written. Exit status: 1 where no run could start.
+Checks Python, the stacks of `stack list`, Darshan, batch systems, and the file systems of
+site_configs/local.py. Nothing is installed or written. Exit status: 1 if no run can start.
 """
 
 COLUMNS = ("what", "state", "found")
@@ -77,16 +77,11 @@ def _machine() -> Iterator[Line]:
 def _python() -> Iterator[Line]:
     text = (paths.ROOT / "requirements" / "run.in").read_text()
     names = [match[0].lower() for match in re.finditer(r"^[A-Za-z][\w-]*", text, re.MULTILINE)]
-    lost = [name for name in names if not _imports(IMPORTED.get(name, name.replace("-", "_")))]
+    modules = {name: IMPORTED.get(name, name.replace("-", "_")) for name in names}
+    lost = [name for name in names if importlib.util.find_spec(modules[name]) is None]
     version = f"Python {platform.python_version()}"
-    if lost:
-        yield Line("Python", MISSING, f"{version} without {', '.join(lost)}: {SETUP}", True)
-    else:
-        yield Line("Python", OK, f"{version} with all {len(names)} packages")
-
-
-def _imports(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
+    packages = f"without {', '.join(lost)}: {SETUP}" if lost else f"with all {len(names)} packages"
+    yield Line("Python", MISSING if lost else OK, f"{version} {packages}", bool(lost))
 
 
 def _stacks() -> Iterator[Line]:
@@ -94,9 +89,8 @@ def _stacks() -> Iterator[Line]:
 
     usable = 0
     for name in stacks.known():
-        environ = stacks.entry(name)
-        lacks = stacks.lacking(environ)
-        there, missing = stacks.libraries(environ)
+        lacks = stacks.lacking(name)
+        there, missing = stacks.libraries(name)
         usable += not lacks
         more = f"; without {' '.join(missing)}" if missing else ""
         found = f"{lacks.partition(': ')[2]}: {SETUP}" if lacks else " ".join(there) + more
@@ -106,11 +100,12 @@ def _stacks() -> Iterator[Line]:
 
 
 def _tracing() -> Iterator[Line]:
-    prefix = os.environ.get("DARSHAN_PREFIX", "")
-    library = Path(prefix or "/usr") / "lib" / "libdarshan.so"
-    there = library.is_file()
-    own = "" if there else " (DARSHAN_PREFIX); runs are traced by iogauge's own recorder"
-    yield Line("Darshan", OK if there else NOTE, f"{library}{'' if there else ': none'}{own}")
+    library = Path(os.environ.get("DARSHAN_PREFIX") or "/usr") / "lib" / "libdarshan.so"
+    if library.is_file():
+        yield Line("Darshan", OK, str(library))
+    else:
+        own = "runs are traced by iogauge's own recorder (else set DARSHAN_PREFIX)"
+        yield Line("Darshan", NOTE, f"no {library}: {own}")
 
 
 def _batch() -> Iterator[Line]:
@@ -125,25 +120,23 @@ def _batch() -> Iterator[Line]:
 
 
 def _file_systems() -> Iterator[Line]:
+    from iogauge.measure import sites
     from reframe_tests.machine.memory import memory
-    from site_configs import local
 
     yield Line("memory", OK, f"{memory() / 1024:.1f} GiB")
-    (system,) = local.site_configuration["systems"]
-    listed = system["partitions"][0]["extras"]["filesystems"]
+    listed = sites.local_file_systems()
     places = {f"fs {name}": (Path(entry["path"]), entry["note"]) for name, entry in listed.items()}
     places["results"] = (paths.output(), "")
     lost = []
     for what, (path, note) in places.items():
         there = next(one for one in (path, *path.parents) if one.exists())
-        writable = os.access(there, os.W_OK | os.X_OK)
         free = f"{shutil.disk_usage(there).free / 2**30:.1f} GiB free"
-        found = f"{path}: {mount_of(path)['type']}, {free}{'; ' if note else ''}{note}"
-        lost += [] if writable else [what]
-        yield Line(what, OK if writable else MISSING, found if writable else f"{path}: {_who()}")
+        facts = "; ".join(filter(None, [f"{path}: {mount_of(path)['type']}, {free}", note]))
+        if os.access(there, os.W_OK | os.X_OK):
+            yield Line(what, OK, facts)
+            continue
+        lost.append(what)
+        who = f"user {os.geteuid()} may not write there; set IOGAUGE_OUTPUT, IOGAUGE_DISK"
+        yield Line(what, MISSING, f"{path}: {who}")
     if len(lost) == len(places) or "results" in lost:
         yield Line("scratch", MISSING, f"cannot be written: {', '.join(lost)}", True)
-
-
-def _who() -> str:
-    return f"user {os.geteuid()} may not write there; set IOGAUGE_OUTPUT, IOGAUGE_DISK"

@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 
+from iogauge.analysis.bundle.verdicts import accepted
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.analysis.judge import acceptance
 from iogauge.analysis.ledger import traced
@@ -15,8 +16,6 @@ from iogauge.analysis.session.rows import Table, make_table
 from iogauge.common.files import write_whole
 
 from . import options
-from .bundle_make import accepted
-from .latest import last_report
 
 EXAMPLES = """\
 examples:
@@ -25,40 +24,37 @@ examples:
   iogauge export timeline --to run.json          open it in ui.perfetto.dev
   iogauge export timeline output/20261120T174318/local/host/mpich/S3d_483802d4
 
-openmetrics  text for Prometheus: gauges by case, of the session
-junit        XML for CI systems: each case, why it failed or was skipped, verdicts on promises
-timeline     Trace Event JSON of a traced run: phases, and each access where -S dxt=true kept them
+openmetrics  text for Prometheus: one gauge per case of the session
+junit        XML for CI systems: each case, why it failed or was skipped, verdicts on bounds
+timeline     Trace Event JSON of a traced run: phases, and with -S dxt=true each access
 """
 
 FORMS = ("openmetrics", "junit", "timeline")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("form", choices=FORMS)
-    parser.add_argument(
-        "what", nargs="?", type=options.in_path, metavar="REPORT|RUN",
-        help="ReFrame's report; for timeline, the folder of a traced run (default: the last one)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--acceptance",
-        type=options.in_file,
-        metavar="FILE",
-        help="junit: with the verdicts on these bounds",
-    )
-    parser.add_argument(
-        "--to",
-        type=options.out_file,
-        metavar="FILE",
-        help="there whole or not at all (default: print it)",
-    )
+    add = parser.add_argument
+    add("form", choices=FORMS)
+    add("report", nargs="?", type=options.in_path, metavar="REPORT|RUN",
+        help="ReFrame's report; for timeline, the folder of a traced run (default: the last "
+        "one)")  # fmt: skip
+    add("--acceptance", type=options.in_file, help="junit: with the verdicts on these bounds")
+    add("--to", type=options.out_file, help="write it there (default: print it)")
     options.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write or print it. Raises UsageError for --acceptance where it says nothing."""
     if args.acceptance and args.form != "junit":
-        raise UsageError("--acceptance: with junit only")
-    text = _timeline(args) if args.form == "timeline" else _session(args)
+        raise UsageError("--acceptance: use it with junit only")
+    if args.form == "timeline":
+        from iogauge.analysis.pages import timeline
+
+        folder = args.report or traced.last_traced(args.output)
+        found = traced.load(folder if folder.is_dir() else folder.parent)
+        text = json.dumps(timeline.events(found), allow_nan=False) + "\n"
+    else:
+        text = _session(args)
     if not args.to:
         sys.stdout.write(text)
         return EXIT_OK
@@ -71,18 +67,10 @@ def _session(args: argparse.Namespace) -> str:
     from iogauge.analysis.pages import junit, metrics
 
     promised = acceptance.read(args.acceptance) if args.acceptance else None
-    report = args.what or last_report(args.output)
+    report = options.report_of(args)
     table: Table = make_table(load_session(report))
     if args.form == "openmetrics":
         return metrics.openmetrics(table)
     if not promised:
         return junit.xml(table)
     return junit.xml(table, promised.name, accepted(report, promised, table.session))
-
-
-def _timeline(args: argparse.Namespace) -> str:
-    from iogauge.analysis.pages import timeline
-
-    folder = args.what or traced.last_traced(args.output)
-    found = traced.load(folder if folder.is_dir() else folder.parent)
-    return json.dumps(timeline.events(found), allow_nan=False) + "\n"

@@ -19,16 +19,17 @@ from iogauge.common.text import csv_table
 Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
 
+# What joins the lines of these columns, in place of a semicolon.
+_BETWEEN = {"published": " | ", "command": "\n"}
+
 
 def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None:
     """The options --json and --csv of a command."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help=f"print {what} as JSON")
     form.add_argument("--csv", action="store_true", help=f"print {what} as CSV")
-    parser.add_argument(
-        "--wide", action="store_true",
-        help="all rows and columns, however small the terminal is (a pipe has them anyway)",
-    )  # fmt: skip
+    words = "show all rows and columns, as a pipe gets them"
+    parser.add_argument("--wide", action="store_true", help=words)
 
 
 def for_programs(args: argparse.Namespace) -> bool:
@@ -41,16 +42,32 @@ def show(
 ) -> None:
     """Print `rows` as asked for. People see `columns` only, and the `note` below."""
     if args.json:
-        json.dump(list(map(joined, rows)), sys.stdout, indent=1, allow_nan=False, default=str)
-        print()
+        write_json(list(map(joined, rows)))
     elif args.csv:
         write_csv(rows, columns)
     else:
-        show_table(rows, columns, wide=args.wide, below=note)
-        if note:
-            from iogauge.analysis.pages import screen
+        from iogauge.analysis.pages import grid, screen  # here: CSV need not wait for them
 
+        grid.show([joined(row) for row in rows], columns, wide=args.wide, below=note)
+        if note:
             screen.console().print(screen.shown(note), soft_wrap=not sys.stdout.isatty())
+
+
+def show_facts(args: argparse.Namespace, facts: Record, lines: Sequence[str], **more: Any) -> None:
+    """One row, for people as `3 files, 12 calls`, and what is said of it. `more`: for JSON."""
+    if args.json:
+        write_json({**facts, "said": lines, **more})
+    elif args.csv:
+        write_csv([facts], ())
+    else:
+        print(", ".join(f"{value} {name.replace('_', ' ')}" for name, value in facts.items()))
+        for line in (*lines, *(line for of in more.values() for line in of)):
+            print(f"  {line}")
+
+
+def write_json(data: Any) -> None:
+    json.dump(data, sys.stdout, indent=1, allow_nan=False, default=str)
+    print()
 
 
 def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
@@ -69,19 +86,3 @@ def joined(row: Record) -> dict[str, Any]:
         name: _BETWEEN.get(name, "; ").join(value) if isinstance(value, tuple) else value
         for name, value in row.items()
     }
-
-
-# What joins the lines of these columns, in place of a semicolon.
-_BETWEEN = {"published": " | ", "command": "\n"}
-
-
-def show_table(
-    rows: Sequence[Record], columns: Sequence[str], *, wide: bool = False, below: str = ""
-) -> None:
-    """A table on stdout that fits the terminal, with the text `below` it; a pipe and `wide` get all
-    of it."""
-    from iogauge.analysis.pages import (
-        grid,  # here, so that a command that prints CSV need not wait for it
-    )
-
-    grid.show([joined(row) for row in rows], columns, wide=wide, below=below)

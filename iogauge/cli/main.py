@@ -18,13 +18,13 @@ from iogauge.common import tables
 from iogauge.common.files import CannotWrite
 from iogauge.common.text import one_line, unknown
 
-USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB: its options, with examples"
+USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and examples"
 EXIT_CODES = """\
 exit status:
-  0  success: every row verified, every limit met
-  1  the answer is bad: a run failed or was not verified, a limit is broken
-  2  the command line is wrong
-  3  something needed is missing or unusable: a report, a reference file, the store
+  0  success: every run verified, every bound met
+  1  failure: a run failed or was not verified, or a bound is not met
+  2  usage error
+  3  a report, a reference file or the store is missing or unusable, or a question is undecided
 
 shell completion (bash, zsh):
   source .venv/bin/activate; eval "$(activate-global-python-argcomplete --dest=-)"
@@ -38,6 +38,11 @@ class _Parser(argparse.ArgumentParser):
         print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
         print(f"For its options: {self.prog} --help", file=sys.stderr)
         raise SystemExit(EXIT_USAGE)
+
+    def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
+        if how.get("type") in options.METAVARS and "nargs" not in how and names[0][0] == "-":
+            how.setdefault("metavar", options.METAVARS[how["type"]])
+        return super().add_argument(*names, **how)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -59,8 +64,9 @@ def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.A
     """With the command's own arguments. Loads its module."""
     name, _, part = command.module.partition(":")
     module = importlib.import_module(f"{__package__}.{name}")
-    parser.description = f"{command.help[0].upper()}{command.help[1:]}."
-    parser.epilog = module.EXAMPLES
+    end = "" if command.help.endswith("?") else "."
+    parser.description = f"{command.help[0].upper()}{command.help[1:]}{end}"
+    parser.epilog = getattr(module, f"{part.upper()}_EXAMPLES", None) or module.EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     getattr(module, f"add_{part or 'arguments'}")(parser)
     parser.set_defaults(run=getattr(module, f"run_{part}" if part else "run"))

@@ -15,6 +15,7 @@ from iogauge.analysis.store import database as store
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
 from iogauge.common import paths
+from iogauge.common.run_folder import case_files, is_session, sessions
 from iogauge.common.text import plain_lines
 
 if TYPE_CHECKING:
@@ -25,19 +26,6 @@ _KINDS = (
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
 )  # fmt: skip
-
-
-def _kind(path: Path) -> str:
-    """What stands there; empty where nothing does, or nobody may know."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return ""
-    return next(name for of_it, name in _KINDS if of_it(mode))
-
-
-def _refuse(path: Path, found: str, right: str) -> None:
-    raise argparse.ArgumentTypeError(f"{path}: expected {right}, found {found}")
 
 
 class NeedsCheckoutError(AnalysisError):
@@ -65,33 +53,37 @@ def count(text: str) -> int:
 def in_path(text: str) -> Path:
     """A file or folder to read. What may never end (a pipe, a device) is refused; that nothing is
     there is said by who reads it."""
-    path = Path(text)
-    if (found := _kind(path)) not in ("", "a file", "a folder"):
-        _refuse(path, found, "a file")
-    return path
+    return _checked(text, "a file", ("a file", "a folder"))
 
 
 def in_file(text: str) -> Path:
     """Likewise a file alone."""
-    path = in_path(text)
-    if (found := _kind(path)) == "a folder":
-        _refuse(path, found, "a file")
-    return path
+    return _checked(text, "a file", ("a file",))
 
 
 def out_file(text: str) -> Path:
     """A file to write, by iogauge.common.files: pipes and devices are written to."""
-    path = Path(text)
-    if (found := _kind(path)) in ("a folder", "a socket"):
-        _refuse(path, found, "a file to write")
-    return path
+    return _checked(text, "a file to write", ("a file", "a pipe", "a device"))
 
 
 def out_folder(text: str) -> Path:
     """A folder to write to, which may be missing."""
+    return _checked(text, "a folder to write to", ("a folder",))
+
+
+# How the help calls an option of this type, unless it is said.
+METAVARS = {in_file: "FILE", out_file: "FILE", out_folder: "DIR", in_path: "PATH"}
+
+
+def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
     path = Path(text)
-    if (found := _kind(path)) not in ("", "a folder"):
-        _refuse(path, found, "a folder to write to")
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # nothing is there, or nobody may know
+        return path
+    found = next(name for of_it, name in _KINDS if of_it(mode))
+    if found not in allowed:
+        raise argparse.ArgumentTypeError(f"{path}: expected {expected}, found {found}")
     return path
 
 
@@ -103,13 +95,51 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """A session, for `report_of`. The command needs --output, too."""
+    words = "ReFrame's report of a session (default: the last one below the output folder)"
+    parser.add_argument("report", nargs="?", type=in_file, metavar="REPORT", help=words)
+
+
+def add_stack(parser: argparse.ArgumentParser) -> None:
+    words = "a name of `stack list` (default: openmpi)"
+    parser.add_argument("--stack", default="openmpi", help=words)
+
+
+def report_of(args: argparse.Namespace) -> Path:
+    """The one that was named, or `last_report`."""
+    return args.report or last_report(args.output)
+
+
+def last_report(output: Path) -> Path:
+    """The report of the last session; that a newer one has begun and left none is said, on stderr.
+
+    Raises what the loader's function of this name raises."""
+    from iogauge.analysis.session import loader  # here: only some commands need it
+
+    report = loader.last_report(output)
+    own = max(loader.folders(loader.read_report(report)["session_info"]))
+    there = output / loader.REPORTS
+    newer = [
+        name
+        for name in (sessions(output) if is_session(own) else ())
+        # A dry run leaves no files of cases.
+        if name > own and not (there / f"run-report-{name}.json").exists()
+        and any(True for _ in case_files(output, name))
+    ]  # fmt: skip
+    if newer:
+        say(
+            f"session {newer[-1]} is newer and has no report: it is running, or was killed; "
+            "`iogauge store recover` makes a report of a killed one. Showing the session before"
+        )
+    return report
+
+
 def add_store(parser: argparse.ArgumentParser) -> None:
     """The options --output and --store, of a command that uses the store."""
     add_output(parser)
-    parser.add_argument(
-        "--store", type=out_folder, metavar="DIR",
-        help="folder of the store (default: IOGAUGE_STORE, or store in the output folder)",
-    )  # fmt: skip
+    words = "folder of the store (default: IOGAUGE_STORE, or store in the output folder)"
+    parser.add_argument("--store", type=out_folder, metavar="DIR", help=words)
 
 
 def store_of(args: argparse.Namespace) -> Path:
@@ -133,30 +163,29 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     """The option --where."""
     parser.add_argument(
         "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
-        help="only runs like this; KEY is a column (pattern, method, mode, stack, fs, scale, "
-        "system, session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, "
-        "hint_set, ...); may be repeated",
+        help="only these runs; KEY is a column (pattern, method, mode, stack, fs, scale, system, "
+        "session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, hint_set, "
+        "...); may be repeated",
     )  # fmt: skip
 
 
 def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
-    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE, and for a key that
-    there is not."""
+    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE, and for an
+    unknown key."""
     found = Where.parse(args.where)
     keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
     return found
 
 
-def where_session(uuid: str) -> Where:
-    """The runs of one session that ended well."""
-    return Where().key("session", [uuid])
+def shown(path: Path) -> Path:
+    """Relative where it is below the current folder."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def say_written(path: Path) -> None:
-    """Name a file that was written, on stderr: relative where it is below the folder one is in."""
-    here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    say(f"wrote {shown}")
+    """Name a file that was written, on stderr."""
+    say(f"wrote {shown(path)}")
 
 
 def say(text: str) -> None:

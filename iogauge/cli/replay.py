@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import asdict, replace
 from itertools import count
@@ -25,11 +24,12 @@ from iogauge.analysis.replay.trace import CannotReplayError
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
+from iogauge.measure import kernels
 from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Known, Others, Runner
 
-from . import formats, options, replay_check, replay_plan
+from . import formats, options, replay_steps
 
 EXAMPLES = """\
 examples:
@@ -38,14 +38,14 @@ examples:
   iogauge replay app.darshan --dir /scratch/me --hint striping_factor=8
   iogauge replay trace/ --dir /scratch/me --rounds 0
 
-plan, check and like are steps of their own (iogauge replay plan --help); a log that is called so is
-named ./plan.
+plan, check and like are separate steps (iogauge replay plan --help); write ./plan for a log of that
+name.
 
-First the replay as it was: every byte is verified, its own trace is held against the log, and a
-page shows both beside each other. Then the same data through other methods: in each round the
-replay and each method once, in a random order. After a first round of all, the fastest three go on
-for --rounds more, which alone decide. Exit code 1: a byte is wrong, or the replay is not like the
-log.
+First the trace is replayed as it was: every byte is verified, and the trace of the replay is
+compared with the log, also on a page. Then the same data is written through other methods: each
+round runs the replay and each method once, in random order. After a first round the fastest three
+run --rounds more, which alone decide. Exit status: 1 if a byte is wrong, or the replay does not
+match the log.
 """
 
 ROUNDS = 7
@@ -53,53 +53,33 @@ SCHEDULE = "app.schedule"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    replay_plan.add_reading(parser)
-    parser.add_argument(
-        "--dir",
-        type=options.out_folder,
-        required=True,
-        metavar="FOLDER",
-        help="where all of them write",
-    )
-    parser.add_argument("--iokernel", type=options.in_file, metavar="PROGRAM",
-                        help="default: built for --stack; installed: that on PATH")  # fmt: skip
-    parser.add_argument("--stack", help="with its launcher, in a checkout (default: openmpi)")
-    parser.add_argument(
-        "--launch", metavar="WORDS",
-        help="what starts processes; `-n N` is added (default: the stack's, or mpiexec)",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--out", type=options.out_folder, metavar="FOLDER",
-        help="where schedule, traces, page and answer are left; all processes must see it "
-        "(default: NAME.replay in this folder)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--think", default="1", metavar="X",
-        help="of the program's pauses, in the replay that is traced (default: all, 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--fold", type=int, metavar="N",
-        help="on N processes, fewer than the log has; then no other methods",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rounds", type=int, default=ROUNDS,
-        help="of the replay and the other methods; 0: the replay alone (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--method", action="append", default=[], metavar="NAME",
-        help="such as hdf5 or hdf5:collective; may be repeated (default: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--hint", action="append", default=[], metavar="KEY=VALUE",
-        help="of the other methods, and of the replay once more if it has MPI-IO's calls",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, help="of the order in each round (1)")
+    replay_steps.add_reading(parser)
+    add = parser.add_argument
+    add("--dir", type=options.out_folder, required=True, help="folder that all runs write in")
+    add("--iokernel", type=options.in_file, metavar="PROGRAM",
+        help="iokernel (default: built for --stack; without a checkout: on PATH)")  # fmt: skip
+    add("--stack", help="stack with its launcher, in a checkout (default: openmpi)")
+    add("--launch", metavar="WORDS",
+        help="launcher; `-n N` is added (default: the stack's, or mpiexec)")  # fmt: skip
+    add("-o", "--out", type=options.out_folder, help="schedule, traces, page and answer, on a file "
+        "system that all processes see (default: NAME.replay here)")  # fmt: skip
+    add("--think", default="1", metavar="X",
+        help="factor on the program's pauses in the traced replay (default: 1)")  # fmt: skip
+    add("--fold", type=int, metavar="N",
+        help="replay on N processes, fewer than in the log; without other methods")  # fmt: skip
+    add("--rounds", type=int, default=ROUNDS, metavar="N",
+        help="rounds of other methods; 0: the replay alone (default: %(default)s)")  # fmt: skip
+    add("--method", action="append", default=[], metavar="NAME",
+        help="such as hdf5 or hdf5:collective; may be repeated (default: all)")  # fmt: skip
+    add("--hint", action="append", default=[], metavar="KEY=VALUE", help="for the other methods, "
+        "and for the replay a second time if the log has MPI-IO calls")  # fmt: skip
+    add("--seed", type=int, default=1, help="seed of the random order (default: 1)")
     formats.add_format(parser, "the answer (CSV: a row of each method)")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.rounds < 0:
-        raise UsageError(f"--rounds {args.rounds}: right is 0 or more")
+        raise UsageError(f"--rounds {args.rounds}: expected 0 or more")
     runner = _runner(args)
     known = runner.methods()
     measured.chosen(args.method, known)
@@ -110,15 +90,15 @@ def run(args: argparse.Namespace) -> int:
     write_whole(out, json.dumps(found, indent=1))
     options.say_written(out)
     if args.json:
-        print(json.dumps(found, indent=1))
+        formats.write_json(found)
     elif args.csv:
         formats.write_csv(found["ways"], faster_alternative.COLUMNS)
     return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
 
 
 def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, Any]:
-    """What `answer.json` holds. `good`: all is verified, and the replay is like the log."""
-    made = replay_plan.planned(args, runner.work / SCHEDULE)
+    """What `answer.json` holds. `good`: all is verified, and the replay matches the log."""
+    made = replay_steps.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
         print(f"  {line}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
@@ -153,42 +133,27 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
 def _runner(args: argparse.Namespace) -> Runner:
     """All that can be wrong before anything runs."""
     if not args.dir.is_dir():
-        raise UsageError(f"--dir {args.dir}: right is an existing folder")
-    work = args.out or next(_free(args.trace))
+        raise UsageError(f"--dir {args.dir}: expected an existing folder")
+    name = args.trace.absolute().name.removesuffix(".darshan")
+    free = (Path(f"{name}.replay{f'-{n}' if n > 1 else ''}") for n in count(1))
+    work = args.out or next(path for path in free if not path.exists())
     if work.exists() and (not work.is_dir() or any(work.iterdir())):
-        raise UsageError(f"--out {work}: it is there already; right is a new folder")
+        raise UsageError(f"--out {work} is not empty: name a new folder")
+    program, launch = args.iokernel or shutil.which("iokernel"), "mpiexec"
     if args.stack or (not args.iokernel and paths.is_checkout()):
         options.need_checkout("replay --stack")
-        _use_stack(args)
-    program = args.iokernel or shutil.which("iokernel")
+        environ = kernels.environ(args.stack or "openmpi")
+        program = args.iokernel or kernels.build_for_runs(environ)
+        stack = Stack.of(environ, program)
+        launch = shlex.join(stack.launch)
+        os.environ.update(stack.variables)
     if not program or not Path(program).is_file():
-        raise UsageError(f"--iokernel {program or ''}: no such program")
-    args.launch = args.launch or "mpiexec"
-    launch = tuple(shlex.split(args.launch))
-    if not launch or not shutil.which(launch[0]):
-        raise UsageError(f"--launch {args.launch}: no such program; right is such as mpiexec, srun")
-    stack = Stack("", Path(program).absolute(), launch)
+        raise UsageError(f"--iokernel {program or ''}: expected a program, found none")
+    words = tuple(shlex.split(args.launch or launch))
+    if not words or not shutil.which(words[0]):
+        raise UsageError(f"--launch {args.launch or launch}: not found; use such as mpiexec, srun")
+    stack = Stack("", Path(program).absolute(), words)
     return Runner(stack, args.dir.absolute(), work.absolute())
-
-
-def _use_stack(args: argparse.Namespace) -> None:
-    """Its launcher, and kernels built for it, unless others are named."""
-    from iogauge.measure import kernels  # here: it needs a checkout
-
-    name = args.stack or "openmpi"
-    try:
-        args.iokernel = args.iokernel or kernels.build_for_runs(name)
-        stack = Stack.of(kernels.environ(name), args.iokernel)
-    except (kernels.UnknownStackError, kernels.CannotBuild) as error:
-        raise UsageError(str(error)) from None
-    args.launch = args.launch or shlex.join(stack.launch)
-    os.environ.update(stack.variables)
-
-
-def _free(trace: Path) -> Iterator[Path]:
-    name = trace.absolute().name.removesuffix(".darshan")
-    names = (Path(f"{name}.replay{f'-{n}' if n > 1 else ''}") for n in count(1))
-    return (path for path in names if not path.exists())
 
 
 def _as_it_was(
@@ -208,15 +173,15 @@ def _as_it_was(
     )
     print(f"as it was: verified, {seconds}")
     if traces is None:
-        why = "it is folded" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
+        why = "--fold" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
         print(f"  not compared with the log: {why}")
         return document, None
     planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
     found = check.compare(log, own, args.gap)
-    replay_check.show(found)
+    replay_steps.show(found)
     page = runner.work / "replay.html"
-    replay_check.write_page(page, found, (planned, args.trace, traces), (log, own))
+    replay_steps.write_page(page, found, (planned, args.trace, traces), (log, own))
     return document, found
 
 
@@ -224,7 +189,7 @@ def _contest(
     runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar
 ) -> Contest | None:
     if args.fold:
-        print("no other methods: with --fold there are fewer processes than the log has")
+        print("no other methods: --fold runs fewer processes than the log has")
         return None
     extents = runner.work / "app.extents"
     try:

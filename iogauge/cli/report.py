@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
-import sys
 from collections.abc import Sequence
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -21,11 +19,10 @@ from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import Table, make_table
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
+from iogauge.analysis.store.ingest import ingest
 from iogauge.common import progress
 
 from . import formats, options
-from .latest import last_report
-from .store_add import ingest
 
 if TYPE_CHECKING:
     from iogauge.analysis.pages import report_page
@@ -48,29 +45,22 @@ YEAR = timedelta(days=366)  # before the session, of which the tables tell; hist
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "report", nargs="?", type=options.in_file, metavar="REPORT",
-        help="ReFrame's report of a session (default: the last one below the output folder)",
-    )  # fmt: skip
-    parser.add_argument("--html", type=options.out_file, metavar="FILE",
-                        help="the page, and write no other (default: report.html in the "
-                        "output folder)")  # fmt: skip
-    parser.add_argument(
-        "--png", type=options.out_folder, metavar="DIR", help="write the charts as pictures"
-    )
-    parser.add_argument(
-        "--tables", type=options.out_folder, metavar="DIR", help="write each table as CSV"
-    )
-    parser.add_argument("--quiet", action="store_true", help="do not name what was written")
+    add = parser.add_argument
+    options.add_report(parser)
+    add("--html", type=options.out_file, help="write only this page (default: report.html in "
+        "the output folder and in the session's)")  # fmt: skip
+    add("--png", type=options.out_folder, help="write the charts as pictures")
+    add("--tables", type=options.out_folder, help="write each table as CSV")
+    add("--quiet", action="store_true", help="do not name the files written")
     options.add_store(parser)
     formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Store the session, and write its page."""
-    report = args.report or last_report(args.output)
+    report = options.report_of(args)
     place = options.store_of(args)
-    ingest(report, place)  # idempotent: most often it is there
+    ingest(report, place, say=options.say)  # idempotent: most often it is there
     store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent
@@ -84,7 +74,11 @@ def run(args: argparse.Namespace) -> int:
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
     elif args.json:
-        _print_json(table, sections)
+        formats.write_json({
+            "session": table.session.uuid,
+            "overview": [row.cells() for row in table.all_rows],
+            **{section.name: list(map(formats.joined, section.rows)) for section in sections},
+        })  # fmt: skip
     written = []
     if pages := _pages(args, table):
         from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
@@ -120,21 +114,11 @@ def _around(
     """What the store says around the session."""
     from iogauge.analysis.pages import answers, report_page
 
-    where = options.where_session(table.session.uuid)
+    where = store.Where().key("session", [table.session.uuid])
     cases = share_of_peak.of_cases(connection, where)
     found = answers.rows(connection, where, cases, root)
     troubles = answers.troubles(connection, where)
     return report_page.Around(found, cases, troubles, sections, histories, root)
-
-
-def _print_json(table: Table, sections: Sequence[Section]) -> None:
-    data = {
-        "session": table.session.uuid,
-        "overview": [row.cells() for row in table.all_rows],
-        **{section.name: list(map(formats.joined, section.rows)) for section in sections},
-    }
-    json.dump(data, sys.stdout, indent=1, allow_nan=False, default=str)
-    print()
 
 
 def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`run`: a session, from ReFrame to the page; two stacks in turn; job scripts alone."""
+"""`run`: a session, from ReFrame to the page; two stacks compared; job scripts alone. `collect`:
+what those scripts left becomes a session."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
-from iogauge.measure import ab, offline, rounds, run_session, sites, stacks
-from iogauge.measure.asked import Asked, Choice
+from iogauge.measure import ab, kernels, offline, rounds, run_session, sites, stacks
 from iogauge.measure.session import alone
+from iogauge.measure.sites import Asked, Choice
 
 from . import options
 
@@ -21,15 +22,15 @@ examples:
   iogauge run                                 this machine, both stacks, about three minutes
   iogauge run -n S3d --fs disk                one benchmark, one file system
   iogauge run --stack openmpi,trixie-openmpi --rounds 8
-                                              is one stack faster: eight rounds, then the answer
+                                              compare two stacks in eight rounds
   iogauge run --site dawn -n S3d -t smoke     on a machine with a batch system
   iogauge run --site dawn -n S3d --dry-run -o scripts
-                                              only its job scripts; later: iogauge collect scripts
-  iogauge run -n Ior -S repeats=3 -- -l       after --, any option of ReFrame
+                                              job scripts only; then: iogauge collect scripts
+  iogauge run -n Ior -S repeats=3 -- -l       after --, any options of ReFrame
 
-Without --site the jobs run on this machine itself, and cases that a decision needs run again until
-three minutes are over. The session ends with its table, its findings and its page. Exit status:
-ReFrame's; 1 where nothing was measured, 2 where nothing was selected.
+Without --site the jobs run on this machine. Cases needed for an answer run again until three
+minutes have passed. A session ends with a table, answers and a page. Exit status: ReFrame's; 1 if
+nothing was measured; 2 if no test was selected.
 """
 
 QUICK = "quick"
@@ -38,25 +39,25 @@ QUICK = "quick"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", dest="tests", action="append", default=[], metavar="TEST",
-        help="tests whose names match this pattern; may be repeated")  # fmt: skip
+        help="select tests whose names match this pattern; may be repeated")  # fmt: skip
     add("-t", dest="tags", action="append", default=[], metavar="TAG",
-        help="tests with this tag; may be repeated (default here: quick)")  # fmt: skip
+        help="select tests with this tag; may be repeated (default here: quick)")  # fmt: skip
     add("-S", dest="settings", action="append", default=[], metavar="NAME=VALUE",
-        help="a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
+        help="set a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
     add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")
-    add("--system", metavar="SYSTEM[:PARTITION]", help="of the site file (default: its name)")
+    add("--system", metavar="SYSTEM[:PARTITION]", help="one of the site (default: its name)")
     add("--stack", type=_names, default=[], metavar="A,B",
-        help="these stacks of `stack list`; missing ones are installed")  # fmt: skip
-    add("--fs", default="", metavar="A,B", help="these file systems of the site")
-    add("--scale", default="", metavar="A,B", help="these sizes, such as smoke")
+        help="run on these stacks of `stack list`; missing ones are installed")  # fmt: skip
+    add("--fs", default="", metavar="A,B", help="run on these file systems of the site")
+    add("--scale", default="", metavar="A,B", help="run these sizes, such as smoke")
     add("--rounds", type=options.count, metavar="N",
-        help="two stacks in turn, N times, then their comparison; 0: each case once")  # fmt: skip
-    add("-v", "--verbose", action="store_true", help="ReFrame's own lines in place of a bar")
+        help="alternate two stacks N times and compare them; 0: run each case once")  # fmt: skip
+    add("-v", "--verbose", action="store_true", help="print ReFrame's output, no progress bar")
     add("--dry-run", action="store_true", help="write the job scripts, and run nothing")
     add("-o", "--output", type=options.out_folder, metavar="DIR",
-        help="results (default: IOGAUGE_OUTPUT, or output); of --dry-run: scripts")  # fmt: skip
-    add("--there", metavar="DIR", help="--dry-run: where the scripts will be on that machine")
-    add("--iokernel", metavar="PROGRAM", help="--dry-run: its path there (default: iokernel)")
+        help="folder of results (default: IOGAUGE_OUTPUT, or output) or scripts")  # fmt: skip
+    add("--there", metavar="DIR", help="with --dry-run: folder of the scripts on the target")
+    add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
     add_hidden(parser)
 
 
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
     with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
         if args.rounds:
-            names = [str(stacks.entry(name)["name"]) if asked.is_local else name
+            names = [str(kernels.environ(name)["name"]) if asked.is_local else name
                      for name in args.stack]  # fmt: skip
             return ab.compare(child, names, args.rounds, asked.options())
         seconds = rounds.SECONDS if asked.is_local and args.rounds is None else None
@@ -96,9 +97,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def use(names: list[str]) -> None:
-    """These stacks, or those of IOGAUGE_STACKS: what is not installed is."""
+    """These stacks, or those of IOGAUGE_STACKS; missing ones are installed."""
     names = names or os.environ.get("IOGAUGE_STACKS", "").split()
-    if missing := [name for name in names if stacks.lacking(stacks.entry(name))]:
+    if missing := [name for name in names if stacks.lacking(name)]:
         stacks.install(missing)
     if names:
         os.environ["IOGAUGE_STACKS"] = " ".join(names)
@@ -108,7 +109,8 @@ def _asked(args: argparse.Namespace) -> Asked:
     site = sites.find(args.site)
     is_local = site.stem == sites.LOCAL
     choice = Choice(args.tests, args.tags, args.fs, args.scale, () if is_local else args.stack)
-    chosen = _selects(args.reframe) or (args.tests and not is_local)
+    selects = ("-n", "--name", "-t", "--tag")
+    chosen = any(word.startswith(selects) for word in args.reframe) or (args.tests and not is_local)
     words = choice.words("" if chosen else QUICK)
     if sites.runs_here(site):
         words = ["--exec-policy=serial", *words]
@@ -119,10 +121,6 @@ def _asked(args: argparse.Namespace) -> Asked:
     return Asked(site, args.system or site.stem, (*words, *args.reframe))
 
 
-def _selects(words: list[str]) -> bool:
-    return any(word.startswith(("-n", "--name", "-t", "--tag")) for word in words)
-
-
 def _render(args: argparse.Namespace, asked: Asked) -> int:
     if asked.is_local and args.stack:
         os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
@@ -131,3 +129,22 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
     for path in offline.render(asked, target, there):
         print(path)
     return EXIT_OK
+
+
+COLLECT_EXAMPLES = """\
+examples:
+  iogauge run --site dawn -n S3d --dry-run -o scripts    then, on dawn, run scripts/*/*/*/job.sh
+  iogauge collect scripts                                the folder, copied back
+  iogauge store add --last
+
+The results are verified, reported and stored like any other session.
+"""
+
+
+def add_collect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=options.in_path, metavar="DIR", help="with the results")
+
+
+def run_collect(args: argparse.Namespace) -> int:
+    """The exit status is ReFrame's."""
+    return offline.collect(args.folder)

@@ -26,25 +26,25 @@ examples:
   iogauge site check dawn
   iogauge run --site dawn --dry-run -n S3d -o scripts
 
-What `site new` finds is written with how it was found; what it cannot know is marked CHECK.
+`site new` notes how it found each value, and marks guesses CHECK.
 """
 
 COLUMNS = ("site", "systems", "stacks", "references")
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="small letters, digits and _")
-    parser.add_argument("--output", type=options.out_file, metavar="FILE",
-                        help="default: site_configs/NAME.py")  # fmt: skip
+    parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and _")
+    words = "the site file (default: site_configs/NAME.py)"
+    parser.add_argument("--output", type=options.out_file, help=words)
 
 
 def run_new(args: argparse.Namespace) -> int:
     """Write the file."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
-        raise UsageError(f"{args.name!r}: expected a small letter, then a-z 0-9 _")
+        raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
     path = args.output or ROOT / "site_configs" / f"{args.name}.py"
     if path.is_file():
-        raise OutputError(f"{path} exists already")
+        raise OutputError(f"{path} exists already; name another with --output")
     write_whole(path, site_file(args.name, Machine()))
     site = args.name if args.output is None else path
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
@@ -67,9 +67,8 @@ def run_check(args: argparse.Namespace) -> int:
         return EXIT_NOT_VERIFIED
     systems = ", ".join(_names(found["systems"]))
     print(f"{path}: no mistake found; systems: {systems}")
-    left = path.read_text().count("CHECK")
-    if left:
-        print(f"{left} lines are still marked CHECK")
+    if left := path.read_text().count("CHECK"):
+        print(f"{left} lines are still marked CHECK: correct them, and remove the word")
     return EXIT_OK
 
 
@@ -92,11 +91,6 @@ def _row(path: Path) -> dict[str, Any]:
         found = sites.load(path)
     except ReframeError as error:
         return {"site": path.stem, "systems": f"unusable: {error}", "stacks": "", "references": ""}
-    systems = _names(found["systems"])
+    systems, stacks = _names(found["systems"]), _names(found["environments"])
     learned = [name for name in systems if references.site_file(name, references.SITES).exists()]
-    return {
-        "site": path.stem,
-        "systems": " ".join(systems),
-        "stacks": " ".join(_names(found["environments"])),
-        "references": " ".join(learned),
-    }
+    return dict(zip(COLUMNS, [path.stem, *map(" ".join, (systems, stacks, learned))], strict=True))

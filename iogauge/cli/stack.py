@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`stack list` and `stack add`: the library stacks of this machine."""
+"""`stack list` and `stack add`: the library stacks of this machine. `stack check`: every
+spack.yaml, by its files alone, and by Spack where it is on PATH."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from iogauge.analysis.errors import EXIT_OK
+from iogauge.common.paths import ENVIRONMENTS, ROOT
 from iogauge.measure import stacks
+from reframe_tests.machine import spack
 
 from . import formats, options
 
@@ -32,9 +41,8 @@ def run_list(args: argparse.Namespace) -> int:
     """Those of set-up, and those that were added."""
     rows: list[dict[str, formats.Value]] = []
     for name in stacks.known():
-        environ = stacks.entry(name)
-        lacks = stacks.lacking(environ)
-        there, missing = stacks.libraries(environ)
+        lacks = stacks.lacking(name)
+        there, missing = stacks.libraries(name)
         rows.append({
             "stack": name, "installed": not lacks, "libraries": " ".join(there),
             "lacks": lacks or " ".join(missing),
@@ -52,3 +60,177 @@ def run_add(args: argparse.Namespace) -> int:
     stacks.install(args.stacks)
     options.say("ready; iogauge stack list shows all")
     return EXIT_OK
+
+
+CHECK_EXAMPLES = """\
+examples:
+  iogauge stack check
+  iogauge stack check --concretize environments/mpich
+
+Checks the YAML, its keys, the included files, and that each library has one version. If `spack` is
+on PATH, also checks Spack's schema, and with --concretize that there is a solution (half a minute
+each). Nothing is written. Exit status: 1 if something is wrong.
+"""
+
+KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
+SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
+# What builds, and is not in a measured program: any version that works.
+UNPINNED = {"cmake", "ninja", "pkgconf"}
+MADE = ROOT / ".local"  # files there are made on each machine, by what the spack.yaml's head names
+LINK_FARM = "environments/debian/link_farm.sh"
+VERSION = re.compile(r"@=?([\w.\-]+)(?![\w.:])")
+
+
+class Wrong(Exception):
+    """A file that cannot be right; the text names file, key and what would be right."""
+
+
+def environments() -> list[Path]:
+    """Folders with a spack.yaml: the top one, and all below environments/."""
+    return [ROOT, *sorted(file.parent for file in ENVIRONMENTS.rglob("spack.yaml"))]
+
+
+def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
+    """A YAML file's mapping (below the key `top`), with known keys only."""
+    try:
+        data = yaml.safe_load(file.read_text())
+        found: dict[str, Any] = data[top] if top else data
+        names = {str(key).rstrip(":") for key in found}
+    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        raise Wrong(f"{file}: {error or type(error).__name__}") from None
+    if not names <= known:
+        wrong = ", ".join(sorted(names - known))
+        raise Wrong(f"{file}: unknown key {wrong}; use {', '.join(sorted(known))}")
+    return found
+
+
+def manifest(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Its spack.yaml, and the entries of `include`."""
+    found = load(folder / "spack.yaml", KEYS, "spack")
+    return found, [str(entry) for entry in found.get("include", [])]
+
+
+def is_not_made(path: Path) -> bool:
+    return path.is_relative_to(MADE) and not path.exists()
+
+
+def included(folder: Path, entry: str) -> Iterator[dict[str, Any]]:
+    """The sections of an `include` entry: a file, or a folder with a file for each section."""
+    if Path(entry).is_absolute():
+        raise Wrong(f"{folder / 'spack.yaml'}: include {entry} is a path of one machine")
+    path = (folder / entry).resolve()
+    if is_not_made(path):
+        return
+    if not path.exists():
+        raise Wrong(f"{folder / 'spack.yaml'}: include {entry} does not exist")
+    for file in sorted(path.glob("*.yaml")) if path.is_dir() else [path]:
+        yield load(file, SECTIONS)
+
+
+def merged(folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """An environment's packages (the first include wins, as with Spack), definitions, specs."""
+    found, entries = manifest(folder)
+    packages: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
+    for sections in (sections for entry in entries for sections in included(folder, entry)):
+        for name, settings in sections.get("packages", {}).items():
+            # A key that ends with a colon replaces what comes after, instead of adding to it.
+            own = {key.rstrip(":"): value for key, value in settings.items()}
+            packages[name] = {**own, **packages.get(name, {})}
+        for definition in sections.get("definitions", []):
+            for name, listed in definition.items():  # lists of one name add up
+                definitions.setdefault(name, []).extend(listed)
+    return packages, definitions, found.get("specs", [])
+
+
+def problems(folder: Path) -> Iterator[str]:
+    """What is wrong with an environment, by its files alone."""
+    file = folder / "spack.yaml"
+    try:
+        packages, definitions, listed = merged(folder)
+        made_here = any(".local" in entry for entry in manifest(folder)[1])
+    except Wrong as wrong:
+        yield str(wrong)
+        return
+    specs: list[str] = []
+    for spec in listed:
+        name = spec.removeprefix("$")
+        if name != spec and name not in definitions:
+            yield f"{file}: {spec} is not defined; use one of {', '.join(definitions)}"
+        specs += [spec] if name == spec else definitions.get(name, [])
+    mpi = packages.get("mpi", {}).get("require", "")
+    if not mpi:
+        yield f"{file}: no `mpi: require:` says which MPI this stack has"
+    names = {re.split(r"[@+~ ]", mpi if spec == "mpi" else spec)[0] for spec in specs}
+    for name in sorted(names - {""}):
+        settings = packages.get(name, {})
+        given = [str(settings.get("require", "")), *(s for s in specs if s.startswith(name))]
+        if name not in UNPINNED and not made_here and not any(map(VERSION.search, given)):
+            yield f"{file}: {name} has no version; pin it in environments/shared/packages.yaml"
+        yield from unsatisfied(file, name, settings)
+
+
+def unsatisfied(file: Path, name: str, settings: dict[str, Any]) -> Iterator[str]:
+    """An external of another version than the one required can never be chosen."""
+    wanted = VERSION.search(str(settings.get("require", "")))
+    for external in settings.get("externals", []):
+        has = VERSION.search(external["spec"])
+        if not has:
+            yield f"{file}: external {external['spec']} of {name} has no version"
+        elif wanted and has[1] != wanted[1]:
+            yield f"{file}: external {external['spec']} is not the required @{wanted[1]}"
+
+
+def not_made(folder: Path) -> str | None:
+    """Why Spack cannot be asked about an environment yet, with the command to run, or None."""
+    for entry in manifest(folder)[1]:
+        path = (folder / entry).resolve()
+        if is_not_made(path):
+            maker = "make spack-mirror" if "spack-mirror" in path.parts else LINK_FARM
+            return f"{entry} does not exist yet; run: {maker}"
+    return None
+
+
+def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
+    """What Spack itself says is wrong, or None."""
+    last = ("spec",) if concretize else ("config", "get", "packages")
+    try:
+        spack.run(program, "-e", str(folder), *last, time_limit=1800)
+    except spack.CannotUse as why:
+        what = "does not concretize" if concretize else "is not what Spack's schema allows"
+        again = f"{spack.command(folder)} {' '.join(last)}"
+        return f"{folder / 'spack.yaml'} {what}: {why}; run: {again}"
+    return None
+
+
+def ask_spack(program: str, folders: list[Path], *, concretize: bool) -> Iterator[str]:
+    """What is wrong. Prints a line for each environment."""
+    for folder in folders:
+        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+        try:
+            reason = not_made(folder)
+        except Wrong:
+            continue  # has been said
+        problem = None if reason else by_spack(program, folder, concretize=concretize)
+        print(f"{name}: {f'skipped: {reason}' if reason else (problem and 'wrong') or 'ok'}")
+        if problem:
+            yield problem
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    words = "folders with a spack.yaml (default: all)"
+    add("folders", nargs="*", type=options.in_path, metavar="FOLDER", help=words)
+    add("--concretize", action="store_true", help="also check that there is a solution")
+
+
+def run_check(args: argparse.Namespace) -> int:
+    folders = [folder.resolve() for folder in args.folders] or environments()
+    found = [problem for folder in folders for problem in problems(folder)]
+    try:
+        found += ask_spack(spack.program(), folders, concretize=args.concretize)
+    except spack.CannotUse as why:
+        options.say(f"skipped: {why}")
+    for problem in found:
+        options.say(f"iogauge: {problem}")
+    return 1 if found else 0

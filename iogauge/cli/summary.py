@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -16,11 +15,10 @@ from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.peaks import Peak
 from iogauge.analysis.session.rows import Table, make_table, to_csv
 from iogauge.analysis.store import database
+from iogauge.analysis.store.ingest import ingest
 
 from . import formats, options
-from .latest import last_report
 from .report import PAGE
-from .store_add import ingest
 
 if TYPE_CHECKING:
     from iogauge.analysis.pages import first_screen
@@ -40,31 +38,22 @@ columns:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "report", nargs="?", type=options.in_file, metavar="REPORT",
-        help="ReFrame's report of a session (default: the last one below the output folder)",
-    )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="every row, with peaks and versions")
+    add = parser.add_argument
+    options.add_report(parser)
+    add("--all", action="store_true", help="show every row, with peaks and versions")
     options.add_output(parser)
     formats.add_format(parser)
-    parser.add_argument(
-        "--html", type=options.out_file, metavar="FILE", help="write a page with a plot"
-    )
-    parser.add_argument(
-        "--png", type=options.out_file, metavar="FILE", help="write the plot as a picture"
-    )
+    add("--html", type=options.out_file, help="write a page with a plot")
+    add("--png", type=options.out_file, help="write the plot as a picture")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the session. Returns EXIT_NOT_VERIFIED unless every row is verified."""
-    report = args.report or last_report(args.output)
-    table = make_table(load_session(report))
+    table = make_table(load_session(options.report_of(args)))
     if args.json:
         from iogauge.analysis.pages import first_screen
 
-        found = as_json(table) | first_screen.as_json(_ask(table))
-        json.dump(found, sys.stdout, indent=1, allow_nan=False)
-        print()
+        formats.write_json(as_json(table) | first_screen.as_json(_ask(table)))
     elif args.csv:
         sys.stdout.write(to_csv(table))
     elif args.all or args.wide:
@@ -73,7 +62,12 @@ def run(args: argparse.Namespace) -> int:
         from iogauge.analysis.pages import first_screen
 
         first_screen.show(table, _ask(table), _ends(table))
-    _write_pictures(table, args)
+    if args.html or args.png:
+        from iogauge.analysis.pages import chart, report_page  # here: the library is slow to load
+
+        written = report_page.write(table, [args.html]) if args.html else []
+        for path in [*written, *([chart.write(table, args.png)] if args.png else [])]:
+            options.say_written(path)
     return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
 
 
@@ -89,61 +83,39 @@ def _ask(table: Table) -> first_screen.Found:
 def _ends(table: Table) -> list[tuple[str, str]]:
     """The page, and what to go on with."""
     page = table.session.output / PAGE
-    here = Path.cwd()
-    shown = page.relative_to(here) if page.is_relative_to(here) else page
+    if not page.exists():
+        return [("next", "iogauge report")]
     runs = sorted((row.run for row in table.rows), key=lambda run: run.order)
     stacks = list(dict.fromkeys(run.stack for run in runs))
     after = "iogauge summary --all"
-    if not page.exists():
-        return [("next", "iogauge report")]
     if table.all_verified() and len(stacks) > 1:
         after = f"iogauge compare {' '.join(stacks[:2])} --by stack"
-    return [("page", str(shown)), ("next", after)]
-
-
-def _write_pictures(table: Table, args: argparse.Namespace) -> None:
-    if not args.html and not args.png:
-        return
-    from iogauge.analysis.pages import chart, report_page  # here: the chart library is slow to load
-
-    written = report_page.write(table, [args.html]) if args.html else []
-    for path in [*written, *([chart.write(table, args.png)] if args.png else [])]:
-        options.say_written(path)
+    return [("page", str(options.shown(page))), ("next", after)]
 
 
 def as_json(table: Table) -> dict[str, object]:
     """The session for programs: same columns as the CSV, and the footer's facts."""
     session = table.session
+    names = ("uuid", "report", "started", "seconds", "interrupted", "host", "harness", "command")
+    facts = {name: getattr(session, name) for name in names}
     return {
         "session": {
-            "uuid": session.uuid,
-            "report": str(session.report),
-            "started": session.started.isoformat(),
-            "seconds": session.seconds,
-            "interrupted": session.interrupted,
-            "host": session.host,
-            "harness": session.harness,
-            "command": session.command,
+            **facts, "report": str(session.report), "started": session.started.isoformat(),
         },
         "all_verified": table.all_verified(),
         "counts": dict(table.counts()),
         "rows": [row.cells() for row in table.all_rows],
         "peaks": [_peak_json(peak) for peak in table.peaks],
-    }
+    }  # fmt: skip
 
 
 def _peak_json(peak: Peak) -> dict[str, object]:
     what = peak.what
     return {
-        "system": what.place.system,
-        "partition": what.place.partition,
+        **{name: getattr(what.place, name) for name in ("system", "partition")},
         "file_system": what.place.fs,
-        "stack": what.place.stack,
-        "fsync": what.place.fsync,
-        "ceiling": what.ceiling,
-        "direction": what.direction,
-        "processes": what.processes,
-        "source": what.source,
+        **{name: getattr(what.place, name) for name in ("stack", "fsync")},
+        **{name: getattr(what, name) for name in ("ceiling", "direction", "processes", "source")},
         "median_mib_s": peak.bandwidth.median,
         "min_mib_s": peak.bandwidth.low,
         "max_mib_s": peak.bandwidth.high,

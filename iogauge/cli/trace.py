@@ -5,8 +5,6 @@ other Darshan log, where its seconds went."""
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,29 +29,21 @@ examples:
   iogauge trace mine.darshan                   a log of your own program, of any version
   iogauge trace traces/                        a folder of the recorder's traces
 
-A run that was made with -S dxt=true shows each access. Exit code 1: the ledger does not add up.
+Runs made with -S dxt=true show each access. Exit status: 1 if the ledger does not add up.
 """
 
 PAGE = "trace.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", nargs="?", type=options.in_path, metavar="RUN",
-        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any log, or a "
-        "folder of the recorder's traces",
-    )  # fmt: skip
+    add = parser.add_argument
+    add("folder", nargs="?", type=options.in_path, metavar="RUN",
+        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any Darshan "
+        "log, or a folder of the recorder's traces")  # fmt: skip
     options.add_output(parser)
-    formats.add_format(parser, "the ledger (and make no page)")
-    parser.add_argument(
-        "--html",
-        type=options.out_file,
-        metavar="FILE",
-        help=f"in place of RUN/{PAGE} (of a log: LOG.html here)",
-    )
-    parser.add_argument(
-        "--no-summary", action="store_true", help="leave out PyDarshan's summary (some seconds)"
-    )
+    formats.add_format(parser, "the ledger (and write no page)")
+    add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}; of a log, LOG.html)")
+    add("--no-summary", action="store_true", help="skip PyDarshan's summary (some seconds)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,23 +57,17 @@ def run(args: argparse.Namespace) -> int:
             return run_alone(args, read_log(log, convert=folder, heat=True, segments=True))
     traced = load(folder if folder.is_dir() else folder.parent)
     if args.json:
-        json.dump(as_json(traced.ledger, traced.judgement), sys.stdout, indent=1)
-        print()
+        formats.write_json(as_json(traced.ledger, traced.judgement))
     elif args.csv:
         formats.write_csv(_layers(traced.ledger), ())
     else:
-        from iogauge.analysis.pages import (  # here: the chart library is slow to load
-            trace_page,
-            trace_text,
-        )
+        # here: the chart library is slow to load
+        from iogauge.analysis.pages import trace_page, trace_text
 
         title, parts = trace_text.heading(traced), trace_text.of_run(traced.ledger)
         trace_text.show(title, traced.log, parts, traced.judgement)
         page = args.html or traced.folder / PAGE
-        others = Others() if args.no_summary else ask_others(traced.log, traced.folder / SUMMARY)
-        for problem in others.problems:
-            options.say(problem)
-        trace_page.write(traced, others, page)
+        trace_page.write(traced, _others(args, traced.log, traced.folder / SUMMARY), page)
         options.say_written(page)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
 
@@ -95,28 +79,29 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         for layer in seconds.layers(log)
     ]
     if args.json:
-        data = {"recorder": log.recorder, "processes": log.processes, "layers": found}
-        json.dump(data, sys.stdout, indent=1)
-        print()
+        formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found})
     elif args.csv:
         cells = ("name", "files", "read", "written", "reading", "writing", "other")
         formats.write_csv([{name: row[name] for name in cells} for row in found], ())
     else:
-        from iogauge.analysis.pages import (  # here: the chart library is slow to load
-            trace_page,
-            trace_text,
-        )
+        from iogauge.analysis.pages import trace_page, trace_text
 
         trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log))
         page = args.html or Path(f"{log.path.stem}.html")
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
-        others = Others() if args.no_summary else ask_others(log, summary)
-        for problem in others.problems:
-            options.say(problem)
+        others = _others(args, log, summary)
         trace_page.write_log(log, others, page)
         for written in filter(None, (page, others.summary)):
             options.say_written(written)
     return EXIT_OK
+
+
+def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:
+    """What other programs say of the log."""
+    others = Others() if args.no_summary else ask_others(log, summary)
+    for problem in others.problems:
+        options.say(problem)
+    return others
 
 
 def _layers(ledger: Ledger) -> list[formats.Record]:

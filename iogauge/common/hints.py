@@ -21,6 +21,11 @@ class Hints:
     environment: Mapping[str, str]
     ways: Mapping[str, str]
 
+    @property
+    def words(self) -> list[str]:
+        """Of iokernel's command line."""
+        return [word for key, value in self.mpi.items() for word in ("--hint", f"{key}={value}")]
+
 
 @dataclass(frozen=True)
 class Known:

@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from iogauge.analysis.errors import AnalysisError
 from iogauge.common import json_file
 from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
@@ -39,7 +40,7 @@ Kind = Literal["right", "wrong bytes", "hung", "late", "crashed", "refused", "fa
 Document = dict[str, Any]
 
 
-class CannotList(Exception):
+class CannotList(AnalysisError):
     """The program does not say what it can do; the text says why."""
 
 
@@ -209,15 +210,12 @@ def execute(
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-    return Ended(tuple(command), status, texts[0], texts[1], took, _read(document), outlived)
-
-
-def _read(path: Path | None) -> Document | None:
-    if path:
+    found = None
+    if document:
         with contextlib.suppress(json_file.Unreadable):
-            found = json_file.read(path)
-            return found if isinstance(found, dict) else None
-    return None
+            found = json_file.read(document)
+    found = found if isinstance(found, dict) else None
+    return Ended(tuple(command), status, texts[0], texts[1], took, found, outlived)
 
 
 def _alive(leader: int, mark: str) -> set[int]:

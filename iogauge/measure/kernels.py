@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the kernels with one of the local stacks, as a developer or a test wants them.
 
-The stack's compiler and libraries are those of its environ in site_configs/local.py, or, as of
-trixie-openmpi, of another release of Debian (environments/debian/release.sh). The folder is
-kept: another call with the same arguments compiles what changed, other arguments begin anew. Who
-finds another at work in it waits.
+The folder is kept: another call with the same arguments compiles what changed, other arguments
+begin anew. A second caller waits for the first.
 """
 
 from __future__ import annotations
@@ -13,11 +11,13 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Container, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common.paths import KERNELS, ROOT, builds
 
 # Warnings are errors: the build of the tests.
@@ -27,32 +27,22 @@ RELEASE = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
 COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
 
-class UnknownStackError(Exception):
-    """A stack that site_configs/local.py does not have."""
+class CannotBuild(AnalysisError):
+    """A command failed; what it said was printed on stderr."""
 
-
-class CannotBuild(Exception):
-    """The text says why."""
+    exit_code = EXIT_NOT_VERIFIED
 
 
 def environ(stack: str) -> dict[str, Any]:
-    """The stack's environ in site_configs/local.py, or of a release of Debian."""
+    """The stack's environ, by the name that one asks for it with. Raises UsageError."""
     from reframe.core.exceptions import ConfigError  # here: an installed package has none of these
 
-    from site_configs import local
-    from site_configs.support import debian
+    from site_configs.support import chosen
 
-    known: list[dict[str, Any]] = list(local.site_configuration["environments"])
-    for entry in known:
-        if entry["name"] == stack:
-            return entry
-    if "-" in stack:
-        with suppress(ConfigError):
-            return debian.stack(stack)
-    names = ", ".join(entry["name"] for entry in known)
-    raise UnknownStackError(
-        f"stack {stack!r} is unknown; right is one of {names}, or such as trixie-openmpi"
-    )
+    try:
+        return chosen.stack(stack)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
 
 
 def launch_words(stack: str) -> list[str]:
@@ -150,6 +140,7 @@ def _run(*words: str) -> None:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise CannotBuild(f"{words[0]}: {error.strerror}") from None
+        raise CannotBuild(f"{words[0]}: {error.strerror}; `iogauge doctor` says more") from None
     if done.returncode:
-        raise CannotBuild(f"{' '.join(words)}: failed\n{done.stdout}{done.stderr}")
+        print(done.stdout + done.stderr, file=sys.stderr)
+        raise CannotBuild(f"failed, with the output above: {' '.join(words)}")

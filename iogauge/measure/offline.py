@@ -23,8 +23,8 @@ from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT
-from iogauge.measure.asked import Asked
 from iogauge.measure.session import REFRAME
+from iogauge.measure.sites import Asked
 from reframe_tests.jobs import collected
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
-from iogauge.analysis.replay.trace import POSIX, CannotReplayError, Trace
+from iogauge.analysis.replay.trace import POSIX, Trace
 from iogauge.common.tables import BEHIND
 from iogauge.common.text import unknown
 from iogauge.measure import iokernel
-from iogauge.measure.iokernel import CannotList, Stack
+from iogauge.measure.iokernel import Stack
 
 BEST = 3  # alternatives that are decided: with one more it took more than seven rounds
 
@@ -54,17 +54,11 @@ class Runner:
 
     def methods(self) -> Known:
         """Each method and mode of this iokernel that moves data."""
-        try:
-            return methods(self.stack.listing([*self.stack.launch, "-n", "1"]))
-        except CannotList as error:
-            raise CannotReplayError(str(error)) from None
+        return methods(self.stack.listing([*self.stack.launch, "-n", "1"]))
 
 
 def methods(listing: Mapping[str, Any]) -> Known:
-    return {name: (words, servers) for name, words, servers in _methods(listing)}
-
-
-def _methods(listing: Mapping[str, Any]) -> Iterator[tuple[str, list[str], int]]:
+    found: dict[str, tuple[list[str], int]] = {}
     alone = {mode["name"] for mode in listing["modes"] if mode["one_process"]}
     here = {method["name"] for method in listing["methods"] if method["available"]}
     for method in listing["methods"]:
@@ -73,14 +67,14 @@ def _methods(listing: Mapping[str, Any]) -> Iterator[tuple[str, list[str], int]]
         if not method["available"] or method["moves_nothing"]:
             continue
         if name in BEHIND:
-            for inner in BEHIND[name]:
-                if inner in here:
-                    yield f"{name}:{inner}", [*words, "--inner", inner], 1
+            for inner in (one for one in BEHIND[name] if one in here):
+                found[f"{name}:{inner}"] = ([*words, "--inner", inner], 1)
             continue
         for mode in [mode for mode in method["modes"] if mode not in alone]:
-            yield f"{name}:{mode}", [*words, "--mode", mode], 0
+            found[f"{name}:{mode}"] = ([*words, "--mode", mode], 0)
         if not method["modes"]:
-            yield name, words, 0
+            found[name] = (words, 0)
+    return found
 
 
 def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternative:

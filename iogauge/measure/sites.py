@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Site files, by name."""
+"""Site files, by name, and what a session is asked to run there."""
 
 from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def load(path: Path) -> dict[str, Any]:
     """Its site_configuration. Raises ReframeError, also where there is none."""
     found = runpy.run_path(str(path)).get("site_configuration")
     if not isinstance(found, dict):
-        raise ReframeError("there is no site_configuration in it")
+        raise ReframeError("no site_configuration; see docs/reference/site-file.md")
     return found
 
 
@@ -44,14 +46,74 @@ def runs_here(path: Path) -> bool:
     )
 
 
+def local_file_systems() -> dict[str, dict[str, Any]]:
+    """The entries of site_configs/local.py, by name."""
+    from site_configs import local  # here: it looks at the machine
+
+    (system,) = local.site_configuration["systems"]
+    found: dict[str, dict[str, Any]] = system["partitions"][0]["extras"]["filesystems"]
+    return found
+
+
 def find(name: str) -> Path:
     """The site file that is called so, or the file of that path. Raises UsageError."""
     if name.endswith(".py"):
         path = Path(name).absolute()
         if not path.is_file():
-            raise UsageError(f"--site {name}: there is no such file")
+            raise UsageError(f"--site {name}: expected a file, found none")
         return path
     known = {path.stem: path for path in files()}
     if name not in known:
         raise UsageError(f"site {unknown(name, known)}")
     return known[name]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`system`: SYSTEM or SYSTEM:PARTITION of the site file; `words`: further options of ReFrame,
+    which win over ours."""
+
+    site: Path
+    system: str
+    words: tuple[str, ...]
+
+    @property
+    def is_local(self) -> bool:
+        """Jobs run on this machine itself, one after the other."""
+        return self.site.stem == LOCAL
+
+    def options(self) -> list[str]:
+        """All but what ReFrame is to do with the tests."""
+        found = [] if _has(self.words, "-C", "--config-file") else ["-C", str(self.site)]
+        found += [] if _has(self.words, "--system") else ["--system", self.system]
+        if not _has(self.words, "-c", "--checkpath"):
+            found += ["-c", str(ROOT / "reframe_tests")]
+        return [*found, "-R", *self.words]
+
+
+def _has(words: Sequence[str], *options: str) -> bool:
+    names = [word.partition("=")[0] for word in words]
+    return any(
+        name in options or (not name.startswith("--") and name[:2] in options) for name in names
+    )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which tests. `tests`: patterns of their names; without `tags`, `scales` and `tests` of their
+    own words, those of `default`."""
+
+    tests: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    fs: str = ""
+    scale: str = ""
+    stacks: Sequence[str] = ()
+
+    def words(self, default: str = "") -> list[str]:
+        """As options of ReFrame. A file system and a scale are tags of a test, too."""
+        tags = list(self.tags) or ([default] if default and not self.scale else [])
+        tags += [f"^({'|'.join(map(re.escape, given.split(',')))})$"
+                 for given in (self.fs, self.scale) if given]  # fmt: skip
+        found = [word for name in self.tests for word in ("-n", name)]
+        found += [word for tag in tags for word in ("-t", tag)]
+        return found + (["-p", f"^({'|'.join(self.stacks)})$"] if self.stacks else [])

@@ -7,16 +7,13 @@ import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
-
-from reframe.core.exceptions import ConfigError
 
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common.paths import ROOT
 from iogauge.common.text import nearest, unknown
 from iogauge.measure import kernels
 from reframe_tests.machine import stacks as needs
-from site_configs.support import chosen, debian
+from site_configs.support import debian
 
 DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "wheels"
 ABI_BUILD = ROOT / ".local" / "build" / "abi"
@@ -26,27 +23,19 @@ class CannotInstallError(AnalysisError):
     """A step of the installation failed, and has said why."""
 
 
-def entry(name: str) -> dict[str, Any]:
-    """A stack by the name that one asks for it with. Raises UsageError."""
-    try:
-        return chosen.stack(name)
-    except ConfigError as error:
-        raise UsageError(str(error)) from None
-
-
-def lacking(environ: dict[str, Any]) -> str:
-    """What it needs and does not find here, without which nothing of it runs; empty: nothing."""
-    shown = SimpleNamespace(**{"extras": {}, **environ})
+def lacking(name: str) -> str:
+    """What the stack needs and does not find here, without which nothing of it runs; empty:
+    nothing."""
+    shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
     return needs.missing(shown, ["build", "mpi"]) or ""
 
 
-def libraries(environ: dict[str, Any]) -> tuple[list[str], list[str]]:
+def libraries(name: str) -> tuple[list[str], list[str]]:
     """Its features that this machine has all needs of, and those that it lacks some of."""
-    shown = SimpleNamespace(**{"extras": {}, **environ})
-    asked = [name for name in environ["features"] if name in environ["extras"].get("needs", {})]
-    asked = [name for name in asked if name != "mpi"]
-    there = [name for name in asked if not needs.missing(shown, [name])]
-    return there, [name for name in asked if name not in there]
+    shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
+    asked = [one for one in shown.features if one in shown.extras.get("needs", {}) and one != "mpi"]
+    there = [one for one in asked if not needs.missing(shown, [one])]
+    return there, [one for one in asked if one not in there]
 
 
 def known() -> list[str]:
@@ -69,7 +58,7 @@ def install(names: list[str]) -> None:
         kind, colon, what = name.partition(":")
         if not colon:
             continue
-        entry(name)
+        kernels.environ(name)
         if kind == "standard":
             _run(WHEELS / "standard_abi.sh", what)
         if kind in ("wheel", "abi"):
@@ -88,7 +77,7 @@ def _release(name: str) -> str:
         if nearest(name, debian.MPIS):
             raise UsageError(f"stack {unknown(name, debian.MPIS)}")
         return name
-    entry(name)
+    kernels.environ(name)
     return name.rpartition("-")[0]
 
 

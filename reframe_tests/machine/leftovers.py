@@ -12,7 +12,11 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from iogauge.common import processes
@@ -22,6 +26,18 @@ FOLDER = re.compile(r"iogauge\.[A-Za-z0-9]{8}")
 MIB = 2**20
 DEPTH = 64  # of folders; no pattern creates more than two
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@contextmanager
+def own_folder(place: Path) -> Iterator[Path]:
+    """A folder of this process, for one run, which is removed after it or by a later `remove`."""
+    folder = place / f"iogauge.{secrets.token_hex(4)}"
+    folder.mkdir(mode=0o700)
+    (folder / MARKER).write_text(f"{processes.identity(os.getpid())} -\n")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove(place: Path) -> list[str]:

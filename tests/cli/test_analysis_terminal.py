@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.analysis.pages import grid
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from iogauge.cli.main import main
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
@@ -30,7 +30,7 @@ WIDTH = 80
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An output folder with a session of every pattern, and its store."""
     session = Recorded(tmp_path_factory.mktemp("terminal"), "session-all")
-    store_add.ingest(session.report, session.output / "store")
+    ingest(session.report, session.output / "store")
     return session.output
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli import stack_check as lock_check
+from iogauge.cli import stack as lock_check
 from iogauge.cli.main import main
 from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
@@ -60,10 +60,10 @@ def complaints(tmp_path: Path, text: str = RIGHT, shared: str = SHARED) -> str:
 
 
 MISTAKES = {
-    "a word that is no key": (RIGHT.replace("specs", "spec"), SHARED, "unknown key spec; right"),
+    "a word that is no key": (RIGHT.replace("specs", "spec"), SHARED, "unknown key spec; use"),
     "no YAML": ("spack: {", SHARED, "spack.yaml: "),
     "another top": ("stack: {}", SHARED, "'spack'"),
-    "a section that is none": (RIGHT, "package: {}", "unknown key package; right are"),
+    "a section that is none": (RIGHT, "package: {}", "unknown key package; use"),
     "a file that is not there": (RIGHT.replace("shared.yaml", "gone.yaml"), SHARED, "include gone"),
     "a path of one machine": (RIGHT.replace("[shared", "[/etc/shared"), SHARED, "of one machine"),
     "a list without a name": (RIGHT.replace("[mpi]", "[$libs]"), SHARED, "$libs is not defined"),
@@ -131,4 +131,4 @@ def test_what_a_script_makes_is_skipped_until_it_is_made(
     monkeypatch.setenv("PATH", f"{FakeSpack(tmp_path / 'fake').folder / 'bin'}:/usr/bin:/bin")
     assert main(["stack", "check", "--concretize", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert f"{made} is not there; run: {maker}" in said
+    assert f"{made} does not exist yet; run: {maker}" in said

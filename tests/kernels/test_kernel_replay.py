@@ -278,7 +278,7 @@ def test_one_command(
     said = capsys.readouterr().out
     assert status == 0, said
     assert "as it was: verified" in said
-    assert "sizes, places and order: exact for 2 of 2 processes" in said
+    assert "sizes, offsets and order: exact for 2 of 2 processes" in said
     assert "\nposix: not decided yet: add --rounds " in said
     assert {path.name for path in out.iterdir()} == {
         "answer.json", "app.extents", "app.schedule", "replay.html", "result.json", "trace"

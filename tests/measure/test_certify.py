@@ -17,10 +17,10 @@ from iogauge.analysis.judge import certificate
 from iogauge.cli.main import main
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
-from iogauge.measure.certify import plan, session, settings, stacks
-from iogauge.measure.certify import run as one_run
+from iogauge.measure.certify import plan, session, stacks
 from iogauge.measure.certify.stacks import Call, Candidate
 from iogauge.measure.iokernel import Ended
+from reframe_tests.machine.leftovers import MARKER
 
 KEPT = ROOT / "references" / "certificate.json"
 INFO = """\
@@ -39,7 +39,7 @@ CALLS = (
     Call("cgns-structured", "cgns", "serial", (), False, True),
 )
 STACK = Candidate(
-    "made", Path("iokernel"), ("mpiexec",), {}, 4, "why", CALLS, settings.of_openmpi(INFO), True
+    "made", Path("iokernel"), ("mpiexec",), {}, 4, "why", CALLS, stacks.of_openmpi(INFO), True
 )
 RIGHT: dict[str, Any] = {
     "status": "ok", "verification": {"verdict": "verified", "elements": 9, "mismatches": 0},
@@ -55,7 +55,7 @@ NOTHING: dict[str, Any] = {
 
 
 def test_settings_are_all_combinations_of_what_the_build_has() -> None:
-    names = [settings.name_of(one) for one in STACK.settings]
+    names = [stacks.name_of(one) for one in STACK.settings]
     assert len(set(names)) == len(names)
     # none and two components, none and three numbers, with and without; and ROMIO's own.
     of_romio = [name for name in names if "io=romio321" in name]
@@ -81,7 +81,7 @@ def test_settings_are_all_combinations_of_what_the_build_has() -> None:
 def test_a_setting_is_hints_of_the_library_that_takes_them(
     setting: dict[str, str], is_ompio: bool, right: dict[str, str]
 ) -> None:
-    assert settings.hints_of(setting, is_ompio) == right
+    assert stacks.hints_of(setting, is_ompio) == right
 
 
 def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
@@ -96,7 +96,7 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
     assert {one.call for one in cases} == set(CALLS)
     through = [one for one in cases if one.call.through_mpi_io]
     tried = Counter(one.setting_name for one in through)
-    assert set(tried) == {settings.name_of(one) for one in STACK.settings}
+    assert set(tried) == {stacks.name_of(one) for one in STACK.settings}
     default = tried.pop(certificate.DEFAULT)
     assert max(tried.values()) - min(tried.values()) <= 1
     assert default > 4 * max(tried.values())
@@ -125,7 +125,7 @@ def test_what_upstream_was_told_comes_early() -> None:
     }  # fmt: skip
     assert len({one.key for one in told}) == sum(one.runs for one in plan.TOLD)
     assert [plan.rank(amr, one.options) for one in told][:: plan.TOLD[0].runs][:2] == [3, 4]
-    mpich = replace(stack, settings=settings.romio(), is_ompio=False)
+    mpich = replace(stack, settings=stacks.romio(), is_ompio=False)
     for other, places in ((mpich, ("ram", "disk")), (stack, ("ram",))):
         assert all(one.why == "plan" for one in islice(plan.cases(other, places, 7), 30))
 
@@ -218,7 +218,7 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
 def test_what_a_run_is_taken_for(
     status: int | None, document: dict[str, Any] | None, said: str, outcome: str
 ) -> None:
-    found, words = one_run.judge(Ended((), status, "", said, 90.0, document))
+    found, words = session.judge(Ended((), status, "", said, 90.0, document))
     assert found == outcome
     assert bool(words) == (outcome != "right")
 
@@ -236,7 +236,7 @@ DOCUMENT = "for word; do last=$word; done; printf %s '{document}' > \"$last\"; e
 
 def test_a_run_that_lies_is_wrong_and_says_how_to_see_it_again(tmp_path: Path) -> None:
     script = DOCUMENT.format(document=json.dumps(WRONG), status=0)
-    found = one_run.execute(made_stack(tmp_path, script), case_of(), tmp_path)
+    found = session.execute(made_stack(tmp_path, script), case_of(), tmp_path)
     assert (found["outcome"], found["says"]) == ("wrong", "4 elements, the first u[0, 1]")
     variables = "OMPI_MCA_fcoll=vulcan OMPI_MCA_io_ompio_num_aggregators=2 "
     assert variables in found["command"]
@@ -244,9 +244,16 @@ def test_a_run_that_lies_is_wrong_and_says_how_to_see_it_again(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["launch"]
 
 
+def test_what_a_killed_run_leaves_has_an_owner(tmp_path: Path) -> None:
+    """So that the next session removes it: its folder has the marker of this process."""
+    script = 'for word; do [ "$last" = --dir ] && ls -a "$word/.." > "$0.seen"; last=$word; done'
+    session.execute(made_stack(tmp_path, script), case_of(), tmp_path)
+    assert MARKER in (tmp_path / "launch.seen").read_text().splitlines()
+
+
 def test_a_run_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_run, "SECONDS", 0.3)
-    found = one_run.execute(made_stack(tmp_path, "sleep 600"), case_of(), tmp_path)
+    monkeypatch.setattr(session, "SECONDS", 0.3)
+    found = session.execute(made_stack(tmp_path, "sleep 600"), case_of(), tmp_path)
     assert found["outcome"] == "late"
 
 

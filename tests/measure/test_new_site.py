@@ -12,8 +12,8 @@ import pytest
 
 from iogauge.cli.main import main
 from iogauge.measure.new_site import file as new_site
-from iogauge.measure.new_site import modules, mounts, schedulers
-from iogauge.measure.new_site.machine import Answer, Machine
+from iogauge.measure.new_site import mounts, schedulers
+from iogauge.measure.new_site.machine import Answer, Machine, find_modules
 from site_configs.support import check
 from tests.reframe_session import ROOT, reframe
 
@@ -257,7 +257,7 @@ def test_a_time_limit_is_read(text: str, seconds: int) -> None:
 )
 def test_modules_systems(variables: dict[str, str], system: str) -> None:
     machine = Made({"module avail": LMOD_AVAIL}, LOADEDMODULES="gcc/12.2:vim/9", **variables)
-    found = modules.find(machine)
+    found = find_modules(machine)
     assert found.system == system
     assert found.loaded == (["gcc/12.2", "vim/9"] if system else [])
     assert found.offered == (["gcc/12.2", "openmpi/4.1.5"] if system else [])
@@ -267,13 +267,13 @@ def test_the_profile_of_the_machine_knows_where_modules_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Made, "is_file", lambda _, path: True)
-    assert modules.find(Made(LMOD_PKG="/lmod")).init == "/etc/profile.d/lmod.sh"
+    assert find_modules(Made(LMOD_PKG="/lmod")).init == "/etc/profile.d/lmod.sh"
 
 
 def test_spack_is_found_and_pointed_at() -> None:
-    (remark,) = modules.find(Made({"spack": ""})).remarks
+    (remark,) = find_modules(Made({"spack": ""})).remarks
     assert "/usr/bin/spack" in remark and "common.spack_stack" in remark
-    assert modules.find(Made(SPACK_ROOT="/sw/spack")).spack == "/sw/spack"
+    assert find_modules(Made(SPACK_ROOT="/sw/spack")).spack == "/sw/spack"
 
 
 MACHINES = {

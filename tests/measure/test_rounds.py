@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iogauge.analysis.session import recover
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.statistics.interval import of_pairs
-from iogauge.cli.store_recover import lost
 from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job
 from reframe_tests.machine.stacks import ONLY, chosen, only
@@ -100,9 +100,9 @@ def test_the_folders_of_rounds_are_no_lost_sessions(recorded: Recorded) -> None:
     case = recorded.output / name / "local" / "host" / "mpich" / "S3d_1" / "case.json"
     case.parent.mkdir(parents=True)
     case.write_text('{"schema": "iogauge.case/1", "session": {"process": "gone"}, "case": {}}')
-    assert lost(recorded.output, [name]) == [name]
+    assert recover.without_report([name], recover.known(recorded.output)) == [name]
     recorded.edit(lambda data: data["session_info"].update(rounds=[name]))
-    assert lost(recorded.output, [name]) == []
+    assert recover.without_report([name], recover.known(recorded.output)) == []
 
 
 class Stub:

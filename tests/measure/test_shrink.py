@@ -20,8 +20,17 @@ from iogauge.cli.main import main
 from iogauge.common.run_folder import JOB_SCRIPT
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
-from iogauge.measure.shrink.case import RIGHT, CannotShrinkError, Case, Runner, of_run, without_own
-from iogauge.measure.shrink.reduce import Tries, fewest, shrink
+from iogauge.measure.shrink.case import (
+    RIGHT,
+    CannotShrinkError,
+    Case,
+    Runner,
+    Tries,
+    fewest,
+    of_run,
+    shrink,
+    without_own,
+)
 from tests.analysis.darshan.test_blame import Made
 
 WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")
@@ -128,7 +137,7 @@ def recorded() -> list[program.Round]:
         made.access(process, WRITE, 0, 8, layer=MPIIO)
     traced = made.traced()
     traced.calls = ["MPI_File_write_at", "MPI_File_write_at_all"]
-    return program.rounds(traced, 0)
+    return program.rounds_of(traced, 0)
 
 
 def test_rounds_are_the_calls_of_all_and_what_each_did_before() -> None:
@@ -144,7 +153,7 @@ def test_the_program_compiles_without_a_warning(tmp_path: Path) -> None:
     compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc.mpich")
     if not compiler:
         pytest.skip("no mpicc.openmpi or mpicc.mpich is installed")
-    text = program.text(recorded(), 2, "mpiexec -n 2", 1, "some MPI")
+    text = program.text_of(recorded(), 2, "mpiexec -n 2", 1, "some MPI")
     assert text.count("\n") <= program.MOST_LINES
     assert "@" not in text
     source = tmp_path / "repro.c"
@@ -176,5 +185,5 @@ def test_a_case_that_never_fails_ends_the_command(
 
 def test_a_program_that_is_too_long_is_refused() -> None:
     many = [program.Round(True, tuple((0, 10**6 * i, 1000) for i in range(500)))]
-    with pytest.raises(CannotShrinkError, match="right is at most 150"):
-        program.text(many, 2, "", 1, "")
+    with pytest.raises(CannotShrinkError, match="expected at most 150"):
+        program.text_of(many, 2, "", 1, "")

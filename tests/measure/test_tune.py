@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.errors import UsageError
 from iogauge.analysis.statistics import tuning_search
 from iogauge.analysis.statistics.surrogate import Config, guesses
 from iogauge.analysis.store import database
 from iogauge.cli import tune as command
 from iogauge.measure.tune.advice import Advice
 from iogauge.measure.tune.drive import Drive
-from iogauge.measure.tune.session import NoSuchSearchError, Session
-from iogauge.measure.tune.settings import NoSuchCallError, Scope, space_of
-from iogauge.measure.tune.space import CALL, Setting, Space
-from iogauge.measure.tune.trial import Job, Outcome, Runner
+from iogauge.measure.tune.session import Job, Outcome, Runner, Session
+from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
 from tests.analysis.judge.test_simulate import slack
 from tests.analysis_recorded import ROOT
 from tools.simulate import searches
@@ -93,7 +92,7 @@ class Model:
 
 
 def drive(folder: Path, run: Any, budget: float = 1e6, session: Session | None = None) -> Drive:
-    session = session or Session.begin(folder, NAME, {**ASKED, "budget": budget})
+    session = session or Session(folder, NAME, {**ASKED, "budget": budget})
     return Drive(session, small(), run, budget, "write", Silent())
 
 
@@ -107,8 +106,8 @@ def test_the_fastest_that_is_right_is_advised_and_what_is_wrong_is_named(tmp_pat
     gain = found.confirmed
     assert gain and gain.low and gain.high and gain.low <= 3 <= gain.high
     text = "\n".join(advice.lines())
-    assert "never    wrong bytes: mpiio:collective" in text and "wrong=yes: u[3]" in text
-    assert "never    crashed" in text and "count=2" in text
+    assert "excluded wrong bytes: mpiio:collective" in text and "wrong=yes: u[3]" in text
+    assert "excluded crashed" in text and "count=2" in text
 
 
 def test_nothing_that_holds_the_settings_of_a_wrong_one_is_tried_again(tmp_path: Path) -> None:
@@ -139,7 +138,7 @@ def test_bytes_that_go_wrong_only_in_the_confirmation_are_not_advised(tmp_path: 
     found = course.all()
     assert dict(found.winner).get("speed") == "150"
     assert found.confirmed and found.confirmed.samples == (tuning_search.RULES.confirm,)
-    assert "never    wrong bytes" in "\n".join(Advice(course.session, course.space, found).lines())
+    assert "excluded wrong bytes" in "\n".join(Advice(course.session, course.space, found).lines())
 
 
 def test_a_search_that_was_stopped_goes_on_without_repeating(tmp_path: Path) -> None:
@@ -160,7 +159,7 @@ def test_a_search_that_was_stopped_goes_on_without_repeating(tmp_path: Path) -> 
 
 
 def test_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
-    with pytest.raises(NoSuchSearchError, match="found none"):
+    with pytest.raises(UsageError, match="found none"):
         Session.resume(tmp_path, "")
 
 
@@ -234,9 +233,9 @@ def test_ctrl_c_leaves_a_sound_store_with_every_trial(
 
     monkeypatch.setattr(command, "Runner", lambda job, of: run)
     monkeypatch.setenv("IOGAUGE_STORE", str(tmp_path / "store"))
-    session = Session.begin(tmp_path / "output", NAME, ASKED)
+    session = Session(tmp_path / "output", NAME, ASKED)
     with pytest.raises(KeyboardInterrupt):
-        command.tune(session, real.job, space, 1e6)
+        command.search(session, real.job, space)
     connection = database.connect(tmp_path / "store")
     stored = database.rows(
         connection,
@@ -299,7 +298,7 @@ def test_the_settings_reach_their_libraries() -> None:
     [("s4d", "mpiio", "did you mean 's3d'"), ("s3d", "pnetcd:collective", "pnetcdf:collective")],
 )
 def test_a_wrong_word_is_named_with_the_right_one(pattern: str, default: str, right: str) -> None:
-    with pytest.raises(NoSuchCallError, match=right):
+    with pytest.raises(UsageError, match=right):
         space_of(LISTING, pattern, default, 4)
 
 

@@ -213,7 +213,7 @@ def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
             session.send_signal(number)
         _, said = session.communicate()
     if number == signal.SIGKILL:
-        (named,) = [line for line in said.splitlines() if "may still run" in line]
+        (named,) = [line for line in said.splitlines() if "may still be running" in line]
         job = named.partition(f"{command} ")[2].split()[0]
         assert list(disk.iterdir())  # it does
         subprocess.run([tmp_path / "standin" / "bin" / command, job], check=True)

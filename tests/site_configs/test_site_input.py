@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from iogauge.measure import sites
-from iogauge.measure.asked import Asked
+from iogauge.measure.sites import Asked
 from reframe_tests.machine.filesystems import published_peak, published_shares
 from reframe_tests.machine.stacks import ONLY, only
 from site_configs.support import check, common

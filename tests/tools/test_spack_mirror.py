@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from iogauge.cli import stack_check as lock_check
+from iogauge.cli import stack as lock_check
 from tools import spack_mirror
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from iogauge.analysis.judge.certificate import NONE
-from iogauge.measure.certify.settings import Setting, name_of
-from iogauge.measure.certify.stacks import Call, Candidate
+from iogauge.measure.certify.stacks import Call, Candidate, Setting, name_of
 
 Item = TypeVar("Item")
 

@@ -1,34 +1,148 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of a certificate, one after the other for each stack, kept line by line: what was run
-already is not run again."""
+"""Many small runs of stacks, kept line by line in a folder that one caller at a time has: what was
+run already is not run again."""
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
+import os
+import platform
+import signal
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.judge.certificate import BAD, KEY, RIGHT
+from iogauge.analysis.errors import UsageError
+from iogauge.analysis.judge import certificate
+from iogauge.analysis.judge.certificate import BAD, KEY, LATE, RIGHT, WRONG
+from iogauge.common.files import write_whole
+from iogauge.common.guard import Guard
+from iogauge.common.hints import sort_hints
+from iogauge.common.paths import ROOT
 from iogauge.common.progress import Bar, clock
+from iogauge.common.run_folder import DOCUMENT
+from iogauge.measure import iokernel, kernels, sites
 from iogauge.measure.certify import plan
-from iogauge.measure.certify.plan import Case
-from iogauge.measure.certify.run import Record, execute
-from iogauge.measure.certify.stacks import Candidate
+from iogauge.measure.certify.plan import REPEATS, Case, rank
+from iogauge.measure.certify.stacks import (
+    Candidate,
+    NotHere,
+    hints_of,
+    name_of,
+    prepare,
+    variables_of,
+)
+from iogauge.measure.iokernel import Ended
+from reframe_tests.machine import leftovers
+from reframe_tests.machine.leftovers import own_folder
+from site_configs import local
 
-# Of a stack's runs, what may go into looking after those that were not right.
+LIMITS = ("--patience", "30", "--start-limit", "30")  # of iokernel itself, in seconds
+SECONDS = 90  # after which a run is ended, on a machine however loaded
+OUTCOMES = {
+    "right": RIGHT,
+    "wrong bytes": WRONG,
+    "hung": "hang",
+    "late": LATE,
+    "crashed": "crash",
+}
+
+Record = dict[str, Any]
+
+
+def environment(stack: Candidate, case: Case) -> dict[str, str]:
+    """The variables of its setting."""
+    hints = sort_hints(hints_of(case.setting, stack.is_ompio))
+    return {**variables_of(case.setting), **hints.environment}
+
+
+def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
+    """What iokernel is told."""
+    call = case.call
+    words = [call.pattern, *case.options, "--method", call.method, *call.words]
+    if call.served:
+        words += ["--io-processes", str(max(1, case.processes // 3))]
+    elif call.mode:
+        words += ["--mode", call.mode]
+    words += sort_hints(hints_of(case.setting, stack.is_ompio)).words
+    return [*words, "--repeat", str(REPEATS), "--seed", str(case.seed), "--dir", str(folder)]
+
+
+def again(stack: Candidate, case: Case, base: Path) -> str:
+    """The command as one would type it in the checkout."""
+    ours = kernels.variables()
+    values = {k: v for k, v in stack.variables.items() if k not in ours} | environment(stack, case)
+    words = [f"{key}={value}" for key, value in values.items()]
+    words += stack.command(case.processes, words_of(stack, case, base))
+    return " ".join(words).replace(f"{ROOT}/", "")
+
+
+def judge(done: Ended) -> tuple[str, str]:
+    """What a run was, one of certificate.OUTCOMES; and what it said of it."""
+    outcome = OUTCOMES.get(done.kind, "error")
+    if outcome == WRONG:
+        verdict = (done.document or {})["verification"]
+        first = verdict.get("first") or {}
+        where = f"{first.get('dataset')}{first.get('index')}"
+        return outcome, f"{verdict.get('mismatches')} elements, the first {where}"
+    return outcome, done.why
+
+
+def execute(stack: Candidate, case: Case, base: Path, guard: Guard | None = None) -> Record:
+    """Runs it below `base`; the record that the certificate keeps."""
+    with own_folder(base) as folder:
+        (folder / "data").mkdir()
+        done = iokernel.run(
+            stack, case.processes, [*words_of(stack, case, folder / "data"), *LIMITS],
+            env=environment(stack, case), seconds=SECONDS, document=folder / DOCUMENT, guard=guard,
+        )  # fmt: skip
+    outcome, said = judge(done)
+    record = {
+        **dict(zip(KEY, case.key, strict=True)),
+        "size": rank(case.call, case.options),
+        "why": case.why,
+        "outcome": outcome,
+        "seconds": round(done.seconds, 2),
+    }
+    if outcome != RIGHT:
+        said = said.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
+        record |= {"says": said, "command": again(stack, case, base)}
+    return record
+
+
+RUN_SECONDS = 1.5  # what a run takes, about, on two cores
+# Of a stack's runs, what may go into following up those that were not right.
 SHARE = 0.4
 LOOKED = 2
 
 
-def key_of(record: Record) -> tuple[Any, ...]:
-    """What a run was, as its line has it."""
-    return tuple(record[name] for name in KEY)
+@dataclass(frozen=True)
+class Wanted:
+    """`runs`: of each stack, if that ends sooner than `minutes`; `kernels`: a folder of programs
+    that are built, {stack} is its name."""
+
+    stacks: list[str]
+    patterns: list[str]
+    fs: list[str]
+    minutes: float
+    runs: int | None
+    jobs: int
+    seed: int
+    kernels: str
+    anew: bool  # forget the runs that are there
+
+
+def say(text: str) -> None:
+    print(f"certify: {text}", file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -44,20 +158,20 @@ class Runs:
     def of(cls, file: Path) -> Runs:
         """Those of an earlier call; a line that was cut short is left out."""
         found = cls(file)
-        lines = file.read_text().splitlines() if file.is_file() else []
-        for line in lines:
+        for line in file.read_text().splitlines() if file.is_file() else []:
             try:
-                record = json.loads(line)
+                found._keep(json.loads(line))
             except ValueError:
                 continue
-            found.records.append(record)
-            found.known[key_of(record)] = record
         return found
+
+    def _keep(self, record: Record) -> None:
+        self.records.append(record)
+        self.known[tuple(record[name] for name in KEY)] = record
 
     def add(self, record: Record) -> None:
         with self.lock:
-            self.records.append(record)
-            self.known[key_of(record)] = record
+            self._keep(record)
             with self.file.open("a") as out:
                 out.write(json.dumps(record) + "\n")
 
@@ -97,65 +211,125 @@ class Queue:
             self.waiting.extend(plan.follow_ups(case, self.stack))
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When it ends: at this time (of time.monotonic), or after so many runs of each stack."""
+def make(wanted: Wanted, folder: Path) -> list[Any]:
+    """Make runs until the time is over; all that the folder has then. Raises UsageError."""
+    stacks = list(_stacks(wanted))
+    if not stacks:
+        raise UsageError("none of these stacks is installed and has this pattern; iogauge doctor")
+    listed = sites.local_file_systems()
+    places = {name: Path(listed[name]["path"]) for name in wanted.fs}
+    for place in (folder, *places.values()):
+        place.mkdir(parents=True, exist_ok=True)
+        for line in leftovers.remove(place):
+            say(line)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"another process adds runs to {folder}: name another --out") from None
+        file = folder / certificate.RUNS
+        if wanted.anew:
+            file.unlink(missing_ok=True)
+        runs = Runs.of(file)
+        _keep_about(folder / certificate.ABOUT, _about(stacks, wanted.seed, places))
+        had = len(runs.records)
+        say(
+            f"{', '.join(stack.name for stack in stacks)}: at most {wanted.minutes:g} minutes, "
+            f"about {wanted.minutes * 60 / RUN_SECONDS:.0f} runs, a few MB each on "
+            f"{', '.join(places)}; {had} runs are there already"
+        )
+        try:
+            with Bar("certify") as bar:
+                _run(wanted, stacks, places, runs, bar)
+        except KeyboardInterrupt:
+            say("interrupted; to continue, run it again")
+        say(f"{len(runs.records) - had} new runs; {file}")
+        return list(runs.records)
 
-    end: float
-    most: int | None = None
-    jobs: int = 1
-    stop: threading.Event = field(default_factory=threading.Event)  # begin nothing more
+
+def _stacks(wanted: Wanted) -> Iterator[Candidate]:
+    """Those that are here; what is not is said by name."""
+    for name in wanted.stacks:
+        try:
+            stack = prepare(name, wanted.kernels)
+        except (NotHere, UsageError) as error:
+            say(f"left out: {error}")
+            continue
+        patterns = wanted.patterns
+        if calls := [call for call in stack.calls if not patterns or call.pattern in patterns]:
+            yield replace(stack, calls=calls)
 
 
-def run(
-    stacks: Sequence[Candidate],
-    places: Mapping[str, Path],
-    seed: int,
-    runs: Runs,
-    limits: Limits,
-    bar: Bar,
+def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[str, Any]:
+    """What all runs have in common, for the certificate."""
+    return {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "seeds": [seed],
+        "machine": f"{platform.system()} {platform.release()}, {local.CORES} cores, "
+        f"load {os.getloadavg()[0]:.0f} at the start",
+        "fs": {name: local.mount_of(path)["type"] for name, path in places.items()},
+        "stacks": {
+            stack.name: {
+                "versions": dict(stack.versions),
+                "most_processes": max(stack.counts),
+                "limit": stack.why,
+                "calls": len(stack.calls),
+                "settings": {
+                    name_of(one): {
+                        "hints": hints_of(one, stack.is_ompio), "variables": variables_of(one),
+                    }
+                    for one in stack.settings
+                },
+            }
+            for stack in stacks
+        },
+    }  # fmt: skip
+
+
+def _keep_about(file: Path, new: dict[str, Any]) -> None:
+    """With what earlier calls said, of stacks that are not run now, and of seeds."""
+    if file.is_file():
+        old = json.loads(file.read_text())
+        for name, facts in new["stacks"].items():  # --patterns leaves some out
+            facts["calls"] = max(facts["calls"], old["stacks"].get(name, facts)["calls"])
+        new["stacks"] = old["stacks"] | new["stacks"]
+        new["seeds"] = sorted({*old["seeds"], *new["seeds"]})
+    write_whole(file, json.dumps(new, indent=1) + "\n")
+
+
+def _run(
+    wanted: Wanted, stacks: Sequence[Candidate], places: Mapping[str, Path], runs: Runs, bar: Bar
 ) -> None:
     """All stacks in turn, each one as many runs as another, until the time is over."""
     began = time.monotonic()
-    queues = [Queue(stack, list(places), seed, runs) for stack in stacks]
-    turn, lock, made = iter(_in_turn(queues)), threading.Lock(), Counter[str]()
+    end, stop = began + 60 * wanted.minutes, threading.Event()
+    guard = Guard(signal.SIGTERM, iokernel.POLITE)
+    queues = [Queue(stack, list(places), wanted.seed, runs) for stack in stacks]
+    turn, lock, made = itertools.cycle(queues), threading.Lock(), Counter[str]()
 
     def worker() -> None:
-        while time.monotonic() < limits.end and not limits.stop.is_set():
+        while time.monotonic() < end and not stop.is_set():
             with lock:
                 queue = next(turn)
-                if (
-                    limits.most is not None
-                    and min(made[one.stack.name] for one in queues) >= limits.most
-                ):
+                fewest = min(made[one.stack.name] for one in queues)
+                if wanted.runs is not None and fewest >= wanted.runs:
                     return
                 made[queue.stack.name] += 1
                 case = queue.next()
-            record = execute(queue.stack, case, places[case.fs])
+            record = execute(queue.stack, case, places[case.fs], guard)
             with lock:
                 runs.add(record)
                 queue.look(case, record)
-                _tell(bar, record, made.total(), (began, limits.end))
+                if record["outcome"] != RIGHT:
+                    bar.say(" ".join(str(record[name]) for name in (*KEY, "outcome", "says")))
+                now = min(time.monotonic(), end)
+                what = " ".join(str(record[name]) for name in ("stack", "pattern", "method"))
+                left = f"{made.total()} runs, at most {clock(end - now)} left, {what}"
+                bar.at(now - began, end - began, left)
 
-    with ThreadPoolExecutor(limits.jobs) as pool:
+    with ThreadPoolExecutor(wanted.jobs) as pool:
         try:
-            for done in [pool.submit(worker) for _ in range(limits.jobs)]:
+            for done in [pool.submit(worker) for _ in range(wanted.jobs)]:
                 done.result()
         finally:
-            limits.stop.set()  # also after an error, or Ctrl-C
-
-
-def _tell(bar: Bar, record: Record, made: int, times: tuple[float, float]) -> None:
-    """What was not right at once; `times`: of the begin and the end."""
-    if record["outcome"] != RIGHT:
-        bar.say(" ".join(str(record[name]) for name in (*KEY, "outcome", "says")))
-    began, end = times
-    now = time.monotonic()
-    what = " ".join(str(record[name]) for name in ("stack", "pattern", "method") if name in record)
-    left = clock(max(end - now, 0))
-    bar.at(min(now, end) - began, end - began, f"{made} runs, at most {left} left, {what}")
-
-
-def _in_turn(queues: Sequence[Queue]) -> Iterator[Queue]:
-    while True:
-        yield from queues
+            stop.set()  # also after an error, or Ctrl-C

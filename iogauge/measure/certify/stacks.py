@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stack of a certificate: its kernels, built; what they can do; its settings and versions."""
+"""A stack of a certificate: its kernels, built; what they can do; its versions; and the settings
+of its MPI-IO that are tried: all combinations.
+
+A setting is a mapping of factors to values; a factor that is not there is left to the library. Its
+name is the factors in order, `fcoll=vulcan aggregators=2`, and `default` where there is none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +18,95 @@ from typing import Any
 from iogauge.common.paths import builds
 from iogauge.common.tables import libraries
 from iogauge.measure import kernels
-from iogauge.measure.certify import settings
-from iogauge.measure.certify.settings import Setting
 from iogauge.measure.iokernel import CannotList, Stack, execute
-from site_configs.support import chosen
+
+Setting = dict[str, str]
+
+DEFAULT = "default"
+AGGREGATORS = ("1", "2", "4")
+# What ompi_info says of a component: `MCA fcoll: vulcan (MCA v2.1.0, ...)`.
+COMPONENT = re.compile(r"^\s*MCA (io|fcoll): (\w+) ", re.MULTILINE)
+OMPIO = "ompio"
+
+
+def name_of(setting: Mapping[str, str]) -> str:
+    return " ".join(f"{factor}={value}" for factor, value in setting.items()) or DEFAULT
+
+
+def components(ompi_info: str) -> dict[str, list[str]]:
+    """The components of `io` and `fcoll` that this build of Open MPI has, from what ompi_info
+    prints."""
+    found: dict[str, list[str]] = {"io": [], "fcoll": []}
+    for framework, name in COMPONENT.findall(ompi_info):
+        found[framework].append(name)
+    return found
+
+
+def product(factors: Mapping[str, Iterable[str]]) -> list[Setting]:
+    """All combinations; an empty value leaves the factor out."""
+    names = list(factors)
+    return [
+        {name: value for name, value in zip(names, values, strict=True) if value}
+        for values in itertools.product(*factors.values())
+    ]
+
+
+def ompio(fcolls: Sequence[str]) -> list[Setting]:
+    """OMPIO: each collective component, numbers of aggregators, data sieving."""
+    factors = {"fcoll": ("", *fcolls), "aggregators": ("", *AGGREGATORS), "sieving": ("", "off")}
+    return product(factors)
+
+
+def romio(io: str = "") -> list[Setting]:
+    """ROMIO, of MPICH or (`io`) within Open MPI: data sieving and collective buffering, each on and
+    off, and numbers of aggregators where it is on."""
+    sieving = ("", "off", "on")
+    found = product({"io": (io,), "sieving": sieving, "buffering": ("", "off", "on")})
+    return found + product(
+        {"io": (io,), "sieving": sieving, "buffering": ("on",), "aggregators": AGGREGATORS}
+    )
+
+
+def of_openmpi(ompi_info: str) -> list[Setting]:
+    found = components(ompi_info)
+    settings = ompio(found["fcoll"]) if OMPIO in found["io"] else []
+    for io in found["io"]:
+        settings += [] if io == OMPIO else romio(io)
+    return settings
+
+
+# Hints of a factor's value: of ROMIO, and of OMPIO. One node has as many aggregators as the list
+# allows it: one, where nothing is said.
+ROMIO_HINTS = {
+    "sieving": ("romio_ds_write={v}", "romio_ds_read={v}"),
+    "buffering": ("romio_cb_write={v}", "romio_cb_read={v}"),
+    "aggregators": ("cb_nodes={v}", "cb_config_list=*:{v}"),
+}
+OMPIO_HINTS = {
+    "fcoll": ("fcoll={v}",),
+    "aggregators": ("io_ompio_num_aggregators={v}",),
+    "sieving": ("fbtl_posix_write_datasieving={v}", "fbtl_posix_read_datasieving={v}"),
+}
+
+
+def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
+    """The hints of a setting, as a site file has them. `is_ompio`: what the stack takes where the
+    setting names no `io`."""
+    of_ompio = is_ompio and "io" not in setting
+    table = OMPIO_HINTS if of_ompio else ROMIO_HINTS
+    switch = {"off": "0"} if of_ompio else {"on": "enable", "off": "disable"}
+    places = [
+        place.replace("{v}", switch.get(value, value)).partition("=")
+        for factor, value in setting.items()
+        for place in table.get(factor, ())
+    ]
+    return {key: value for key, _, value in places}
+
+
+def variables_of(setting: Mapping[str, str]) -> dict[str, str]:
+    """What is no hint: the component of Open MPI's framework `io`."""
+    return {"OMPI_MCA_io": setting["io"]} if "io" in setting else {}
+
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
 
@@ -86,7 +178,7 @@ def _there(needs: Sequence[Mapping[str, str]]) -> str:
     for one in needs:
         what = one["what"]
         if "/" in what and not Path(what).exists():
-            return f"{what} is missing; right is: {one['from']}"
+            return f"{what} is missing; use {one['from']}"
     return ""
 
 
@@ -101,9 +193,9 @@ def _build(environ: Mapping[str, Any]) -> Path:
 
 
 def prepare(name: str, built: str = "") -> Candidate:
-    """The stack of this name (site_configs/support/chosen.py) with its kernels: built here, or from
-    the folder `built`, where {stack} is its name. Raises NotHere."""
-    environ = chosen.stack(name)
+    """The stack of this name with its kernels: built here, or from the folder `built`, where
+    {stack} is its name. Raises NotHere, and UsageError for an unknown name."""
+    environ = kernels.environ(name)
     extras = environ["extras"]
     needs = extras["needs"]
     if lacking := _there([*needs["build"], *needs["mpi"]]):
@@ -119,14 +211,14 @@ def prepare(name: str, built: str = "") -> Candidate:
     except (kernels.CannotBuild, CannotList, OSError) as error:
         raise NotHere(f"stack {name}: {error}") from None
     is_ompio = "romio" not in environ["features"]
-    own = settings.romio()
+    own = romio()
     if is_ompio:
         beside = Path(stack.launch[0]).with_name("ompi_info")
         words = [*inside, "ompi_info"] if inside or not beside.is_absolute() else [str(beside)]
         done = execute(words, stack.variables)
         if done.status:
             raise NotHere(f"{' '.join(words)}: {done.why}")
-        own = settings.of_openmpi(done.stdout)
+        own = of_openmpi(done.stdout)
     versions = {key: str(value) for key, value in listing["libraries"].items() if value}
     return Candidate(**vars(stack), calls=calls(listing), settings=own, is_ompio=is_ompio,
                      versions=versions)  # fmt: skip

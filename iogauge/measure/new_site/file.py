@@ -11,8 +11,8 @@ import os
 import re
 import socket
 
-from iogauge.measure.new_site import modules, mounts, schedulers
-from iogauge.measure.new_site.machine import Machine
+from iogauge.measure.new_site import mounts, schedulers
+from iogauge.measure.new_site.machine import Machine, find_modules
 from iogauge.measure.new_site.schedulers import Partition
 from reframe_tests.machine.memory import memory
 
@@ -112,7 +112,7 @@ def comment(lines: list[str], indent: str = "") -> str:
 
 def site_file(name: str, machine: Machine) -> str:
     batch = schedulers.find(machine)
-    software = modules.find(machine)
+    software = find_modules(machine)
     lines = mounts.entries(machine, bool(batch.partitions))
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `iogauge site new` may ask of this machine; a test puts another in its place."""
+"""What `iogauge site new` may ask of this machine (a test puts another in its place); its modules
+system, what defines `module` in a script, and what is loaded now."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from iogauge.common.text import one_line
@@ -57,3 +59,68 @@ class Machine:
 
     def is_file(self, path: str) -> bool:
         return Path(path).is_file()
+
+
+# Where a modules system says it is -> the files that define `module` for bash.
+# A file of the machine's profile is better: it knows where the modules are, too.
+PROFILES = tuple(f"/etc/profile.d/{name}.sh" for name in ("lmod", "z00_lmod", "modules"))
+STARTS = (
+    ("Lmod", "LMOD_PKG", "init/bash"),
+    ("Environment Modules", "MODULESHOME", "init/bash"),
+)
+# Of the modules that could be loaded, those that a stack is made of.
+OF_STACKS = re.compile(
+    r"mpi|hdf5|netcdf|cgns|jansson|cmake|ninja|^(gcc|intel|cray|aocc|nvhpc|PrgEnv)", re.IGNORECASE
+)
+MOST = 12  # names in a comment
+
+
+@dataclass(frozen=True)
+class Modules:
+    """`init`: what defines `module`; `loaded`: now, in their order; `offered`: of use for a stack;
+    `spack`: where Spack is."""
+
+    system: str = ""
+    init: str = ""
+    loaded: list[str] = field(default_factory=list)
+    offered: list[str] = field(default_factory=list)
+    spack: str = ""
+
+    @property
+    def remarks(self) -> list[str]:
+        """For the site file."""
+        lines = [f"{self.system} is here: modules= are loaded in each job script."] * bool(
+            self.init
+        )
+        if self.offered:
+            names = ", ".join(self.offered[:MOST])
+            more = len(self.offered) - MOST
+            lines.append(f"It has: {names}" + (f" and {more} more" if more > 0 else ""))
+        if self.spack:
+            lines.append(
+                f"Spack is here ({self.spack}): common.spack_stack(VARIANT, [...]) is an environ "
+                "whose libraries are a folder of environments/ (docs/spack.md)."
+            )
+        return lines
+
+
+def find_modules(machine: Machine) -> Modules:
+    spack = machine.which("spack") or ""
+    if not spack and (root := machine.variable("SPACK_ROOT")):
+        spack = root
+    for system, variable, file in STARTS:
+        init = f"{machine.variable(variable)}/{file}"
+        if machine.variable(variable) and machine.is_file(init):
+            loaded = [name for name in machine.variable("LOADEDMODULES").split(":") if name]
+            init = next((path for path in PROFILES if machine.is_file(path)), init)
+            return Modules(system, init, loaded, offered(machine, init), spack)
+    return Modules(spack=spack)
+
+
+def offered(machine: Machine, init: str) -> list[str]:
+    """`module -t avail`: a name in each line; folders end with a colon, directories with a slash.
+    Both systems say it on stderr."""
+    code = '. "$1" >/dev/null 2>&1; module -t avail 2>&1'
+    text = machine.ask("bash", "--norc", "-c", code, "bash", init).text
+    names = [re.sub(r"\((default|[DL,]+)\)$", "", line.strip()) for line in text.splitlines()]
+    return [name for name in names if OF_STACKS.search(name) and not name.endswith((":", "/"))]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from iogauge.measure.new_site.machine import Answer, Machine
+from iogauge.measure.new_site.machine import Machine
 
 UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 
@@ -65,7 +65,9 @@ def find(machine: Machine) -> Found:
         answer = machine.ask(*system.ask)
         if answer.trouble:
             silent[system.ask[0]] = answer.trouble
-        elif not system.also or is_it(machine.ask(*system.also), system.says):
+            continue
+        also = machine.ask(*system.also) if system.also else answer
+        if not also.trouble and system.says in also.text:
             why = f"`{' '.join(system.ask)}` answers"
             parts = system.partitions(machine, answer.text)
             return Found(system.back_end, system.launcher, why, parts, told(silent))
@@ -73,15 +75,8 @@ def find(machine: Machine) -> Found:
     return Found("local.j2", "stack", why, [], told(silent))
 
 
-def is_it(answer: Answer, says: str) -> bool:
-    return not answer.trouble and says in answer.text
-
-
 def told(silent: dict[str, str]) -> list[str]:
     return [f"{name} is there, but does not answer: {why}" for name, why in silent.items()]
-
-
-# ---------------------------------------------------------------- Slurm
 
 
 def _number(text: str) -> int:
@@ -99,15 +94,12 @@ def slurm(_: Machine, text: str) -> list[Partition]:
         if available != "up" or len(numbers) != 4:
             continue
         nodes, sockets, cores, memory = map(_number, numbers)
-        old = found.get(name)
+        access = f"--partition={name}"
+        old = found.get(name, Partition(name, access))
         found[name] = Partition(
-            name,
-            f"--partition={name}",
-            nodes + (old.nodes if old else 0),
-            _least(sockets * cores, old.cores if old else 0),
-            _least(memory, old.memory if old else 0),
-            in_seconds(limit),
-        )
+            name, access, nodes + old.nodes, _least(sockets * cores, old.cores),
+            _least(memory, old.memory), in_seconds(limit),
+        )  # fmt: skip
     return list(found.values())
 
 
@@ -125,9 +117,6 @@ def in_seconds(text: str) -> int:
 def _least(*numbers: int) -> int:
     """Of those that are known."""
     return min((number for number in numbers if number), default=0)
-
-
-# ---------------------------------------------------------------- PBS and Torque
 
 
 def blocks(text: str) -> list[tuple[str, dict[str, str]]]:
@@ -165,21 +154,12 @@ def pbs(machine: Machine, text: str) -> list[Partition]:
         for node in nodes
     ]
     return [
-        Partition(
-            name,
-            f"-q {name}",
-            len(nodes),
-            _least(*cores),
-            _least(*memory),
-            in_seconds(keys.get("resources_max.walltime", "")),
-        )
+        Partition(name, f"-q {name}", len(nodes), _least(*cores), _least(*memory),
+                  in_seconds(keys.get("resources_max.walltime", "")))
         for name, keys in blocks(text)
         if keys.get("queue_type", "").startswith("E")
         and keys.get("enabled") == "True" == keys.get("started")
-    ]
-
-
-# ---------------------------------------------------------------- Cobalt and LoadLeveler
+    ]  # fmt: skip
 
 
 def _below_rule(text: str, rule: str) -> Iterable[list[str]]:

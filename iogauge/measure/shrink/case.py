@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What fails: a command line of iokernel with its processes, and how it ends."""
+"""What fails: a command line of iokernel with its processes, how it ends, and the smallest that
+still fails, by delta debugging. A failure by chance needs several tries."""
 
 from __future__ import annotations
 
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import Stack
+from reframe_tests.machine.leftovers import own_folder
 
 SECONDS = 120.0  # a small run takes less than one
 # Where a run is, and what it leaves: the tool's own business.
@@ -21,10 +24,17 @@ OWN = {"--dir": 1, "--json": 1, "--keep": 0}
 NEEDED = ("--method", "--mode")
 NUMBER = re.compile(r"\d+")
 RIGHT = "right"
+Some = TypeVar("Some")
 
 
-class CannotShrinkError(Exception):
+class CannotShrinkError(AnalysisError):
     """There is nothing to begin with; the message says why."""
+
+
+class NoProgramError(CannotShrinkError):
+    """It fails, but no program of it can be made."""
+
+    exit_code = EXIT_NOT_VERIFIED
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,9 @@ def smaller(case: Case) -> Iterator[Case]:
         for divide in (8, 2):
             yield _with(case, i, NUMBER.sub(lambda m, d=divide: str(max(1, int(m[0]) // d)), word))  # type: ignore[misc]
         for k in range(len(numbers) if len(numbers) > 1 else 0):
-            yield _with(case, i, _one_halved(word, k))
+            number = list(NUMBER.finditer(word))[k]
+            half = str(max(1, int(number[0]) // 2))
+            yield _with(case, i, word[: number.start()] + half + word[number.end() :])
     for start, end in options(case):
         has_number = any(NUMBER.search(word) and "=" not in word for word in case.words[start:end])
         if case.words[start] not in NEEDED and not has_number:
@@ -82,11 +94,6 @@ def smaller(case: Case) -> Iterator[Case]:
 
 def _with(case: Case, i: int, word: str) -> Case:
     return replace(case, words=(*case.words[:i], word, *case.words[i + 1 :]))
-
-
-def _one_halved(word: str, k: int) -> str:
-    found = list(NUMBER.finditer(word))[k]
-    return word[: found.start()] + str(max(1, int(found[0]) // 2)) + word[found.end() :]
 
 
 @dataclass
@@ -100,11 +107,11 @@ class Runner:
     def end(self, case: Case, traces: Path | None = None) -> str:
         """How a run ends: RIGHT, or what went wrong in a word. With `traces` each of its accesses
         is recorded there."""
-        with tempfile.TemporaryDirectory(prefix="shrink-", dir=self.folder) as data:
+        with own_folder(self.folder) as place:
             prefix = self.stack.recorded(traces, self.folder) if traces else []
             done = iokernel.run(
-                self.stack, case.processes, [*case.words, "--dir", data], prefix=prefix,
-                env=dict(case.environment), seconds=self.seconds, document=Path(data) / DOCUMENT,
+                self.stack, case.processes, [*case.words, "--dir", str(place)], prefix=prefix,
+                env=dict(case.environment), seconds=self.seconds, document=place / DOCUMENT,
             )  # fmt: skip
         if done.status == 0:
             return RIGHT
@@ -124,3 +131,73 @@ def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
     values = [shlex.split(text)[0].partition("=") for text in exported if "$" not in text]
     hints = tuple((name, value) for name, _, value in values if re.match(r"OMPI_MCA_|ROMIO_", name))
     return Case(processes, without_own(words[1:]), hints)
+
+
+class Tries:
+    """How often a case fails as the first one did."""
+
+    def __init__(self, end: Callable[[Case], str], tries: int, say: Callable[[str], None]) -> None:
+        self.end, self.tries, self.say = end, tries, say
+        self.how = ""
+
+    def begin(self, case: Case) -> None:
+        """Learns how it fails. `CannotShrinkError` where it does not, in three times the tries."""
+        for number in range(1, 3 * self.tries + 1):
+            self.how = self.end(case)
+            if self.how != RIGHT:
+                self.say(f"try {number} of {case}: {self.how}")
+                return
+        raise CannotShrinkError(f"{3 * self.tries} runs of {case} were all right")
+
+    def fails(self, case: Case) -> bool:
+        """In one of the tries, in the same way; the tries end with it. Something else that goes
+        wrong (a size that the pattern does not take) ends them too."""
+        for number in range(1, self.tries + 1):
+            how = self.end(case)
+            if how == self.how:
+                self.say(f"still fails, in try {number}: {case}")
+                return True
+            if how != RIGHT:
+                break
+        return False
+
+    def rate(self, case: Case, runs: int) -> int:
+        return sum(self.end(case) == self.how for _ in range(runs))
+
+
+def shrink(case: Case, tries: Tries, most: int = 200) -> Case:
+    """Until no smaller one fails; at most so many candidates are tried."""
+    tries.begin(case)
+    left, tried = most, set[Case]()
+    while left > 0:
+        for candidate in smaller(case):
+            if candidate in tried:
+                continue
+            tried.add(candidate)
+            left -= 1
+            if tries.fails(candidate):
+                case = candidate
+                break
+            if left <= 0:
+                break
+        else:
+            return case
+    return case
+
+
+def fewest(some: Sequence[Some], fails: Callable[[Sequence[Some]], bool]) -> list[Some]:
+    """Zeller and Hildebrandt's ddmin (2002): of those, in their order, as few as still fail."""
+    now, parts = list(some), 2
+    while len(now) >= 2:
+        size = -(-len(now) // parts)
+        chunks = [now[i : i + size] for i in range(0, len(now), size)]
+        rest = [[x for j, c in enumerate(chunks) if j != i for x in c] for i in range(len(chunks))]
+        found = next((c for c in [*chunks, *rest] if len(c) < len(now) and fails(c)), None)
+        if found is not None:
+            parts = 2 if found in chunks else max(parts - 1, 2)
+            now = found
+        elif parts >= len(now):
+            break
+        else:
+            parts = min(2 * parts, len(now))
+    return now

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A C program alone that writes what a traced run wrote: the user's bytes and places through plain
-MPI-IO calls."""
+"""A C program that writes the bytes of a traced run to the same offsets through plain MPI-IO calls,
+and so fails without iogauge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from iogauge.analysis.blame.accesses import MPIIO, WRITE, Traced
-from iogauge.analysis.blame.races import MAY_COVER, Blame
+from iogauge.analysis.blame.races import MAY_COVER, Blame, find
 from iogauge.analysis.darshan.raw import CLOSE
+from iogauge.measure import iokernel
 
-from .case import CannotShrinkError
+from .case import Case, NoProgramError, Runner, fewest
 
 SOURCE = Path(__file__).with_name("repro.c.in")
 MOST_LINES = 150
@@ -22,6 +28,9 @@ PAGE = 4096
 WIDTH = 100
 CALLS = 200  # of a repeat: few rounds are done again and again, as they may fail seldom
 TOGETHER = ("_all",)
+REPEATS = 30  # of the program, in one run
+SUSPECTS = 5  # rounds that are tried alone
+FOUND = re.compile(r"(\d+) of (\d+) repeats had wrong bytes")
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,8 @@ class Round:
         return self.together and len(set(ranks)) < len(ranks)
 
 
-def rounds(traced: Traced, file: int) -> list[Round]:
-    """What was written to a file until it was first closed. `CannotShrinkError` where the trace
+def rounds_of(traced: Traced, file: int) -> list[Round]:
+    """What was written to a file until it was first closed. `NoProgramError` where the trace
     does not say."""
     rows, found = traced.accesses, dict[tuple[int, bool], list[tuple[int, int, int]]]()
     assert traced.events is not None
@@ -59,7 +68,7 @@ def rounds(traced: Traced, file: int) -> list[Round]:
             key = (count, not together)
             found.setdefault(key, []).append((rank, int(row["offset"]), int(row["length"])))
     if not found:
-        raise CannotShrinkError("the trace does not say which bytes the program's calls wrote")
+        raise NoProgramError("the trace does not say which bytes the program's calls wrote")
     return [Round(not alone, tuple(some)) for (_, alone), some in sorted(found.items())]
 
 
@@ -79,11 +88,11 @@ def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
     return [some[i] for i in order if counts[i]]
 
 
-def text(
+def text_of(
     some: Sequence[Round], processes: int, command: str, repeats: int, library: str,
     most: int = MOST_LINES,
 ) -> str:  # fmt: skip
-    """The program. `CannotShrinkError` where it has too many lines."""
+    """The program. `NoProgramError` where it has too many lines."""
     lowest = min((offset for r in some for _, offset, _ in r.pieces), default=0)
     lowest -= lowest % PAGE
     highest = max((offset + length for r in some for _, offset, length in r.pieces), default=0)
@@ -107,7 +116,7 @@ def text(
     )
     lines = made.count("\n")
     if lines > most:
-        raise CannotShrinkError(f"a program of {lines} lines; right is at most {most}")
+        raise NoProgramError(f"a program of {lines} lines: expected at most {most}")
     return made
 
 
@@ -119,3 +128,84 @@ def _wrapped(words: Sequence[str]) -> list[str]:
             line = "   "
         line += f" {word}"
     return [*lines, line]
+
+
+def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> None:
+    """Leaves the traces of a run that fails."""
+    for _ in range(10 * tries):
+        for old in folder.glob("*.trace"):
+            old.unlink()
+        if runner.end(case, folder) == how:
+            return
+    raise NoProgramError(f"{10 * tries} runs with the recorder did not fail: {case}")
+
+
+class Program:
+    """The C program of some rounds: made, compiled, and run."""
+
+    def __init__(self, runner: Runner, case: Case, work: Path) -> None:
+        self.runner, self.case, self.work = runner, case, work
+        launch = " ".join(["mpiexec", "-n", str(case.processes)])
+        self.command = " ".join([*(f"{k}={v}" for k, v in case.environment), launch])
+        self.library = _library(runner.stack.program)
+
+    def text(self, rounds: Sequence[Round]) -> str:
+        words = (self.case.processes, self.command, REPEATS, self.library)
+        return text_of(rounds, *words)
+
+    def failed(self, text: str, repeats: int = REPEATS) -> tuple[int, int]:
+        """Of how many repeats how many had wrong bytes."""
+        source, binary = self.work / "repro.c", self.work / "repro"
+        source.write_text(text)
+        stack, compiler = replace(self.runner.stack, program=binary), ["-Wall", "-Wextra", "-O1"]
+        subprocess.run(
+            [f"mpicc.{stack.name}", *compiler, str(source), "-o", str(binary)], check=True
+        )
+        data = self.runner.folder / f"repro-{os.getpid()}.bin"
+        done = iokernel.run(
+            stack, self.case.processes, [str(data), str(repeats)],
+            env=dict(self.case.environment), seconds=self.runner.seconds,
+        )  # fmt: skip
+        data.unlink(missing_ok=True)
+        match = FOUND.search(done.stdout)
+        if not match:
+            late = done.status is None
+            how = "had to be ended" if late else f"ended with status {done.status}"
+            raise NoProgramError(f"the program {how}, after {self.runner.seconds:g} s at most")
+        return int(match[1]), int(match[2])
+
+
+def _library(iokernel: Path) -> str:
+    done = subprocess.run([str(iokernel), "--version"], capture_output=True, text=True, check=False)
+    said = done.stdout[done.stdout.find("{") :]
+    return str(json.loads(said)["mpi"]) if done.returncode == 0 else "an unknown MPI"
+
+
+def make(
+    made: Program, traces: Path, tries: int, say: Callable[[str], None]
+) -> tuple[str, int, int]:
+    """Its text, and how often it failed of how many repeats."""
+    blamed = find(traces)
+    found = blamed.traced
+    rows = found.accesses[found.accesses["layer"] == MPIIO]
+    if not len(rows):
+        raise NoProgramError("the case does not write through MPI-IO")
+    ((file, _),) = Counter(rows["file"].tolist()).most_common(1)
+    rounds = rounds_of(found, file)
+    accused = suspects(rounds, blamed, file)
+    say(f"{len(rounds)} rounds of MPI-IO calls are recorded, {len(accused)} of them raced")
+
+    def fails(some: Sequence[Round]) -> bool:
+        try:
+            text = made.text(some)
+        except NoProgramError:  # too long yet: only what it does counts
+            text = text_of(some, made.case.processes, "", REPEATS, "", most=10**6)
+        return any(made.failed(text)[0] for _ in range(tries))
+
+    one = next(([r] for r in accused[:SUSPECTS] if fails([r])), None)
+    if one is None and not fails(rounds):
+        raise NoProgramError("its MPI-IO calls alone did not fail")
+    rounds = one or fewest(rounds, fails)
+    text = made.text(rounds)
+    wrong, of = made.failed(text)
+    return text, wrong, of

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -19,9 +19,8 @@ from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT
-from iogauge.measure.tune.session import Session, Trial
+from iogauge.measure.tune.session import Session, Trial, split
 from iogauge.measure.tune.space import CALL, Space, text
-from iogauge.measure.tune.trial import split
 
 MIB = 2**20
 FILE, SITE_FILE = "tune.txt", "site-entry.txt"
@@ -39,7 +38,7 @@ class Advice:
 
     @property
     def gain(self) -> Interval | None:
-        """The interval that counts: of the rounds that chose nothing."""
+        """The interval that counts: of the rounds after the search."""
         return self.found.confirmed
 
     @property
@@ -61,8 +60,6 @@ class Advice:
         ignored = set(trials[-1].outcome.ignored) if trials else set()
         return {k: v for k, v in hints.items() if k not in ignored}, variables, options
 
-    # ------------------------------------------------------------------------- in words
-
     def lines(self) -> Iterator[str]:
         asked = self.session.asked
         log, tried = self.found.log, len({t.arm for t in self.session.trials})
@@ -80,34 +77,34 @@ class Advice:
         winner, default = self.found.winner, self.space.default
         if winner == default:
             yield "advice   none: no setting was faster than the default"
-            yield f"undecided: {self.lacks()}"
-            return
-        yield f"fastest  {text(winner)}"
-        for gain, what in ((self.gain, "in fresh rounds"), (self.found.searched, "in the search")):
-            if gain is not None:
-                yield f"gain     {_gain(gain)} {what}, {gain.counted}"
-        yield f"memory   {self.memory()}"
-        yield f"seen     {self.seen()}"
+        else:
+            yield f"fastest  {text(winner)}"
+            searched = self.found.searched
+            for gain, what in ((self.gain, "in new rounds"), (searched, "while searching")):
+                if gain is not None:
+                    yield f"gain     {_gain(gain)} {what}, {gain.counted}"
+            yield f"memory   {self.memory()}"
+            yield f"tested   {self.tested()}"
         if not self.is_decided:
             yield f"undecided: {self.lacks()}"
 
     def memory(self) -> str:
         of, base = self.peak(self.found.winner), self.peak(self.space.default)
         if not (of and base):
-            return "not known"
+            return "unknown"
         more = (of - base) / MIB
-        return f"{of / MIB:.0f} MiB in the largest process, {more:+.0f} MiB beside the default"
+        return f"{of / MIB:.0f} MiB in the largest process, {more:+.0f} MiB relative to the default"
 
-    def seen(self) -> str:
-        """For which sizes."""
+    def tested(self) -> str:
+        """Which sizes."""
         document = self.document(self.found.winner)
         payload = document.get("payload", {}).get("bytes", 0)
         system = document.get("system", {})
         nodes, processes = system.get("nodes", 1), system.get("processes", 1)
         return (
-            f"{payload / MIB:.1f} MiB in a dump, {payload / max(processes, 1) / MIB:.1f} MiB of "
-            f"each of {processes} processes on {nodes} node{'s' if nodes != 1 else ''}; "
-            "other sizes and numbers were not tried"
+            f"{payload / MIB:.1f} MiB per dump, {payload / max(processes, 1) / MIB:.1f} MiB per "
+            f"process, {processes} processes on {nodes} node{'s' if nodes != 1 else ''}; no other "
+            "sizes"
         )
 
     def document(self, arm: Config) -> dict[str, Any]:
@@ -125,20 +122,16 @@ class Advice:
         more = f"iogauge tune --resume {name} --budget"
         budget = float(self.session.asked["budget"])
         if self.found.winner == self.space.default:
-            ran = self.found.log.rounds
-            why = (
-                "the budget ended before anything could be told"
-                if ran < self.rules.least
-                else "what was tried is as fast or slower"
-            )
-            return f"{why}; a larger budget tries more: {more} {2 * budget / 60:.0f}m"
+            early = self.found.log.rounds < self.rules.least
+            why = "the budget ended too early" if early else "no setting that was tried is faster"
+            return f"{why}; to try more: {more} {2 * budget / 60:.0f}m"
         if gain is None or gain.low is None:
             has = gain.counted if gain else "no pair"
             each = 2 * median([t.outcome.seconds for t in self.session.trials] or [1.0])
             minutes = math.ceil((budget + 2 * self.rules.confirm * each) / 60)
-            return f"{has} of the fresh rounds, {self.rules.confirm} needed: {more} {minutes}m"
+            return f"{has} of new rounds, {self.rules.confirm} needed: {more} {minutes}m"
         minutes = math.ceil(2 * budget / 60)
-        return f"the interval holds 1: the gain is small beside the noise; {more} {minutes}m"
+        return f"the interval includes 1: the gain is within the noise; {more} {minutes}m"
 
     def _others(self) -> Iterator[str]:
         log, default = self.found.log, self.space.default
@@ -150,7 +143,7 @@ class Advice:
             yield f"next     {ratio:.2f} times, {rounds} {noun}: {text(arm)}"
 
     def _outcasts(self) -> Iterator[str]:
-        """Settings that are never advised, each with its first reason."""
+        """Settings that are not advised, each with its first reason."""
         seen: dict[str, list[tuple[Config, str]]] = {}
         for trial in self.session.trials:
             if trial.outcome.kind != "ok":
@@ -159,11 +152,9 @@ class Advice:
                     of.append((trial.arm, trial.outcome.why))
         for kind, of in sorted(seen.items(), key=lambda one: one[0] != "wrong bytes"):
             for arm, why in of[: None if kind == "wrong bytes" else SHOWN]:
-                yield f"never    {kind}: {text(arm)}: {why}"
+                yield f"excluded {kind}: {text(arm)}: {why}"
             if kind != "wrong bytes" and len(of) > SHOWN:
-                yield f"never    {kind}: {len(of) - SHOWN} settings more"
-
-    # ------------------------------------------------------------------------- as files
+                yield f"excluded {kind}: {len(of) - SHOWN} more settings"
 
     def write(self, folder: Path, site: bool) -> list[Path]:
         """The files of a decided gain, and in each case the words. Raises OSError."""
@@ -183,7 +174,7 @@ class Advice:
         first, *rest = self.lines()
         shown = [line for line in rest if line.split()[0] in ("default", "fastest", "gain")]
         lines = [f"# {line}" for line in (first, *shown)]
-        lines += [f"# memory: {self.memory()}", f"# seen with: {self.seen()}"]
+        lines += [f"# memory: {self.memory()}", f"# tested with: {self.tested()}"]
         if options:
             lines.append(f"# options of iokernel's method: {' '.join(options)}")
         return "\n".join(lines) + "\n"
@@ -193,9 +184,11 @@ class Advice:
         hints, variables, _ = self.hints()
         method = dict(self.found.winner)[CALL].partition(":")[0]
         sorted_hints = sort_hints(hints)
+        has_own = method in ("hdf5", "pnetcdf", "netcdf4", "cgns")
         rule = {
             "patterns": [str(self.session.asked["pattern"]).split()[0]],
-            **_for_method(method),
+            # the features by which a rule finds the calls of a method
+            **({"with": [method]} if has_own else {"without": ["hdf5", "pnetcdf"]}),
             "hints": hints,
         }
         gain = f"{_gain(self.gain)}," if self.gain else ""
@@ -239,10 +232,3 @@ class Advice:
 def _gain(gain: Interval) -> str:
     ends = f" ({gain.low:.2f} to {gain.high:.2f})" if gain.low and gain.high else " (no interval)"
     return f"{gain.value:.2f} times the default{ends}"
-
-
-def _for_method(method: str) -> Mapping[str, list[str]]:
-    """The features by which a rule finds the calls of a method, as far as there are any."""
-    if method in ("hdf5", "pnetcdf", "netcdf4", "cgns"):
-        return {"with": [method]}
-    return {"without": ["hdf5", "pnetcdf"]}

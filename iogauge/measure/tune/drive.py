@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs what a search asks for, until it ends or its budget does."""
+"""Runs what a search asks for, until it ends or its budget does, and shows how far it is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +20,9 @@ from iogauge.analysis.statistics.tuning_search import (
     Spent,
     search,
 )
-from iogauge.measure.tune.session import Session
-from iogauge.measure.tune.space import Space
-from iogauge.measure.tune.trial import Outcome, Wish, is_wrong
+from iogauge.common.progress import Bar, clock
+from iogauge.measure.tune.session import Outcome, Session, Wish, is_wrong
+from iogauge.measure.tune.space import Space, text
 
 FIRST_LIMIT, LIMIT, SLOWER = 600.0, 60.0, 10.0
 Run = Callable[[Config, Path, float], Outcome]
@@ -33,6 +34,41 @@ class Watch(Protocol):
     def round(self, now: Round, used: float) -> None: ...
 
     def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None: ...
+
+
+class Progress:
+    """On a bar, with the fastest so far."""
+
+    def __init__(self, bar: Bar, budget: float, wish: Wish, default: Config) -> None:
+        self.bar, self.budget, self.wish, self.default = bar, budget, wish, default
+        self.of: dict[Config, dict[int, float]] = {}
+
+    def round(self, now: Round, used: float) -> None:
+        at = f"{clock(used)} of {clock(self.budget)}, {now.stage}, round {now.number + 1}"
+        self.bar.at(min(used, self.budget), self.budget, f"{at}; {self._best()}")
+
+    def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None:
+        speed = outcome.speed(self.wish)
+        if isinstance(speed, float):
+            self.of.setdefault(arm, {})[now.number] = speed
+        else:
+            self.bar.say(f"excluded: {text(arm)}: {speed}")
+        self.round(now, used)
+
+    def _best(self) -> str:
+        """Of those that ran as often as any."""
+        base = self.of.get(self.default, {})
+        found = {
+            arm: median([math.log(s / base[n]) for n, s in own.items() if n in base])
+            for arm, own in self.of.items()
+            if arm != self.default and any(n in base for n in own)
+        }
+        most = max((len(self.of[arm]) for arm in found), default=0)
+        found = {arm: v for arm, v in found.items() if len(self.of[arm]) >= min(most, 3)}
+        if not found:
+            return "only the default so far"
+        arm = max(found, key=lambda one: found[one])
+        return f"{math.exp(found[arm]):.2f} times the default: {text(arm)}"
 
 
 @dataclass
@@ -58,7 +94,7 @@ class Drive:
         try:
             now = next(course)
             while True:
-                while self.used >= self.end(now):
+                while self.used >= self.end(now.stage):
                     now = course.throw(Spent())  # to what comes after this stage
                 self.watch.round(now, self.used)
                 answers = self.round(now, known)
@@ -68,17 +104,14 @@ class Drive:
             found: Found = ended.value
             return found
 
-    def end(self, now: Round) -> float:
-        """When this stage has to end, in seconds of jobs."""
-        return self.budget if now.stage == "confirm" else self.search_end()
-
-    def search_end(self) -> float:
-        """So that there is time to confirm."""
-        return self.budget - min(2 * self.rules.confirm * self.typical(), self.budget / 2)
+    def end(self, stage: str) -> float:
+        """When it has to end, in seconds of jobs: the search so that there is time to confirm."""
+        confirm = min(2 * self.rules.confirm * self.typical(), self.budget / 2)
+        return self.budget - (0 if stage == "confirm" else confirm)
 
     def room(self) -> float:
         """For how many jobs there is time before the search has to end."""
-        return (self.search_end() - self.used) / max(self.typical(), 1e-3)
+        return (self.end("search") - self.used) / max(self.typical(), 1e-3)
 
     def typical(self) -> float:
         """Seconds of a job of the default, of those that the search has seen by now."""
@@ -89,7 +122,7 @@ class Drive:
     ) -> dict[Config, Answer]:
         """The answers of all arms, or of some where the time was over; then the default's too."""
         answers: dict[Config, Answer] = {}
-        end = self.end(now)
+        end = self.end(now.stage)
         for arm in (*now.arms, self.space.default):
             over = self.used >= end and arm != self.space.default
             if arm in answers or (over and (now.number, arm) not in known):

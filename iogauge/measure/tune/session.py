@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A search as a session: each trial is written down as it ends, and all of them become a report
-that the analysis reads like ReFrame's own.
+"""The jobs of a search, each with one setting, as a session: each trial is written down as it
+ends, and all of them become a report that the analysis reads like ReFrame's own.
 
     OUTPUT/NAME/tune.json                 what was asked for
     OUTPUT/NAME/trials.jsonl              a line for each trial, in the order of their ends
     OUTPUT/NAME/SYSTEM/host/STACK/Tune_N  its document and its script
     OUTPUT/reports/run-report-NAME.json   the report
 
-A search that was stopped goes on where the lines end: its course follows from them
+A search that was stopped continues where the lines end: its course follows from them
 (analysis/statistics/tuning_search.py).
 """
 
@@ -16,30 +16,138 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import socket
+import shlex
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from iogauge import version
-from iogauge.analysis.session.loader import HARNESS, REPORTS
+from iogauge.analysis.errors import UsageError
+from iogauge.analysis.session.loader import HARNESS
+from iogauge.analysis.session.recover import write_report
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import Stage
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.run_folder import BEGAN
-from iogauge.measure.tune.space import CALL, text
-from iogauge.measure.tune.trial import Outcome
+from iogauge.common.guard import Guard
+from iogauge.common.hints import sort_hints
+from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.measure import iokernel
+from iogauge.measure.iokernel import Ended
+from iogauge.measure.tune.space import CALL, Space, text
+from reframe_tests.machine.leftovers import own_folder
+
+Kind = Literal["ok", "wrong bytes", "failed", "crashed", "hung", "too slow"]
+Wish = Literal["write", "read", "both"]
+KINDS: Mapping[str, Kind] = {
+    "wrong bytes": "wrong bytes", "hung": "hung", "late": "too slow", "crashed": "crashed",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`why`: of all but `ok`. Bandwidths in MiB/s, `seconds` of the whole job, `peak` in bytes of
+    the largest process. `ignored`: hints that the library did not take."""
+
+    kind: Kind
+    why: str = ""
+    write: float | None = None
+    read: float | None = None
+    seconds: float = 0.0
+    peak: int = 0
+    ignored: tuple[str, ...] = ()
+
+    def speed(self, wish: Wish) -> float | str:
+        """For the search: MiB/s, or why there is none. Of both: bytes over the sum of the times."""
+        if self.kind != "ok":
+            return f"{self.kind}: {self.why}"
+        if wish == "both" and self.write and self.read:
+            return 2 / (1 / self.write + 1 / self.read)
+        found = self.read if wish == "read" else self.write
+        return found or f"failed: it says no {wish} bandwidth"
+
+
+def is_wrong(why: str) -> bool:
+    return why.startswith("wrong bytes")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all trials of a search have in common. `launch`: the words up to the program; `place`:
+    of the file system."""
+
+    launch: tuple[str, ...]
+    program: Path
+    pattern: tuple[str, ...]
+    place: Path
+    fsync: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, space: Space, arm: Config) -> tuple[list[str], dict[str, str]]:
+        """The words but for folder and document, and the variables of this setting."""
+        hints, variables, options = split(space.places(arm))
+        sorted_hints = sort_hints(hints)
+        method, _, mode = dict(arm)[CALL].partition(":")
+        words = [*self.launch, str(self.program), *self.pattern, "--method", method]
+        words += ["--mode", mode] if mode else []
+        words += [*sorted_hints.words, *options, *(["--fsync"] if self.fsync else [])]
+        return words, {**sorted_hints.environment, **variables}
+
+
+def split(places: Sequence[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Hints, variables and options of what a setting says."""
+    hints, variables, options = dict[str, str](), dict[str, str](), list[str]()
+    for place in places:
+        key, _, value = place.partition("=")
+        if key.startswith("--"):
+            options += [key, value]
+        elif key.startswith("$"):
+            variables[key[1:]] = value
+        else:
+            hints[key] = value
+    return hints, variables, options
+
+
+class Runner:
+    """Runs trials; what they have started is ended with this process, whichever way that ends."""
+
+    def __init__(self, job: Job, space: Space) -> None:
+        self.job, self.space = job, space
+        self.guard = Guard(signal.SIGTERM, iokernel.POLITE)
+
+    def __call__(self, arm: Config, keep: Path, limit: float) -> Outcome:
+        """One job, of `limit` seconds at most; its document and its script are left in `keep`."""
+        keep.mkdir(parents=True, exist_ok=True)
+        words, variables = self.job.command(self.space, arm)
+        variables = {**self.job.environment, **variables}
+        with own_folder(self.job.place) as folder:
+            words += ["--dir", str(folder), "--json", str(keep / DOCUMENT)]
+            lines = [f"export {key}={shlex.quote(value)}" for key, value in variables.items()]
+            script = ["#!/bin/sh", *lines, shlex.join(words)]  # what ran, for a reader
+            (keep / JOB_SCRIPT).write_text("\n".join(script) + "\n")
+            done = iokernel.execute(
+                words, variables, seconds=limit, document=keep / DOCUMENT, guard=self.guard
+            )
+        (keep / "stderr").write_text(done.stderr)
+        return outcome(done)
+
+
+def outcome(done: Ended) -> Outcome:
+    """What a job's document and its last words say."""
+    if done.kind != "right" or done.document is None:
+        return Outcome(KINDS.get(done.kind, "failed"), done.why, seconds=done.seconds)
+    summary = done.document["summary"]
+    return Outcome(
+        "ok", "", summary.get("write_bw"), summary.get("read_bw"), done.seconds,
+        int(done.document["memory"]["peak_rss"]), tuple(done.document["used"]["hints_ignored"]),
+    )  # fmt: skip
+
 
 ASKED, TRIALS, TEST, SYSTEM = "tune.json", "trials.jsonl", "Tune", "local"
 Json = dict[str, Any]
-
-
-class NoSuchSearchError(Exception):
-    """There is none of this name, or its files cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +164,8 @@ class Trial:
 
 @dataclass
 class Session:
-    """`asked`: what the command line said, as far as it decides what is run."""
+    """`asked`: what the command line said, as far as it decides what is run. Nothing is written
+    before the first trial has ended."""
 
     output: Path
     name: str
@@ -64,17 +173,12 @@ class Session:
     trials: list[Trial] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, output: Path, name: str, asked: Json) -> Session:
-        """Nothing is written before the first trial has ended."""
-        return cls(output, name, asked)
-
-    @classmethod
     def resume(cls, output: Path, name: str) -> Session:
-        """The search of this name, the newest where it is empty. Raises NoSuchSearchError."""
+        """The search of this name, the newest where it is empty. Raises UsageError."""
         if not name:
             there = sorted(path.parent.name for path in output.glob(f"2*/{ASKED}"))
             if not there:
-                raise NoSuchSearchError(f"{output}: expected a search to go on with, found none")
+                raise UsageError(f"--resume: {output}: expected a search, found none")
             name = there[-1]
         path = output / name / ASKED
         try:
@@ -82,18 +186,12 @@ class Session:
             found = cls(output, name, dict(asked))
             found.trials = list(found.read())
         except (json_file.Unreadable, OSError, ValueError, KeyError, TypeError) as error:
-            raise NoSuchSearchError(
-                f"{path}: no search that can be gone on with: {error}"
-            ) from None
+            raise UsageError(f"--resume: {path}: expected a search: {error}") from None
         return found
 
     @property
     def folder(self) -> Path:
         return self.output / self.name
-
-    @property
-    def report(self) -> Path:
-        return self.output / REPORTS / f"run-report-{self.name}.json"
 
     def keep(self, number: int) -> Path:
         """The folder of a trial."""
@@ -130,23 +228,15 @@ class Session:
 
     def write_report(self) -> Path:
         """Of all trials so far."""
-        began = datetime.strptime(self.name[:15], BEGAN).astimezone().timestamp()
-        last = max([began, *(trial.ended for trial in self.trials)])
         info = {
-            "data_version": "4.2",
             "uuid": f"tune-{self.name}",
-            "hostname": socket.gethostname(),
-            "time_start_unix": began,
-            "time_elapsed": last - began,
             HARNESS: f"iogauge tune {version()}",
             "cmdline": str(self.asked.get("command", "tune")),
             "workdir": str(self.output.parent),
-            "prefix_output": str(self.folder),
         }
+        ended = max((trial.ended for trial in self.trials), default=0.0)
         cases = [self._case(trial) for trial in self.trials]
-        data = {"session_info": info, "runs": [{"testcases": cases}]}
-        write_whole(self.report, json.dumps(data, indent=1) + "\n")
-        return self.report
+        return write_report(self.output, self.name, cases, ended, info)
 
     def _case(self, trial: Trial) -> Json:
         method, _, mode = dict(trial.arm)[CALL].partition(":")

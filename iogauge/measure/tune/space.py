@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of settings that `tune` searches (analysis/statistics/tuning_search.py)."""
+"""The space of settings that `tune` searches: the table of all, and what of it a stack, a pattern
+and a scope leave.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
+from iogauge.analysis.errors import UsageError
 from iogauge.analysis.statistics.surrogate import Config
+from iogauge.common.text import unknown
 
 CALL = "call"
 
@@ -127,3 +134,137 @@ def text(arm: Config, but: Iterable[str] = ()) -> str:
     call, *rest = (value if name == CALL else f"{name}={value}" for name, value in arm
                    if name not in set(but))  # fmt: skip
     return ", ".join([call, *rest])
+
+
+Scope = Literal["everything", "library-only", "same-file", "same-calls"]
+SCOPES: dict[Scope, str] = {
+    "everything": "every method that can hold the pattern",
+    "library-only": "one shared file in the arrays' order, through MPI-IO or a library over it",
+    "same-file": "the default's method, and so a file that the same programs read",
+    "same-calls": "the default's method and mode: nothing but hints and environment",
+}
+
+# Methods whose bytes go through MPI-IO, so that its settings say something.
+OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "netcdf4", "cgns")
+OTHER_ORDER = "mode:ordered"  # the feature of a call whose file has another order of data
+ALONE = ("independent", "ordered")  # modes in which MPI-IO is called by each process alone
+K, M = 1024, 1024**2
+
+
+def _sizes(*sizes: int) -> tuple[str, ...]:
+    return tuple(map(str, sizes))
+
+
+def _line(
+    name: str,
+    values: tuple[str, ...],
+    places: str,
+    needs: str,
+    makes: tuple[str, str] | None = None,
+) -> Setting:
+    return Setting(name, values, tuple(places.split()), frozenset(needs.split()), makes)
+
+
+SWITCH = ("enable", "disable")
+SETTINGS = (
+    # name, values, where they go, what call and stack must have
+    _line("io", ("romio",), "$OMPI_MCA_io=^ompio", "ompio over-mpi-io", ("ompio", "romio")),
+    _line("buffering", SWITCH, "romio_cb_write={v} romio_cb_read={v}", "romio together"),
+    _line("aggregators", ("1", "half", "all"), "cb_nodes={v} cb_config_list=*:{v}",
+          "romio together"),
+    _line("buffer", _sizes(512 * K, M, 4 * M, 64 * M), "cb_buffer_size={v}", "romio together"),
+    _line("sieving", SWITCH, "romio_ds_write={v} romio_ds_read={v}", "romio over-mpi-io"),
+    _line("sieve-buffer", _sizes(4 * M, 32 * M), "ind_wr_buffer_size={v} ind_rd_buffer_size={v}",
+          "romio alone"),
+    _line("fcoll", ("dynamic_gen2", "two_phase", "vulcan", "individual"), "fcoll={v}",
+          "ompio together"),
+    _line("ompio-aggregators", ("1", "half", "all"), "io_ompio_num_aggregators={v}",
+          "ompio together"),
+    _line("ompio-per-aggregator", _sizes(M, 4 * M), "io_ompio_bytes_per_agg={v}", "ompio together"),
+    _line("ompio-sieving", ("0",),
+          "fbtl_posix_write_datasieving={v} fbtl_posix_read_datasieving={v}", "ompio over-mpi-io"),
+    _line("stripes", ("1", "4", "16"), "striping_factor={v}", "over-mpi-io striped"),
+    _line("stripe-size", _sizes(M, 4 * M, 16 * M), "striping_unit={v}", "over-mpi-io striped"),
+    _line("swap-in-place", SWITCH, "nc_in_place_swap={v}", "method:pnetcdf"),
+    _line("variable-alignment", _sizes(4 * K, M), "nc_var_align_size={v}", "method:pnetcdf"),
+    _line("hdf5-alignment", _sizes(4 * K, M), "hdf5_alignment={v}", "method:hdf5"),
+    _line("hdf5-metadata", ("true",), "hdf5_coll_metadata={v}", "method:hdf5 mode:collective"),
+    _line("chunks", ("block",), "hdf5_chunk={v}", "method:hdf5 free-layout"),
+    _line("twophase-buffer", _sizes(M, 4 * M), "--buffer-size={v}", "method:twophase"),
+    _line("twophase-aggregators", ("1",), "--aggregators={v}", "method:twophase"),
+    _line("twophase-straight", _sizes(64 * K, M), "--straight={v}", "method:twophase"),
+)  # fmt: skip
+
+FREE = frozenset({"free-layout"})  # the file may hold the data in another order
+
+# What was seen to be good together on one node (the project's measurements of S3D): where to begin.
+STARTS: tuple[Config, ...] = (
+    (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(M)),
+     ("swap-in-place", "enable")),
+    (("io", "romio"),),
+    (("fcoll", "two_phase"),),
+)  # fmt: skip
+
+
+def space_of(
+    listing: Mapping[str, Any],
+    pattern: str,
+    default: str,
+    processes: int,
+    scope: Scope = "everything",
+    features: frozenset[str] = frozenset(),
+) -> Space:
+    """`listing`: what `iokernel --list --json -` says. `features`: `ompio` or `romio`, `striped`.
+    Raises UsageError for a pattern, method or mode that these kernels cannot run."""
+    if pattern not in (names := [one["name"] for one in listing["patterns"]]):
+        raise UsageError(f"pattern {unknown(pattern, names)}")
+    calls = dict(_calls(listing, pattern))
+    named = next((name for name in calls if default in (name, name.partition(":")[0])), None)
+    if named is None:
+        raise UsageError(f"for {pattern}, --default {unknown(default, calls)}")
+    inside = {
+        name: of | (FREE if scope == "everything" else frozenset())
+        for name, of in calls.items()
+        if name == named or _is_inside(name, of, named, scope)
+    }
+    settings = tuple(_numbers(setting, processes) for setting in SETTINGS)
+    starts = tuple(
+        tuple((name, _number(value, processes)) for name, value in start) for start in STARTS
+    )
+    return Space(settings, inside, features, ((CALL, named),), starts)
+
+
+def _is_inside(name: str, features: frozenset[str], default: str, scope: Scope) -> bool:
+    if scope == "everything":
+        return True
+    if OTHER_ORDER in features:
+        return False
+    if scope == "library-only":
+        return "over-mpi-io" in features
+    return scope == "same-file" and name.partition(":")[0] == default.partition(":")[0]
+
+
+def _calls(listing: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each method and mode that can hold the pattern and moves bytes, with its features."""
+    one_process = {mode["name"] for mode in listing["modes"] if mode["one_process"]}
+    fitting = {c["method"] for c in listing["cross"] if c["pattern"] == pattern and c["ok"]}
+    for method in listing["methods"]:
+        name = method["name"]
+        usable = method["available"] and not method["moves_nothing"] and name in fitting
+        if not usable or "io-processes" in method["options"]:
+            continue
+        for mode in [mode for mode in method["modes"] if mode not in one_process] or [""]:
+            features = {f"method:{name}", f"mode:{mode}"}
+            if name in OVER_MPI_IO:
+                features |= {"over-mpi-io", "alone" if mode in ALONE else "together"}
+            yield f"{name}:{mode}" if mode else name, frozenset(features)
+
+
+def _number(value: str, processes: int) -> str:
+    counts = {"all": processes, "half": math.ceil(processes / 2)}
+    return str(counts.get(value, value))
+
+
+def _numbers(setting: Setting, processes: int) -> Setting:
+    values = dict.fromkeys(_number(value, processes) for value in setting.values)
+    return dataclasses.replace(setting, values=tuple(values))

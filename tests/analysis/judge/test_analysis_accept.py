@@ -25,7 +25,7 @@ from iogauge.analysis.statistics import bound_test
 from iogauge.analysis.statistics.bound_test import Samples
 from iogauge.analysis.store import database
 from iogauge.analysis.store.database import Where
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from iogauge.cli.main import main
 from tests import analysis_made
 from tests.analysis_recorded import s3d
@@ -129,7 +129,7 @@ def test_a_failed_job_is_not_met(tmp_path: Path) -> None:
 
     made.edit(fail_one)
     place = tmp_path / "store"
-    store_add.ingest(made.report, place)
+    ingest(made.report, place)
     file = written(tmp_path, "where: {stack: mpich}, quantity: write_bw, at_least: 10")
     code, (row,), _ = accepted(file, place)
     assert (code, row["verdict"]) == (1, "failed") and "a wrong byte" in row["why"]

@@ -59,9 +59,9 @@ def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
     session.edit_document(
         s3d("mpiio:collective"), "mpich", lambda d: d["asked"].update(hints=hints)
     )
-    from iogauge.cli import store_add
+    from iogauge.analysis.store.ingest import ingest
 
-    store_add.ingest(session.report, tmp_path / "store")
+    ingest(session.report, tmp_path / "store")
     folder = tmp_path / "hints"
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--write", folder,
                         "--store", tmp_path / "store")  # fmt: skip

@@ -19,7 +19,8 @@ from iogauge.analysis.judge.claim_criteria import KINDS, published
 from iogauge.analysis.pages import claim_text
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import versions
-from iogauge.cli import formats, store_add
+from iogauge.analysis.store.ingest import ingest
+from iogauge.cli import formats
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tests.reframe_session import reframe
@@ -190,7 +191,7 @@ def test_processes_that_share_cores_decide_nothing(
     session = made.session(tmp_path / "s", values)
     for name, stack in values:
         session.edit_document(name, stack, partial(_cores, cores=cores))
-    store_add.ingest(made.split(session).report, tmp_path / "store")
+    ingest(made.split(session).report, tmp_path / "store")
     test = {**RATIO, "expect": {"above": 1}}
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
     assert row["verdict"] == verdict
@@ -220,7 +221,7 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
         values = {(MPIIO, "openmpi"): [100 * processes**2] * 6}
         session = made.session(tmp_path / str(day), values, day=day, processes=processes)
         session.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
-        store_add.ingest(made.split(session).report, tmp_path / "store")
+        ingest(made.split(session).report, tmp_path / "store")
     test = {"kind": "growth", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "along": "processes", "expect": expect}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
@@ -236,7 +237,7 @@ def test_io_processes_are_processes_too(tmp_path: Path) -> None:
         name = f"{MPIIO} %io_processes={count}"
         made_here.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
         made_here.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        store_add.ingest(made.split(made_here).report, tmp_path / "store")
+        ingest(made.split(made_here).report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "a": {"io_processes": 1}, "b": {"io_processes": 2}, "expect": {"above": 1}}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
@@ -254,7 +255,7 @@ def test_collective_metadata_is_a_mode_or_a_hint(tmp_path: Path, mode_on: str) -
         session.edit_document(MPIIO, "openmpi", partial(_set_mode, mode=mode))
         name = f"{MPIIO} %metadata={metadata}"
         session.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        store_add.ingest(made.split(session).report, tmp_path / "store")
+        ingest(made.split(session).report, tmp_path / "store")
     test = {"kind": "ratio", "where": {"pattern": "s3d", "method": "mpiio"}, "quantity": "write_bw",
             "a": {"metadata": "off"}, "b": {"metadata": "on"}, "expect": {"above": 1}}  # fmt: skip
     row = judged_row(store.connect(tmp_path / "store"), claim(test))

@@ -19,7 +19,7 @@ from iogauge.analysis.judge.history import History
 from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
 from tools import history_rates
@@ -189,7 +189,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         session = made.session(folder / f"s{day}", values, day=day)
         if after:
             session.edit_document(*SLOWER, upgrade)
-        store_add.ingest(session.report, folder / "store")
+        ingest(session.report, folder / "store")
     return folder
 
 

@@ -18,7 +18,7 @@ import pytest
 from iogauge.analysis.judge import claims
 from iogauge.analysis.pages import report_tables
 from iogauge.analysis.store import database
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests.analysis.pages.test_analysis_page import CHROMIUM, Tags, chromium
 from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
 
@@ -48,7 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("posix", "mpiio:collective"):
             for stack in ("openmpi", "mpich"):
                 _rescale(session, s3d(name), stack, processes, number)
-        store_add.ingest(session.report, folder / "store")
+        ingest(session.report, folder / "store")
     last_report = folder / str(SESSIONS - 1) / "results" / "reports" / "run-report-0.json"
     done = run_analysis(
         "report", last_report, "--html", folder / "page.html", "--png", folder / "png",
@@ -147,7 +147,7 @@ def test_speed_up_of_parallel_cgns_is_over_one_process_with_serial_calls(tmp_pat
         name = f"CgnsStructured %fs=ram %call=cgns:{call} %scale=smoke"
         session.edit_document(name, "openmpi", partial(change, **values))
         session.edit_case(name, "openmpi", lambda case: case.update(perfvalues={}))
-    store_add.ingest(session.report, tmp_path / "store")
+    ingest(session.report, tmp_path / "store")
     connection = database.connect(tmp_path / "store")
     rows = report_tables.scaling(connection, database.latest_session(connection)).rows
     mine = [row for row in rows if (row["test"], row["quantity"]) == ("CgnsStructured", "read_bw")]

@@ -195,7 +195,7 @@ NAMED = np.dtype([("x", "f8"), ("name", "S8")])
         (text(CDL), [], "dimension time is unlimited, with 5 records now"),
         (classic, [], "dimension time is unlimited, with 0 records now"),
         (text(CDL), ["--length", "z=2"], "no dimension z; it has time, x, y"),
-        (text(CDL), ["--length", "time=0"], "--length time=0: right is a whole number above 0"),
+        (text(CDL), ["--length", "time=0"], "--length time=0: expected a whole number above 0"),
         (text(CDL), ["--only", "salt"], "no variable salt; it has temp, mask, count"),
         (hdf5(shape=(0, 3), dtype="f4"), [], "dimension axis2_0 has length 0"),
         (hdf5(shape=(2,) * 6, dtype="f4"), [], "variable v has 6 dimensions; right is at most 5"),

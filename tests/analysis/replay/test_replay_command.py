@@ -106,11 +106,11 @@ def test_what_is_wrong_or_cannot_be(words: list[str], capsys: pytest.CaptureFixt
     ("more", "says"),
     [
         (["--method", "hdf"], "did you mean 'hdf5'?"),
-        (["--rounds", "-1"], "--rounds -1: right is 0 or more"),
-        (["--dir", "/nowhere"], "--dir /nowhere: right is an existing folder"),
-        (["--iokernel", "/nowhere"], "--iokernel /nowhere: no such program"),
-        (["--launch", "/nowhere -x"], "--launch /nowhere -x: no such program"),
-        (["-o", str(LOG.parent)], "it is there already; right is a new folder"),
+        (["--rounds", "-1"], "--rounds -1: expected 0 or more"),
+        (["--dir", "/nowhere"], "--dir /nowhere: expected an existing folder"),
+        (["--iokernel", "/nowhere"], "--iokernel /nowhere: expected a program"),
+        (["--launch", "/nowhere -x"], "--launch /nowhere -x: not found"),
+        (["-o", str(LOG.parent)], "is not empty: name a new folder"),
     ],
 )
 def test_wrong_words(

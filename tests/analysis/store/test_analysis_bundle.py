@@ -144,7 +144,7 @@ def test_honest_runs_of_every_pattern_are_right(name: str, tmp_path: Path) -> No
     made = Recorded(tmp_path / "s", name)
     code, said = called("bundle", "make", made.report, "--to", tmp_path / "b.tar")
     ran = sum(case["result"] == "pass" for case in made.cases())
-    assert code == 0 and f"{ran} of {ran} runs are without a record" in said, said
+    assert code == 0 and f"{ran} of {ran} runs do not record" in said, said
     assert "is wrong" not in said
 
 
@@ -253,7 +253,7 @@ TAMPERED = {
     "an exit status": (failed, "the job ended with exit status 1"),
     "what was asked for": (less_asked, "payload.bytes is"),
     "which program": (not_ours, "says that another program ran, and it was iokernel"),
-    "no record": (no_record, "1 of 12 runs are without a record of what their test asked for"),
+    "no record": (no_record, "1 of 12 runs do not record what their test asked for"),
 }
 
 

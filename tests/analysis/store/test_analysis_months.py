@@ -15,7 +15,7 @@ import pytest
 from iogauge.analysis.errors import NothingFoundError
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files, months
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
@@ -53,7 +53,7 @@ def speeds(place: Path) -> dict[int, float]:
 @pytest.fixture
 def filled(tmp_path: Path) -> Path:
     for day in DAYS:
-        store_add.ingest(session(tmp_path, day).report, tmp_path / "store")
+        ingest(session(tmp_path, day).report, tmp_path / "store")
     return tmp_path / "store"
 
 
@@ -72,12 +72,12 @@ def test_a_past_month_becomes_one_file_with_the_same_rows(filled: Path) -> None:
 
 def test_a_session_in_it_can_be_replaced(filled: Path, tmp_path: Path) -> None:
     store.compact(filled)
-    assert store_add.ingest(session(tmp_path, 1).report, filled)["state"] == "unchanged"
+    assert ingest(session(tmp_path, 1).report, filled)["state"] == "unchanged"
     assert own(filled) == 3
-    assert store_add.ingest(session(tmp_path, 1, 500).report, filled)["state"] == "replaced"
+    assert ingest(session(tmp_path, 1, 500).report, filled)["state"] == "replaced"
     expected = {day: 100.0 + day for day in DAYS} | {1: 500.0}
     assert speeds(filled) == expected
-    store_add.ingest(session(tmp_path, 2, 600).report, filled)
+    ingest(session(tmp_path, 2, 600).report, filled)
     assert len(store.compact(filled)) == 1
     assert speeds(filled) == expected | {2: 600.0}
     assert len(list((filled / "months").rglob("*.parquet"))) == 1
@@ -86,7 +86,7 @@ def test_a_session_in_it_can_be_replaced(filled: Path, tmp_path: Path) -> None:
 def test_a_session_that_lost_its_files_is_kept(filled: Path, tmp_path: Path) -> None:
     store.compact(filled)
     poorer = made.session(tmp_path / "again" / "s1", {CASE: [1.0]}, day=1)
-    assert store_add.ingest(poorer.report, filled)["state"] == "kept"
+    assert ingest(poorer.report, filled)["state"] == "kept"
     assert speeds(filled)[1] == 101.0
 
 
@@ -129,7 +129,7 @@ def test_a_replacement_that_comes_during_a_compaction_is_not_lost(
         real(place, path, data)
         if months.MONTHS in path.parts:
             monkeypatch.setattr(files, "save", real)
-            assert store_add.ingest(newer.report, filled)["state"] == "replaced"
+            assert ingest(newer.report, filled)["state"] == "replaced"
 
     monkeypatch.setattr(files, "save", save)
     store.compact(filled)
@@ -142,8 +142,8 @@ def test_what_a_reader_sees_stays(filled: Path) -> None:
     """A compaction leaves the files to the next one."""
     store.compact(filled)
     before = rows(filled)
-    store_add.ingest(session(filled.parent, 1, 500).report, filled)
-    store_add.ingest(session(filled.parent, 2, 600).report, filled)
+    ingest(session(filled.parent, 1, 500).report, filled)
+    ingest(session(filled.parent, 2, 600).report, filled)
     reader = store.connect(filled)
     old = list((filled / "months").rglob("*.parquet"))
     store.compact(filled)
@@ -176,7 +176,7 @@ def test_random_orders_of_ingest_and_compaction(tmp_path: Path) -> None:
         else:
             day = draw.choice(DAYS)
             expected[day] = 1000.0 + step
-            store_add.ingest(session(tmp_path, day, expected[day]).report, place)
+            ingest(session(tmp_path, day, expected[day]).report, place)
     assert speeds(place) == expected
     store.compact(place)
     assert speeds(place) == expected

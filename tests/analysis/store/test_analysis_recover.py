@@ -13,14 +13,22 @@ from typing import Any
 import pytest
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.session import recover as recovery
 from iogauge.analysis.session.loader import last_report, load_session
+from iogauge.analysis.session.recover import read_cases
 from iogauge.cli.main import main
-from iogauge.cli.store_recover import lost, read_cases
 from iogauge.common import processes
+from iogauge.common.run_folder import sessions
 
 DATA = Path(__file__).parents[2] / "data" / "session" / "results"
 RECORDED = DATA / "20261120T174318"
 NAME = "20261121T120000"
+
+
+def lost(output: Path) -> list[str]:
+    """The sessions that have ended without a report."""
+    names = recovery.without_report(sessions(output), recovery.known(output))
+    return [name for name in names if recovery.has_ended(output, name)]
 
 
 def gone() -> str:
@@ -93,7 +101,8 @@ def edit(killed: Path, **change: Any) -> None:
 def test_a_session_that_runs_is_left_alone(killed: Path) -> None:
     edit(killed, process=processes.identity(os.getpid()))
     assert lost(killed) == []
-    assert lost(killed, [NAME]) == [NAME]  # whoever started it knows better
+    assert recover(killed, NAME) == EXIT_OK  # whoever started it knows better
+    assert list((killed / "store").glob("**/interrupted-*.parquet"))
 
 
 def test_a_number_that_was_given_out_again_hides_nothing(killed: Path) -> None:
@@ -108,7 +117,7 @@ def test_of_another_machines_session_nobody_knows(
 ) -> None:
     edit(killed, process=process)
     assert recover(killed) == EXIT_OK
-    assert f"session {NAME} was begun elsewhere" in capsys.readouterr().err
+    assert f"session {NAME} is of another machine" in capsys.readouterr().err
     assert recover(killed, NAME) == EXIT_OK
     assert list((killed / "store").glob("**/interrupted-*.parquet"))
 
@@ -177,7 +186,7 @@ def test_a_case_without_a_result_was_not_finished(
     said = capsys.readouterr()
     assert json.loads(said.out)[0]["unfinished"] == 1
     assert len(cases_of(killed)) == 2
-    assert "may still run; scancel 4711 ends it" in said.err
+    assert "may still be running; to end it: scancel 4711" in said.err
 
 
 @pytest.mark.parametrize(
@@ -190,7 +199,7 @@ def test_no_other_words_of_a_jobs_file_become_a_command(
     (folder / "result.json").unlink()
     (folder / "job_id").write_text(text)
     assert recover(killed) == EXIT_OK
-    assert "may still run" not in capsys.readouterr().err
+    assert "may still be running" not in capsys.readouterr().err
 
 
 def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(killed: Path) -> None:
@@ -286,7 +295,7 @@ def test_the_session_before_is_not_shown_without_a_word(
     places = ["--output", str(killed), "--store", str(killed / "store")]
     for words in (["summary"], ["report"], ["store", "add", "--last"]):
         main([*words, *(places if words != ["summary"] else places[:2])])
-        assert f"session {NAME} is newer, and has no report" in capsys.readouterr().err
+        assert f"session {NAME} is newer and has no report" in capsys.readouterr().err
     assert recover(killed) == EXIT_OK
     capsys.readouterr()
     main(["summary", *places[:2]])

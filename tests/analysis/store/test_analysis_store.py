@@ -16,7 +16,7 @@ import pytest
 
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files as files_of_store
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
@@ -33,7 +33,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_value_of_the_documents_is_there(recorded: Recorded, tmp_path: Path) -> None:
-    store_add.ingest(recorded.report, tmp_path / "store")
+    ingest(recorded.report, tmp_path / "store")
     connection = store.connect(tmp_path / "store")
     document = json.loads(recorded.document(MPIIO, "openmpi").read_text())
     found = connection.execute(
@@ -55,7 +55,7 @@ def test_every_value_of_the_documents_is_there(recorded: Recorded, tmp_path: Pat
 
 
 def test_runs_without_numbers_are_there_too(recorded: Recorded, tmp_path: Path) -> None:
-    store_add.ingest(recorded.report, tmp_path / "store")
+    ingest(recorded.report, tmp_path / "store")
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT DISTINCT method, stack, status, reason FROM records WHERE quantity IS NULL",
@@ -67,7 +67,7 @@ def test_runs_without_numbers_are_there_too(recorded: Recorded, tmp_path: Path) 
 
 
 def test_partitions_are_system_and_month(recorded: Recorded, tmp_path: Path) -> None:
-    done = store_add.ingest(recorded.report, tmp_path / "store")
+    done = ingest(recorded.report, tmp_path / "store")
     name = f"{recorded.read()['session_info']['uuid']}.parquet"
     where = tmp_path / "store" / "records" / "system=local" / "month=2026-11" / name
     assert Path(done["file"]) == where
@@ -76,29 +76,29 @@ def test_partitions_are_system_and_month(recorded: Recorded, tmp_path: Path) -> 
 
 
 def test_ingesting_again_changes_nothing(recorded: Recorded, tmp_path: Path) -> None:
-    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "new"
+    assert ingest(recorded.report, tmp_path / "store")["state"] == "new"
     before = files(tmp_path / "store")
-    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "unchanged"
+    assert ingest(recorded.report, tmp_path / "store")["state"] == "unchanged"
     assert files(tmp_path / "store") == before
 
 
 def test_a_session_that_lost_its_files_does_not_replace_itself(
     recorded: Recorded, tmp_path: Path
 ) -> None:
-    store_add.ingest(recorded.report, tmp_path / "store")
+    ingest(recorded.report, tmp_path / "store")
     before = files(tmp_path / "store")
     recorded.document(MPIIO, "mpich").unlink()
-    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "kept"
+    assert ingest(recorded.report, tmp_path / "store")["state"] == "kept"
     assert files(tmp_path / "store") == before
 
 
 def test_a_ledger_that_came_later_is_added(recorded: Recorded, tmp_path: Path) -> None:
-    store_add.ingest(recorded.report, tmp_path / "store")
+    ingest(recorded.report, tmp_path / "store")
     ledger = recorded.document(MPIIO, "mpich").with_name("ledger.json")
     layer = {"name": "MPI-IO", "bytes": 1901824, "calls": 4, "sizes": {"1048576": 1}}
     side = {"direction": "write", "amplification": 1.25, "layers": [layer]}
     ledger.write_text(json.dumps({"verdict": "explained", "reasons": ["padding"], "sides": [side]}))
-    assert store_add.ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
+    assert ingest(recorded.report, tmp_path / "store")["state"] == "replaced"
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT ledger, quantity, value, unit FROM records "
@@ -126,7 +126,7 @@ def test_what_io_processes_hide(recorded: Recorded, tmp_path: Path) -> None:
 
     recorded.edit_document(MPIIO, "mpich", change)
     recorded.edit_case(MPIIO, "mpich", lambda c: c.update(perfvalues={}))
-    store_add.ingest(recorded.report, tmp_path / "store")
+    ingest(recorded.report, tmp_path / "store")
     found = store.rows(
         store.connect(tmp_path / "store"),
         "SELECT quantity, median(value) AS value FROM records WHERE quantity IN "
@@ -301,7 +301,7 @@ def test_nothing_but_dry_runs_is_said(recorded: Recorded, tmp_path: Path) -> Non
 
 def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_path: Path) -> None:
     folder = tmp_path / "store"
-    store_add.ingest(recorded.report, folder)
+    ingest(recorded.report, folder)
     (folder / "store.json").write_text('{"schema": "iogauge.store/7"}')
     for command in (("store", "add", recorded.report), ("compare", "last~1", "last")):
         done = run_analysis(*command, "--store", folder)
@@ -312,7 +312,7 @@ def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_p
 def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_path: Path) -> None:
     import polars
 
-    store_add.ingest(recorded.report, tmp_path)
+    ingest(recorded.report, tmp_path)
     (path,) = tmp_path.rglob("*.parquet")
     polars.read_parquet(path, hive_partitioning=False).drop(list(store.LATER)).write_parquet(path)
     shutil.rmtree(tmp_path / files_of_store.SUMS)  # which came later too
@@ -328,7 +328,7 @@ def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
 
 def test_a_moved_store_finds_its_documents(recorded: Recorded) -> None:
     """Store and results lie side by side: their paths to each other are kept."""
-    store_add.ingest(recorded.report, recorded.output / "store")
+    ingest(recorded.report, recorded.output / "store")
     moved = recorded.output.rename(recorded.folder / "moved")
     paths = store.rows(
         store.connect(moved / "store"), "SELECT DISTINCT document FROM records WHERE document <> ''"

@@ -13,7 +13,7 @@ import pytest
 
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files as files_of_store
-from iogauge.cli import store_add
+from iogauge.analysis.store.ingest import ingest
 from tests.analysis_recorded import Recorded, run_analysis
 
 
@@ -21,8 +21,8 @@ def two_sessions(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A store, the file of one of its two sessions, and that one's report."""
     one, other = Recorded(tmp_path / "one"), Recorded(tmp_path / "other")
     other.edit(lambda data: data["session_info"].update(uuid="other"))
-    store_add.ingest(one.report, tmp_path / "store")
-    done = store_add.ingest(other.report, tmp_path / "store")
+    ingest(one.report, tmp_path / "store")
+    done = ingest(other.report, tmp_path / "store")
     return tmp_path / "store", Path(done["file"]), other.report
 
 
@@ -144,7 +144,7 @@ def test_a_file_that_may_not_be_read_is_named(
 def test_the_remains_of_a_killed_ingest_go(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path / "recorded")
     folder = tmp_path / "store"
-    path = Path(store_add.ingest(recorded.report, folder)["file"])
+    path = Path(ingest(recorded.report, folder)["file"])
     old, new = (path.with_name(f".x.parquet.{number}.1.part") for number in (1, 2))
     for part in (old, new):
         part.write_bytes(b"half")

@@ -1,109 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`store add`: sessions into the store."""
+"""Sessions into the store."""
 
 from __future__ import annotations
 
-import argparse
 import functools
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.analysis.errors import (
-    EXIT_DATA,
-    EXIT_OK,
-    LONGEST,
-    AnalysisError,
-    MissingReportError,
-    StoreError,
-)
-from iogauge.analysis.session import results_db
-from iogauge.analysis.session.loader import all_reports, load_session, measured, read_report
-from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Run, Session
-from iogauge.analysis.store import database as store
-from iogauge.analysis.store import files
-from iogauge.analysis.store import run_files as traced
-from iogauge.common import progress
-from iogauge.common.text import folder_name, one_line
+from iogauge.common.text import folder_name
 
-from . import formats, options
-from .latest import last_report
+from ..errors import StoreError
+from ..session.loader import load_session
+from ..session.model import CEILINGS, DIRECTIONS, Run, Session
+from . import database as store
+from . import files
+from . import run_files as traced
 
 if TYPE_CHECKING:
     import polars
 
-EXAMPLES = """\
-examples:
-  iogauge store add                                   all sessions below output/
-  iogauge store add output/reports/run-report-3.json  one session
-  iogauge store add ~/.reframe/reports/results.db     all sessions of ReFrame's database
-  iogauge store add --output /scratch/me/output --store /project/iogauge/store
-
-Ingesting a session again changes nothing; where its files hold less than they did (the output
-folder was cleaned), the store keeps what it has. A file of the store that is damaged, or is no
-session, is moved to STORE/set-aside; the sessions below the output folder are then stored again.
-"""
-
-COLUMNS = ("session", "state", "runs", "records", "file")
-
 Row = dict[str, Any]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "reports", nargs="*", type=options.in_file, metavar="REPORT",
-        help="ReFrame's reports, or its results.db (default: all reports below the output folder)",
-    )  # fmt: skip
-    parser.add_argument("--last", action="store_true", help="only the last session below it")
-    parser.add_argument("--quiet", action="store_true", help="say nothing of what was stored")
-    options.add_store(parser)
-    formats.add_format(parser, "what was ingested")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Ingest the reports one after the other; one that cannot be used does not stop the others."""
-    reports, place = args.reports, options.store_of(args)
-    if not reports:
-        reports = [last_report(args.output)] if args.last else all_reports(args.output)
-    done, problems = [], 0
-    clean(place)
-    for report in progress.steps(reports, "ingest"):
-        try:
-            if results_db.is_database(report):
-                found = list(results_db.reports(report))
-            else:
-                data = read_report(report)
-                found = [data] if args.reports or measured(data) else []
-            for data in found:
-                done.append(ingest(report, place, data))
-        except AnalysisError as error:
-            problems += 1
-            options.say(f"iogauge: not stored: {one_line(str(error), LONGEST)}")
-    if not done and not problems:
-        raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
-    if done:
-        store.compact(place)
-        columns = [name for name in COLUMNS if name != "file"]
-        if not args.quiet:
-            formats.show(args, done, columns, note=f"store: {place}")
-    return EXIT_DATA if problems else EXIT_OK
+Say = Callable[[str], object]
 
 
 def ingest(
-    report: Path, folder: Path, data: dict[str, Any] | None = None, *, strict: bool = True
+    report: Path,
+    folder: Path,
+    data: dict[str, Any] | None = None,
+    *,
+    strict: bool = True,
+    say: Say = lambda _: None,
 ) -> Row:
     """Put one session into the store, and say what became of it.
 
     `data`: the report as read before, or a row of the database `report`. The store is touched only
-    after all of the session was read. Raises an AnalysisError where the report, or a document of a
-    run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one.
+    after all of the session was read. `say`: is told of a damaged file. Raises an AnalysisError
+    where the report, or a document of a run that ReFrame took for good, cannot be used; unless
+    `strict`, such a run is a failed one.
     """
     session = load_session(report, strict=strict, data=data)
     frame = to_frame(session, folder.resolve())
     store.create(folder)
-    path, state = _put(frame, session, folder)
+    path, state = _put(frame, session, folder, say)
     return {
         "session": session.uuid,
         "state": state,
@@ -207,7 +148,7 @@ _UNITS = {
 }
 
 
-def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path, str]:
+def _put(frame: polars.DataFrame, session: Session, folder: Path, say: Say) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or holds more."""
     import polars
 
@@ -237,21 +178,21 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path) -> tuple[Path,
                 return path, "unchanged"
             there = True
         elif there:
-            _set_aside(folder, files.Bad(path, why))
+            say(_set_aside(folder, files.Bad(path, why)))
         files.save(folder, path, data)
         return path, "replaced" if there else "new"
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _set_aside(folder: Path, bad: files.Bad) -> None:
+def _set_aside(folder: Path, bad: files.Bad) -> str:
     place = files.set_aside(folder, bad)
-    options.say(f"iogauge: {bad.path}: {bad.why}; it is {place} now")
+    return f"{bad.path}: {bad.why}; moved to {place}"
 
 
-def clean(folder: Path) -> None:
+def clean(folder: Path, say: Say) -> None:
     """Set aside what is no session of the store, and remove what killed ingests left."""
     if (folder / store.RECORDS).is_dir():
         for bad in store.usable(folder)[1]:
-            _set_aside(folder, bad)
+            say(_set_aside(folder, bad))
         files.remove_remains(folder)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports of sessions that left none: of what their finished cases recorded."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from iogauge.common import processes
+from iogauge.common.files import write_whole
+from iogauge.common.run_folder import BEGAN, CASE, DOCUMENT, case_files, is_session, places
+
+from ..errors import AnalysisError
+from . import case_file
+from .loader import INTERRUPTED, REPORTS, all_reports, folders, measured, read_report
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A report that can be read. A kill while it was written leaves one that cannot: then the cases
+    make another one. `folders`: the session's, by name."""
+
+    path: Path
+    uuid: str
+    folders: set[str]
+    measured: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.stem.removeprefix("run-report-")
+
+    @property
+    def is_ours(self) -> bool:
+        """Has the name that `iogauge run` gives it, which stores each of its sessions."""
+        return self.measured and is_session(self.name)
+
+
+def known(output: Path) -> list[Known]:
+    """The reports that can be read."""
+    found = []
+    for path in all_reports(output, missing_ok=True):
+        try:
+            data = read_report(path)
+        except AnalysisError:
+            continue
+        info = data["session_info"]
+        found.append(Known(path, info["uuid"], folders(info), measured(data)))
+    return found
+
+
+def has_ended(output: Path, name: str) -> bool | None:
+    """Whether the process that wrote a session's files is gone; None where nobody can know."""
+    for path in case_files(output, name):
+        if data := case_file.read(path.parent):
+            return processes.is_gone(str(data["session"].get("process")))
+    return False
+
+
+def without_report(there: Sequence[str], reports: Sequence[Known]) -> list[str]:
+    """The sessions of these that no report names."""
+    reported = {name for one in reports for name in one.folders}
+    return [name for name in there if name not in reported]
+
+
+def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
+    """What the finished cases said, in the order of their ends, and the folders of the others. Of
+    one that is in both places, what it said in the output folder counts: its files are there first.
+    Files that cannot be read are no cases."""
+    found: dict[Path, Row] = {}
+    running = []
+    for place in reversed(places(output)):
+        for path in sorted((place / name).glob(f"*/*/*/*/{CASE}")):
+            folder = path.parent
+            data = case_file.read(folder)
+            if data is None:
+                continue
+            if not data["case"].get("checked", True) and not (folder / DOCUMENT).is_file():
+                running.append(folder)
+                continue
+            where = dict.fromkeys(("outputdir", "stagedir"), str(folder.absolute()))
+            found[folder.relative_to(place / name)] = {**data, "case": {**data["case"], **where}}
+    return sorted(found.values(), key=lambda data: float(data["case"]["ended"])), running
+
+
+def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
+    """The report of a session's finished cases."""
+    first = cases[0]["session"]
+    info = {
+        "uuid": f"{INTERRUPTED}-{name}",
+        "version": first.get("version"),
+        "cmdline": f"{first.get('cmdline') or 'reframe'}  # {INTERRUPTED}",
+        "workdir": first.get("workdir"),
+        INTERRUPTED: True,
+    }
+    ended = max(float(data["case"]["ended"]) for data in cases)
+    return write_report(output, name, [data["case"] for data in cases], ended, info)
+
+
+def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, info: Row) -> Path:
+    """In the form of ReFrame's own, as old as its last case: no older session becomes the last.
+    `info`: what its session_info has beside host and times."""
+    began = datetime.strptime(name[:15], BEGAN).timestamp()
+    ended = max(began, ended)
+    session = {
+        "data_version": "4.2",
+        "hostname": socket.gethostname(),
+        "time_start_unix": began,
+        "time_elapsed": ended - began,
+        "prefix_output": str((output / name).absolute()),
+        **info,
+    }
+    path = output / REPORTS / f"run-report-{name}.json"
+    report = {"session_info": session, "runs": [{"testcases": cases}]}
+    write_whole(path, json.dumps(report, indent=1) + "\n", modified=ended)
+    return path

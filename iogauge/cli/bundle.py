@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`bundle make` and `bundle verify`: a session with its raw data and verdicts as one file, which
+others recompute."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.bundle import archive, contents, manifest
+from iogauge.analysis.bundle.verdicts import verdicts
+from iogauge.analysis.checks import recheck
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.analysis.judge import acceptance
+from iogauge.common import json_file
+from iogauge.common.files import writing_whole
+
+from . import formats, options
+from .check import exit_status, in_words
+
+EXAMPLES = """\
+examples:
+  iogauge bundle make                                       the last session
+  iogauge bundle make --acceptance acceptance.yaml --sign ~/.ssh/id_ed25519
+  iogauge bundle make output/reports/run-report-3.json --to delivery.tar
+  iogauge bundle verify delivery.tar --allowed-signers signers
+
+A bundle is a tar file: result documents, traces, job scripts, lock files, acceptance.yaml,
+versions, all verdicts, and MANIFEST with the sha256 of each. `verify` recomputes each sha256, the
+arithmetic and evidence of each result document, the ledger of each trace, and each verdict. It
+needs nothing of the machine where the bundle was made. The file of allowed signers has lines
+`name ssh-ed25519 AAAA...` (man ssh-keygen, ALLOWED SIGNERS).
+
+Exit status of make: with --acceptance that of `check`; 1 if a run that passed is wrong by its own
+raw data. Of verify: 0 the bundle is consistent (it may say: not accepted); 1 something differs;
+3 not a bundle.
+"""
+
+COLUMNS = ("run", "case", "stack", "status", "verification", "ledger", "wrong")
+Row = dict[str, Any]
+
+
+def add_make(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    options.add_report(parser)
+    add("--acceptance", type=options.in_file, help="bounds to judge the session by (see `check`)")
+    add("--sign", type=options.in_file, metavar="KEY", help="SSH key to sign the bundle with")
+    add("--to", type=options.out_file, help="the bundle (default: bundle-SESSION.tar in --output)")
+    options.add_output(parser)
+    formats.add_format(parser, "the verdicts on the runs")
+
+
+def run_make(args: argparse.Namespace) -> int:
+    """Write the bundle, and say what its verdicts are."""
+    report = options.report_of(args)
+    if args.acceptance:
+        acceptance.read(args.acceptance)  # its mistakes first
+    with tempfile.TemporaryDirectory(prefix="iogauge-bundle-") as name:
+        folder = Path(name).resolve()
+        contents.gather(report, folder, args.acceptance)
+        made = verdicts(folder)
+        (folder / contents.VERDICTS).write_text(json.dumps(made, indent=1) + "\n")
+        names = contents.files(folder)
+        manifest.write(folder, names)
+        if args.sign:
+            manifest.sign(folder, args.sign)
+            names = [manifest.SIGNATURE, *names]
+        target = args.to or args.output / f"bundle-{made['session'][:8]}.tar"
+        with writing_whole(target) as file:
+            archive.write(folder, [manifest.MANIFEST, *names], file)
+    formats.show(args, [{name: row[name] for name in COLUMNS} for row in made["runs"]], COLUMNS)
+    options.say_written(target)
+    for line in made["wrong"]:
+        options.say(line)
+    _say_verdicts(made)
+    return EXIT_NOT_VERIFIED if made["wrong"] else exit_status(made["acceptance"] or [])
+
+
+def _say_verdicts(made: Row) -> None:
+    """On the acceptance; and that runs lack the record of what their test asked for."""
+    count = sum(1 for row in made["runs"] if row["status"] == "ok" and not row["asked"])
+    if count:
+        options.say(
+            f"{count} of {len(made['runs'])} runs do not record what their test asked for: "
+            "checked by their documents alone"
+        )
+    if made["acceptance"] is not None:
+        options.say(f"{made['accepted']}: {in_words(made['acceptance'])}")
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=options.in_file, metavar="BUNDLE")
+    words = "require a signature by one of these"
+    parser.add_argument("--allowed-signers", type=options.in_file, help=words)
+    formats.add_format(parser, "what differs")
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """Say what differs."""
+    if args.allowed_signers and not args.allowed_signers.is_file():
+        raise UsageError(f"--allowed-signers {args.allowed_signers}: expected a file, found none")
+    with tempfile.TemporaryDirectory(prefix="iogauge-bundle-") as name:
+        folder = Path(name).resolve()
+        names = archive.extract(args.bundle, folder)
+        wrong = manifest.problems(folder, names) + _unsigned(args, folder)
+        # A session whose files were exchanged may be one that nobody can read.
+        if not wrong:
+            wrong = _recomputed(folder)
+    if wrong or formats.for_programs(args):
+        formats.show(args, [{"differs": line} for line in wrong], ("differs",))
+    end = "differs from what it says" if wrong else f"{len(names)} files, all as it says"
+    options.say(f"{args.bundle}: {end}")
+    return EXIT_NOT_VERIFIED if wrong else EXIT_OK
+
+
+def _unsigned(args: argparse.Namespace, folder: Path) -> list[str]:
+    if not args.allowed_signers:
+        if (folder / manifest.SIGNATURE).exists():
+            options.say("signature not checked: name its signers with --allowed-signers FILE")
+        return []
+    who, why = manifest.signer(folder, args.allowed_signers)
+    if who:
+        options.say(f"signed by {who}")
+    return [f"{manifest.SIGNATURE}: {why}"] if why else []
+
+
+def _recomputed(folder: Path) -> list[str]:
+    contents.check_places(folder)
+    claimed = contents.said(folder)
+    found = verdicts(folder)
+    try:
+        made = json_file.read(folder / contents.VERSIONS, contents.VERSIONS)
+        if made != contents.versions():
+            options.say(f"made with other versions: {made}")
+    except json_file.Unreadable as problem:
+        options.say(f"{contents.VERSIONS}: {problem}")
+    _say_verdicts(found)
+    return list(found["wrong"]) + recheck.differences(claimed, found, contents.VERDICTS)

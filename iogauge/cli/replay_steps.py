@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`replay plan`, `check` and `like`: what goes into `iokernel replay` and `iokernel file`, and what
+came out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.file_import import document, files, maps
+from iogauge.analysis.pages import beside_page
+from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
+from iogauge.analysis.replay.check import Comparison
+from iogauge.analysis.replay.trace import Trace
+
+from . import formats, options
+
+PLAN_EXAMPLES = """\
+examples:
+  iogauge replay plan app.darshan -o app.schedule
+  iogauge replay plan trace/ -o app.schedule --only /scratch/me
+  iogauge replay plan app.darshan -o app.schedule --what-if app.extents
+  mpiexec -n 64 iokernel replay --schedule app.schedule --dir /scratch/me --json result.json
+
+The trace must contain single accesses: a Darshan log with DXT, or traces of the embedded recorder.
+What was inferred or is missing is printed, and noted in the schedule. --what-if writes the data as
+arrays with their decomposition, for `iokernel extents --extents FILE --method METHOD`.
+"""
+
+CHECK_EXAMPLES = """\
+examples:
+  iogauge replay check app.schedule app.darshan replay/trace.darshan
+  iogauge replay check app.schedule trace/ replay-trace/ --page replay.html
+  iogauge replay check app.schedule trace/ replay-trace/ --json | jq .wrong
+
+Bytes, calls, sizes and the order of calls of each process must match; exit status 1 if they do not.
+Times are shown and not judged, because they are of two different runs.
+"""
+
+LIKE_EXAMPLES = """\
+examples:
+  iogauge replay like output.nc -o output.like --length time=1
+  ncdump -hs output.nc > output.cdl; iogauge replay like output.cdl -o output.like
+  iogauge replay like mesh.h5 -o mesh.like --skip names --list ncol=piodecomp16.dat
+  mpiexec -n 32 iokernel file --like output.like --procs-grid 4x4x2 --method pnetcdf --dir .
+
+Names, types, dimensions, attributes and chunks are copied, values are not: iokernel computes its
+own. What is left out is printed.
+"""
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """The trace, and what of it is taken."""
+    add = parser.add_argument
+    add("trace", type=options.in_path, metavar="TRACE",
+        help="a Darshan log with DXT, a folder of the recorder's raw traces, or text of Recorder's "
+        "recorder2text")  # fmt: skip
+    add("--only", action="append", default=[], metavar="FOLDER",
+        help="only files below this folder; may be repeated")  # fmt: skip
+    add("--gap", type=float, default=phases.GAP, metavar="S",
+        help="pause of all processes that separates two phases, in seconds (default: "
+        "%(default)s)")  # fmt: skip
+    add("--posix", action="store_true", help="replay POSIX calls even if the log has MPI-IO calls")
+    words = "log with counters only: make up accesses from the counters"
+    add("--synthesise", action="store_true", help=words)
+
+
+def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
+    """By the options of `add_reading`."""
+    if not 0 < args.gap < float("inf"):
+        raise trace.CannotReplayError(f"--gap {args.gap}: expected a number of seconds above 0")
+    choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
+    return plan.make(trace.load(args.trace, choice), out, args.gap)
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    add_reading(parser)
+    add = parser.add_argument
+    add("-o", "--out", type=options.out_file, required=True, help="schedule to write")
+    add("--what-if", type=options.out_file, help="also write the data as arrays, for other methods")
+    formats.add_format(parser, "what the schedule holds")
+
+
+def run_plan(args: argparse.Namespace) -> int:
+    made = planned(args, args.out)
+    found = {
+        "processes": made.trace.processes,
+        "files": len(made.trace.files),
+        "accesses": sum(len(rows) for rows in made.trace.accesses),
+        "acts": made.runs,
+        "phases": len(made.phases),
+        "bytes_made_beforehand": made.prepared,
+        "bytes_undefined": made.undefined,
+    }
+    said = list(made.said)
+    if args.what_if:
+        other = what_if.make(made.trace, args.what_if)
+        found |= {
+            "arrays": len(other.arrays),
+            "block_decompositions": other.blocks,
+            "dumps": other.steps,
+        }
+        said += other.lines()
+    formats.show_facts(args, found, said, conflicts=made.conflicts)
+    for path in filter(None, (args.out, args.what_if)):
+        options.say_written(path)
+    return EXIT_OK
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("schedule", type=options.in_file, help="what `replay plan` made of the log")
+    add("log", type=options.in_path, help="the log, or the folder of raw traces")
+    add("replay", type=options.in_path, help="the trace of the replay, with single accesses")
+    add("--page", type=options.out_file, help="also write a page with pictures of both")
+    formats.add_format(parser, "the comparison (CSV: its phases)")
+
+
+def run_check(args: argparse.Namespace) -> int:
+    gap = float(schedule.read_header(args.schedule)["gap"])
+    log, replay = check.load(args.schedule, args.log, args.replay)
+    found = check.compare(log, replay, gap)
+    if args.json:
+        formats.write_json(asdict(found))
+    elif args.csv:
+        formats.write_csv([asdict(phase) for phase in found.phases], ())
+    else:
+        show(found)
+    if args.page:
+        write_page(args.page, found, (args.schedule, args.log, args.replay), (log, replay))
+    return EXIT_NOT_VERIFIED if found.wrong else EXIT_OK
+
+
+def write_page(
+    page: Path, found: Comparison, files: tuple[Path, Path, Path], traces: tuple[Trace, Trace]
+) -> None:
+    """`files`: schedule, log, and the replay's trace; `traces`: the last two, loaded."""
+    words = ("replay", "check", *files, "--page", page)
+    beside_page.write(page, found, *traces, shlex.join(map(str, words)))
+    options.say_written(page)
+
+
+def show(found: Comparison) -> None:
+    print(f"{'':8} {'calls':>12} {'replay':>12} {'bytes':>16} {'replay':>16}")
+    for word, way in (("read", trace.READ), ("written", trace.WRITE)):
+        a, b = found.log[way], found.replay[way]
+        print(f"{word:8} {a.calls:12} {b.calls:12} {a.bytes:16} {b.bytes:16}")
+    print(f"sizes, offsets and order: exact for {found.exact} of {found.processes} processes")
+    for line in (*found.said, *found.wrong[: check.SHOWN]):
+        print(f"  {line}")
+    if len(found.wrong) > check.SHOWN:
+        print(f"  and {len(found.wrong) - check.SHOWN} more")
+    if not found.phases:
+        return
+    print(f"{'phase':>8} {'calls':>12} {'bytes':>16} {'log s':>12} {'replay s':>12} {'ratio':>8}")
+    for phase in found.shown:
+        _row(str(phase.number), phase.calls, phase.bytes, phase.log, phase.replay)
+    calls = sum(sums.calls for sums in found.log.values())
+    moved = sum(sums.bytes for sums in found.log.values())
+    _row("all", calls, moved, found.log_seconds, found.replay_seconds)
+
+
+def _row(name: str, calls: int, moved: int, log: float, replay: float) -> None:
+    ratio = f"{replay / log:8.2f}" if log > 0 else f"{'-':>8}"
+    print(f"{name:>8} {calls:12} {moved:16} {log:12.6f} {replay:12.6f} {ratio}")
+
+
+def add_like(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=options.in_file, help="a NetCDF, HDF5 or CGNS file, or output of ncdump -h")
+    add(
+        "-o", "--out", type=options.out_file, required=True, help="description to write, for --like"
+    )
+    for name, metavar, words in (
+        ("--length", "DIM=N", "set the length of a dimension; required for an unlimited one"),
+        ("--only", "NAME", "only this variable"),
+        ("--skip", "NAME", "without this variable"),
+        ("--list", "DIM[,DIM]=MAP", "divide these dimensions as a decomposition map of PIO does"),
+    ):
+        add(name, action="append", default=[], metavar=metavar, help=f"{words}; may be repeated")
+    add("--contiguous", action="store_true", help="leave the file's chunks out")
+    formats.add_format(parser, "what the description holds")
+
+
+def _pairs(option: str, words: Sequence[str], expected: str) -> dict[str, str]:
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise document.CannotLikeError(f"{option} {word}: expected {expected}")
+        found[name] = value
+    return found
+
+
+def _lengths(words: list[str]) -> dict[str, int]:
+    found = _pairs("--length", words, "a dimension and a number above 0, such as time=1")
+    for name, value in found.items():
+        if not value.isdecimal() or not int(value):
+            raise document.CannotLikeError(
+                f"--length {name}={value}: expected a whole number above 0, such as {name}=1"
+            )
+    return {name: int(value) for name, value in found.items()}
+
+
+def run_like(args: argparse.Namespace) -> int:
+    like = files.load(args.file)
+    document.narrow(like, args.only, args.skip)
+    document.resize(like, _lengths(args.length))
+    lists = _pairs("--list", args.list, "a dimension and a file, such as ncol=piodecomp16.dat")
+    maps.take(like, lists)
+    document.check(like)
+    if args.contiguous:
+        document.forget_chunks(like)
+    document.write(like, args.out)
+    found: dict[str, Any] = {
+        "variables": len(like.variables),
+        "dimensions": len(like.dimensions),
+        "attributes": len(like.attributes) + sum(len(v.attributes) for v in like.variables),
+        "bytes": like.bytes(),
+    }
+    formats.show_facts(args, found, like.said)
+    options.say_written(args.out)
+    return EXIT_OK

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`store add`, `store recover` and `store path`: sessions into the store.
+
+ReFrame writes its report when a session ends. If the session was killed, each case that had begun
+has a file case.json in the stage folder (one that had ended well: in the output folder), written by
+reframe_tests/framework/case_file.py. `store recover` makes a report of those that had finished
+(checked, or with a result document), marked as interrupted. It also stores reports that were not
+stored because `iogauge run` was killed after them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from iogauge.analysis.errors import (
+    EXIT_DATA,
+    EXIT_OK,
+    LONGEST,
+    AnalysisError,
+    MissingReportError,
+    NothingFoundError,
+)
+from iogauge.analysis.session import recover, results_db
+from iogauge.analysis.session.loader import INTERRUPTED, all_reports, measured, read_report
+from iogauge.analysis.store import database
+from iogauge.analysis.store.ingest import clean, ingest
+from iogauge.common import progress
+from iogauge.common.run_folder import JOB, sessions
+from iogauge.common.text import one_line
+
+from . import formats, options
+
+ADD_EXAMPLES = """\
+examples:
+  iogauge store add                                   all sessions below output/
+  iogauge store add output/reports/run-report-3.json  one session
+  iogauge store add ~/.reframe/reports/results.db     all sessions of ReFrame's database
+  iogauge store add --output /scratch/me/output --store /project/iogauge/store
+
+Adding a session again changes nothing. If its files hold less than they did (the output folder was
+cleaned), the store keeps what it has. A damaged or foreign file in the store is moved to
+STORE/set-aside; sessions below the output folder are then stored again.
+"""
+
+RECOVER_EXAMPLES = """\
+examples:
+  iogauge store recover                     all sessions below output/ that have no report
+  iogauge store recover 20261121T174318-4711-1  a session of another machine, which has ended
+
+`iogauge run` does this by itself before it measures. A running session is left alone. A session of
+another machine is recovered only if it is named, because it may still be running.
+"""
+
+PATH_EXAMPLES = """\
+examples:
+  iogauge store path
+  rsync -a "$(iogauge store path)"/ backup:/project/iogauge/store/
+"""
+
+Row = dict[str, Any]
+# What ends a job; those of this machine end with the session.
+CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
+          "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
+
+
+def add_path(parser: argparse.ArgumentParser) -> None:
+    options.add_store(parser)
+
+
+def run_path(args: argparse.Namespace) -> int:
+    """Print it, whether there is one or not."""
+    print(options.store_of(args).absolute())
+    return EXIT_OK
+
+
+def add_add(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    words = "ReFrame's reports, or its results.db (default: all reports below the output folder)"
+    add("reports", nargs="*", type=options.in_file, metavar="REPORT", help=words)
+    add("--last", action="store_true", help="store only the last session below the output folder")
+    add("--quiet", action="store_true", help="do not list what was stored")
+    options.add_store(parser)
+    formats.add_format(parser, "what was stored")
+
+
+def run_add(args: argparse.Namespace) -> int:
+    """Store the reports one after the other; one that cannot be used does not stop the others."""
+    reports, place = args.reports, options.store_of(args)
+    if not reports:
+        reports = [options.last_report(args.output)] if args.last else all_reports(args.output)
+    done, problems = [], 0
+    clean(place, say)
+    for report in progress.steps(reports, "store"):
+        try:
+            if results_db.is_database(report):
+                found = list(results_db.reports(report))
+            else:
+                data = read_report(report)
+                found = [data] if args.reports or measured(data) else []
+            done += [ingest(report, place, data, say=say) for data in found]
+        except AnalysisError as error:
+            problems += 1
+            say_not_stored(error)
+    if not done and not problems:
+        raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
+    if done:
+        database.compact(place)
+        if not args.quiet:
+            columns = ("session", "state", "runs", "records")
+            formats.show(args, done, columns, note=f"store: {place}")
+    return EXIT_DATA if problems else EXIT_OK
+
+
+def say_not_stored(error: AnalysisError) -> None:
+    say(f"not stored: {one_line(str(error), LONGEST)}")
+
+
+def say(text: str) -> None:
+    options.say(f"iogauge: {text}")
+
+
+# ---------------------------------------------------------------- recover
+
+
+def add_recover(parser: argparse.ArgumentParser) -> None:
+    words = "sessions that have ended (default: all that have, below the output folder)"
+    parser.add_argument("sessions", nargs="*", metavar="SESSION", help=words)
+    options.add_store(parser)
+    formats.add_format(parser, "what was recovered")
+
+
+def run_recover(args: argparse.Namespace) -> int:
+    """Make the reports, and put them into the store, with those that were made and not stored."""
+    done: list[Row] = []
+    problems = 0
+    reports, place = recover.known(args.output), options.store_of(args)
+    there = sessions(args.output)
+    if unknown := set(args.sessions) - {*there, *(one.name for one in reports)}:
+        raise NothingFoundError(f"{args.output}: there is no session {', '.join(sorted(unknown))}")
+    ours = [one for one in reports if one.is_ours]
+    missing = database.missing(place, [one.uuid for one in ours])
+    wanted = [one.path for one in ours if one.uuid in missing]
+    for name in recover.without_report(there, reports):
+        if not (name in args.sessions if args.sessions else _has_ended(args.output, name)):
+            continue
+        cases, running = recover.read_cases(args.output, name)
+        for line in _may_run(running):
+            say(f"session {name}: {line}")
+        if cases:
+            report = recover.write_interrupted(args.output, name, cases)
+            wanted.append(report)
+            done.append({
+                "session": name, "cases": len(cases), "unfinished": len(running),
+                "report": str(report),
+            })  # fmt: skip
+    for report in wanted:
+        try:
+            ingest(report, place, strict=False, say=say)
+        except AnalysisError as error:
+            problems += 1
+            say_not_stored(error)
+    if done or formats.for_programs(args):
+        columns = ("session", "cases", "unfinished", "report")
+        formats.show(args, done, columns, note=f"marked as {INTERRUPTED}")
+    return EXIT_DATA if problems else EXIT_OK
+
+
+def _has_ended(output: Path, name: str) -> bool:
+    """That nobody can know it is said."""
+    ended = recover.has_ended(output, name)
+    if ended is None:
+        command = f"iogauge store recover {name}"
+        say(f"session {name} is of another machine; if it has ended: {command}")
+    return bool(ended)
+
+
+def _may_run(folders: Sequence[Path]) -> Iterator[str]:
+    """A line for each job of a batch system, once: then its file is removed."""
+    for folder in folders:
+        path = folder / JOB
+        try:
+            scheduler, number = path.read_text(encoding="utf-8").split()
+            path.unlink()
+        except (OSError, ValueError):
+            continue
+        if scheduler in CANCEL and re.fullmatch(r"[\w.@\[\]-]+", number):
+            cancel = f"{CANCEL[scheduler]} {number}"
+            yield f"{folder.name}: its job may still be running; to end it: {cancel}"
