@@ -66,7 +66,7 @@ test-nightly: setup-test ### random faults, input, kills and many runs: counts w
 	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
 
 documents-smoke: setup ### every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
-	@$(PYTHON) -m tools.documents --smoke $(ARGS)
+	@$(PYTHON) -m tools.documents $(ARGS)
 
 soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
 	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)

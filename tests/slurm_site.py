@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two-node Slurm of tools/slurm/cluster.py with the two local stacks: a site file for tests.
+"""The two-node Slurm of tests/slurm_cluster.py with the two local stacks: a site file for tests.
 
 System `slurm` asks sacct and launches by srun; `squeue` asks squeue and launches by each stack's
 own mpiexec. Two systems, since an environ belongs to a whole system.

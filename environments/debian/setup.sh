@@ -250,7 +250,8 @@ main() {
     fi
     set_up_python "$level"
     install -m 755 -- "$here/iogauge" "$venv/bin/iogauge"
-    say "set-up: ready; start with: $venv/bin/iogauge help"
+    # Not again before each target of `make test`.
+    ((${MAKELEVEL:-0} > 1)) || say "set-up: ready; start with: $venv/bin/iogauge help"
 }
 
 main "$@"

@@ -12,7 +12,8 @@ import pytest
 
 from iogauge.common import tables
 from iogauge.common.hints import Known, known, parse_hints, sort_hints, variable, way
-from tools import hints_page
+from tools.pages import __main__ as pages
+from tools.pages import hints
 
 
 def test_each_goes_to_where_its_library_looks_for_it() -> None:
@@ -124,6 +125,6 @@ def test_the_library_itself_names_them(library: str, package: str) -> None:
 
 
 def test_the_page_of_hints_is_made_of_the_table() -> None:
-    made = hints_page.PAGE.read_text(encoding="utf-8")
-    assert made == hints_page.page(), "right is: python -m tools.hints_page"
-    assert set(hints_page.TITLES) == {hint.library for hint in known().values()}
+    made = (pages.DOCS / "reference" / "hints.md").read_text(encoding="utf-8")
+    assert made == hints.page(""), "run python -m tools.pages"
+    assert set(hints.TITLES) == {hint.library for hint in known().values()}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.reframe_session import ROOT, reframe
-from tools.documents.session import files
+from tools.documents import files
 
 MAKE = re.compile(r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")")
 RUN = re.compile(r"\biogauge run( [^#`\n]*)")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from iogauge.common import experiments
 from iogauge.common.experiments import Experiment
 from iogauge.common.paths import ROOT
 from iogauge.measure import sites
-from tools.documents import __main__ as command
-from tools.documents import render, session, smoke
+from tests.docs import experiment_scripts
+from tools import documents
+from tools.pages import __main__ as pages
 
 ALL = experiments.experiments()
 # The sources of published.yaml that are documents, and numbers of theirs that no run gives: what a
@@ -57,7 +59,7 @@ def test_what_it_points_to_is_there() -> None:
         assert one.process_counts, one.id
         assert set(one.published) <= groups, one.id
         assert set(one.claims) <= known, one.id
-        assert one.test in session.files(), one.id
+        assert one.test in documents.files(), one.id
         assert sites.find(one.site).is_file(), one.id
 
 
@@ -72,18 +74,22 @@ def test_every_printed_number_and_every_claim_has_its_experiment() -> None:
     assert claimed == {name for one in ALL for name in one.claims}
 
 
-def test_the_page_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert command.main(["--check"]) == 0
+def test_generated_pages_are_made_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those that need no kernels."""
+    monkeypatch.delitem(pages.PAGES, "reference/patterns-and-methods.md")
+    assert pages.main(["--check"]) == 0
+    right = (pages.DOCS / "documents.md").read_text()
+    (tmp_path / "reference").mkdir()
+    for name in pages.PAGES:
+        shutil.copy(pages.DOCS / name, tmp_path / name)
+    monkeypatch.setattr(pages, "DOCS", tmp_path)
     old = tmp_path / "documents.md"
-    right = command.PAGE.read_text()
     old.write_text(right.replace("| `idris-2011-p35` |", "| `idris-2011-p53` |"))
-    monkeypatch.setattr(command, "PAGE", old)
-    assert command.main(["--check"]) == 1
-    assert command.main(["--write"]) == 0
-    assert command.main(["--check"]) == 0
+    assert pages.main(["--check"]) == 1
+    assert [pages.main([]), pages.main(["--check"])] == [0, 0]
     assert old.read_text() == right
     old.write_text(right.replace("<!-- end of claims -->", ""))
-    assert command.main(["--check"]) == 2
+    assert pages.main(["--check"]) == 2
 
 
 @pytest.mark.sampled(1)
@@ -93,7 +99,7 @@ def test_the_scripts_are_as_the_table_says(
 ) -> None:
     if system in ONE_FS:
         monkeypatch.setenv("IOGAUGE_FS", ONE_FS[system])
-    wrong, scripts = render.site(system, tmp_path)
+    wrong, scripts = experiment_scripts.site(system, tmp_path)
     assert wrong == []
     assert scripts > 0
 
@@ -101,8 +107,8 @@ def test_the_scripts_are_as_the_table_says(
 def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     """Each kind of what can be wrong, by a table that says something else than the tests do."""
     right = named("idris-2011-p46-levels")
-    _, cases = session.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
-    assert list(render.problems(right, session.of(right, cases))) == []
+    _, cases = documents.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
+    assert list(experiment_scripts.problems(right, documents.of(right, cases))) == []
     wrong: dict[str, dict[str, Any]] = {
         "processes [2048], the table has [4096]": {"processes": (4096,)},
         "its script has no '--size 2048 '": {"words": ("--size 2048 ",)},
@@ -111,9 +117,9 @@ def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     }
     for said, change in wrong.items():
         other = dataclasses.replace(right, **change)
-        found = list(render.problems(other, session.of(other, cases)))
+        found = list(experiment_scripts.problems(other, documents.of(other, cases)))
         assert found and all(said in line for line in found), found
-    assert list(render.problems(right, [])) == ["no test has its tag"]
+    assert list(experiment_scripts.problems(right, [])) == ["no test has its tag"]
 
 
 @pytest.mark.slow
@@ -121,6 +127,6 @@ def test_some_of_them_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """All of them: make documents-smoke."""
     monkeypatch.setenv("IOGAUGE_FS", "ram")
     some = [named("s3d-io-small"), named("paio-altix"), named("cgns-2005-read")]
-    rows = smoke.run(some, tmp_path)
+    rows = documents.smoke(some, tmp_path)
     assert [row.id for row in rows] == [one.id for one in some]
     assert all(row.right for row in rows), "\n".join(row.text for row in rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/documents/judge.py refuses what a batch system would, and knows what a machine has."""
+"""tests/docs/script_judge.py refuses what a batch system would, and knows what a machine has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reframe_tests.machine.placement import Shape
-from tools.documents import judge
-from tools.documents.judge import Refused, Request
+from tests.docs import script_judge as judge
+from tests.docs.script_judge import Refused, Request
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NODES = Shape(cores=4, nodes=8, memory=1024, max_time=3600)

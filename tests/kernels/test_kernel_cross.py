@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import Any
 
 import pytest
 from iokernel_stacks import Stack
 
-from tools import cross_table
+from tools.pages import __main__ as pages
+from tools.pages import cross
+from tools.pages.markers import BEGIN, END, CannotMake, put
 
 FOUND: dict[str, Any] = {
     "patterns": [{"name": "a"}, {"name": "b"}],
@@ -24,6 +26,7 @@ FOUND: dict[str, Any] = {
         {"pattern": "b", "method": "hdf5", "ok": False, "reason": "no mesh"},
     ],
 }
+EMPTY = f"before\n{BEGIN.format(cross.NAME)}{END.format(cross.NAME)}\nafter\n"
 TABLE = """\
 | pattern | posix | hdf5 |
 | --- | --- | --- |
@@ -34,54 +37,47 @@ TABLE = """\
 2. no mesh"""
 
 
+def page() -> str:
+    return (pages.DOCS / "reference" / "patterns-and-methods.md").read_text()
+
+
+def listed(stack: Stack) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(stack.alone("--list", "--json", "-").stdout)
+    return found
+
+
 def test_page_is_current(openmpi: Stack) -> None:
     """`openmpi` skips by name where the stack is not installed."""
-    assert cross_table.main(["--check", "--program", str(openmpi.iokernel)]) == 0
-    listed = cross_table.listing(openmpi.iokernel)
-    lines = cross_table.PAGE.read_text().splitlines()
-    rows = [line for line in lines if "| yes |" in line or "| no (" in line]
-    assert len(rows) == len(listed["patterns"])
+    found = listed(openmpi)
+    assert cross.page(page(), found) == page(), "run python -m tools.pages"
+    rows = [line for line in page().splitlines() if "| yes |" in line or "| no (" in line]
+    assert len(rows) == len(found["patterns"])
 
 
 def test_each_reason_stands_once() -> None:
-    assert cross_table.table(FOUND) == TABLE
+    assert cross.table(FOUND) == TABLE
 
 
 def test_a_method_that_the_program_lacks_stays_as_the_page_has_it() -> None:
-    page = f"before\n{cross_table.BEGIN}\n{TABLE}\n{cross_table.END}\n"
+    old = put(EMPTY, cross.NAME, TABLE)
     hdf5 = {"name": "hdf5", "available": False, "reason": "built without HDF5"}
-    cross = [pair for pair in FOUND["cross"] if pair["method"] == "posix"]
-    found = {**FOUND, "methods": [FOUND["methods"][0], hdf5], "cross": cross}
-    assert cross_table.table(cross_table.completed(found, page)) == TABLE
-    with pytest.raises(cross_table.NoTable, match="built without HDF5, and the page has no column"):
-        cross_table.completed(found, page.replace("hdf5", "other"))
+    pairs = [pair for pair in FOUND["cross"] if pair["method"] == "posix"]
+    found = {**FOUND, "methods": [FOUND["methods"][0], hdf5], "cross": pairs}
+    assert cross.page(old, found) == old
+    with pytest.raises(CannotMake, match="built without HDF5, and the page has no column"):
+        cross.page(old.replace("hdf5", "other"), found)
 
 
-def test_only_the_table_changes(
-    openmpi: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.md"
-    real = cross_table.PAGE.read_text().partition(cross_table.BEGIN)[2]
-    table = real.partition(cross_table.END)[0].replace("| s3d | yes ", "| s3d | old ")
-    page.write_text(f"before\n{cross_table.BEGIN}{table}{cross_table.END}\nafter\n")
-    words = ["--program", str(openmpi.iokernel), "--page", str(page)]
-    assert cross_table.main(["--check", *words]) == 1
-    assert "--write" in capsys.readouterr().err
-    assert cross_table.main(["--write", *words]) == 0
-    assert cross_table.main(["--check", *words]) == 0
-    lines = page.read_text().splitlines()
-    assert (lines[0], lines[-1]) == ("before", "after") and "old" not in lines
+def test_only_the_table_changes(openmpi: Stack) -> None:
+    old = page().replace("| s3d | yes ", "| s3d | no (1) ", 1)
+    assert old != page()
+    assert cross.page(old, listed(openmpi)) == page()
 
 
 @pytest.mark.slow
-def test_what_cannot_be(poor: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A program and a page that lack a method, no program, a page without the place for it."""
-    page = tmp_path / "page.md"
-    page.write_text("nothing\n")
-    words = ["--check", "--page", str(page)]
-    assert cross_table.main([*words, "--program", str(poor.iokernel)]) == 2
-    assert "parallel HDF5" in capsys.readouterr().err
-    assert cross_table.main(["--check", "--program", "/no/such/iokernel"]) == 2
-    assert "/no/such/iokernel" in capsys.readouterr().err
-    with pytest.raises(cross_table.NoTable, match="one of each"):
-        cross_table.put(page.read_text(), "x")
+def test_what_cannot_be(poor: Stack) -> None:
+    """A program and a page that lack a method; a page without the place for it."""
+    with pytest.raises(CannotMake, match="parallel HDF5"):
+        cross.page(EMPTY, listed(poor))
+    with pytest.raises(CannotMake, match="one of each"):
+        put("nothing\n", cross.NAME, "x")

@@ -14,6 +14,7 @@ from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
 
 PYTHON = ROOT / ".local" / "venv-readers" / "bin" / "python"
+READERS = Path(__file__).with_name("ramses_readers.py")
 STACK, SIZE, PROCESSES, DUMPS = "openmpi", 64, 5, 3
 pytestmark = pytest.mark.readers
 
@@ -41,7 +42,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_mass_and_shock(dumps: Path, dump: int, tmp_path: Path) -> None:
     """Both find every cell, the mass of a box of density 1, and the shock where Sedov has it."""
     plot = tmp_path / "slice.png"
-    words = [str(PYTHON), "-m", "tools.ramses_readers", str(dumps), str(dump), "--plot", str(plot)]
+    words = [str(PYTHON), str(READERS), str(dumps), str(dump), "--plot", str(plot)]
     environment = {**os.environ, "HOME": str(tmp_path), "MPLBACKEND": "agg"}
     done = subprocess.run(
         words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240

@@ -19,9 +19,9 @@ import pytest
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
+from tests.slurm_cluster import Cluster, lacking
+from tests.slurm_guard import members
 from tools.selftest import injector
-from tools.slurm.cluster import Cluster, lacking
-from tools.slurm.guard import members
 
 STACKS = ("mpich", "openmpi")
 SITE = ROOT / "tests" / "slurm_site.py"
@@ -344,7 +344,7 @@ def test_nothing_is_left_when_the_cluster_stops() -> None:
 OWNER = """
 import time
 from iogauge.measure.kernels import build
-from tools.slurm.cluster import Cluster
+from tests.slurm_cluster import Cluster
 with Cluster(accounting=False) as cluster:
     job = "trap '' TERM; srun sleep 300 & sleep 300"
     cluster.run("sbatch", "-N2", "-o", "/dev/null", "--wrap", job)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Slurm of two nodes on this machine, for as long as a command runs.
 
-    python -m tools.slurm.cluster [--without-accounting] -- COMMAND ...
+    python -m tests.slurm_cluster [--without-accounting] -- COMMAND ...
 
 Debian's munged, mariadbd, slurmdbd, slurmctld and two slurmd, on the loopback address and ports of
 their own, with everything they write in a temporary folder. Works as root and as a plain user (who
 is then Slurm's only user). COMMAND finds the cluster by SLURM_CONF. Daemons and jobs end
-with this process, even if it is killed (tools/slurm/guard.py). Only processes that were started
+with this process, even if it is killed (tests/slurm_guard.py). Only processes that were started
 here are ever ended.
 """
 
@@ -157,7 +157,7 @@ class Cluster:
             raise ClusterProblem(problem)
         self.folder = Path(tempfile.mkdtemp(prefix="iogauge-slurm-", dir="/tmp"))
         self.folder.chmod(0o755)  # munged wants to be reachable by every user
-        guard = [sys.executable, "-m", "tools.slurm.guard", str(self.folder)]
+        guard = [sys.executable, "-m", "tests.slurm_guard", str(self.folder)]
         self.guard = subprocess.Popen(
             guard, cwd=ROOT, stdin=subprocess.PIPE, start_new_session=True
         )
@@ -304,7 +304,7 @@ class Cluster:
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tools.slurm.cluster", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests.slurm_cluster", description=__doc__)
     parser.add_argument("--without-accounting", action="store_true")
     parser.add_argument("command", nargs="+")
     asked = parser.parse_args(words)
@@ -314,7 +314,7 @@ def main(words: list[str]) -> int:
         with Cluster(accounting=not asked.without_accounting) as cluster:
             return subprocess.run(asked.command, env=cluster.environment, check=False).returncode
     except ClusterProblem as problem:
-        print(f"tools.slurm.cluster: {problem}", file=sys.stderr)
+        print(f"tests.slurm_cluster: {problem}", file=sys.stderr)
         return 1
 
 

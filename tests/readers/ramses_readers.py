@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What public readers of RAMSES find in a dump that `iokernel ramses-amr` and `ramses-hydro` wrote.
 
-    .local/venv-readers/bin/python -m tools.ramses_readers FOLDER DUMP [--plot FILE]
+    .local/venv-readers/bin/python tests/readers/ramses_readers.py FOLDER DUMP [--plot FILE]
 
 Prints one line of JSON for yt and one for osyris: leaf cells, their mass and volume, and the radius
 of the outermost cell that the shock has reached. `make test-readers` makes the environment; nothing
@@ -68,7 +68,6 @@ def by_osyris(folder: Path, dump: int) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.ramses_readers",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -13,8 +13,9 @@ from iogauge.common import experiments
 from iogauge.common.experiments import SMOKE, Experiment
 from iogauge.measure.kernels import build_for_tests
 from reframe_tests.machine.calls import BY_NAME
-from tools.documents import judge, session
-from tools.documents.session import Case
+from tests.docs import script_judge
+from tools import documents
+from tools.documents import Case
 
 IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
 # How many processes a script starts: a directive of its batch system, or its launcher's option.
@@ -28,16 +29,16 @@ def site(system: str, output: Path) -> tuple[list[str], int]:
     """What is wrong with the scripts of a site's experiments, one a line; how many they are."""
     mine = [one for one in experiments.experiments() if one.site == system]
     wrong: list[str] = []
-    for number, some in enumerate(session.together(mine)):
-        _, cases = session.run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
+    for number, some in enumerate(documents.together(mine)):
+        _, cases = documents.run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
         for one in some:
-            wrong += [f"{one.id}: {text}" for text in problems(one, session.of(one, cases))]
+            wrong += [f"{one.id}: {text}" for text in problems(one, documents.of(one, cases))]
     scripts = sorted(output.glob("*/stage/*/*/*/*/*/rfm_job.sh"))
     kernel = build_for_tests("mpich") / "iokernel"
     for script in scripts:
-        found = judge.problems(script, system, kernel)
+        found = script_judge.problems(script, system, kernel)
         wrong += [f"{script.parent.name}: {text}" for text in found]
-    words = ["shellcheck", "--shell=bash", *map(str, judge.one_of_each_line(scripts))]
+    words = ["shellcheck", "--shell=bash", *map(str, script_judge.one_of_each_line(scripts))]
     checked = subprocess.run(words, capture_output=True, text=True, check=False)
     return wrong + checked.stdout.splitlines(), len(scripts)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ends what is left of a cluster of tools/slurm/cluster.py, however its owner ended.
+"""Ends what is left of a cluster of tests/slurm_cluster.py, however its owner ended.
 
-    python -m tools.slurm.guard FOLDER < pipe
+    python -m tests.slurm_guard FOLDER < pipe
 
 Started by it alone, in a session of its own. The owner holds the other end of the pipe: when that
 is closed, be it by `kill -9`, every process with this cluster's SLURM_CONF in its environment is
