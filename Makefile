@@ -72,11 +72,10 @@ soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is any
 	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
 bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
-	@status=0; $(PYTHON) -m tools.bench $(ARGS) || status=$$?; \
-	for part in recorder harness; do $(PYTHON) -m tools.bench.$$part || status=$$?; done; exit $$status
+	@$(PYTHON) -m tools.bench $(ARGS)
 
 bench-harness: setup ### CPU of the harness for each case; with MANY=2000, the memory of a session of so many
-	@$(PYTHON) -m tools.bench.harness $(if $(MANY),--many $(MANY)) $(ARGS)
+	@$(PYTHON) -m tools.bench harness $(if $(MANY),--many $(MANY)) $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh
@@ -179,10 +178,10 @@ replay-faithful: setup ### a program beside its replay, both traced: calls, byte
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)
 
 replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
-	@$(PYTHON) -m tools.replay_size $(ARGS)
+	@$(PYTHON) -m tools.sizes replay $(ARGS)
 
 blame-size: setup ### find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
-	@$(PYTHON) -m tools.blame_size $(ARGS)
+	@$(PYTHON) -m tools.sizes blame $(ARGS)
 
 simulate: setup-test ### what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)

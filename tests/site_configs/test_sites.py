@@ -37,7 +37,6 @@ MUST_HAVE = {
 # Sites that other tests run, each with the reason; and modules that are none.
 ELSEWHERE = {
     "local": "the tests of ReFrame sessions run it",
-    "testfs": "tools/mounted_fs mounts its file systems first, and runs it",
     "spack": "no scripts without installed environments: tests/site_configs/test_spack_session.py",
 }
 SITES = sorted(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from iogauge.measure.iokernel import Stack
-from tools.bench import __main__ as bench
+from tools.bench import upstream as bench
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
 IOR_SUMMARY = """{

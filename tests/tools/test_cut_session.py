@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/cut_session.py: recorded data stays small, and holds no place or person."""
+"""tests/cut_session.py: recorded data stays small, and holds no place or person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common.paths import ROOT
-from tools import cut_session
+from tests import cut_session
 
 DATA = ROOT / "tests" / "data"
 SESSIONS = sorted(path.parent for path in DATA.glob("*/results"))

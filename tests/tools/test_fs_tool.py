@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from site_configs import testfs
+from iogauge.analysis.session.model import Result, Run, Status
+from site_configs import local
 from tools.mounted_fs import __main__ as test_fs
 from tools.mounted_fs import report as fs_report
+from tools.mounted_fs import site
 from tools.mounted_fs.kinds import Kind, Loop, Machine, Memory, Needs
 from tools.mounted_fs.processes import CannotMount, run
-from tools.mounted_fs.report import Case, Row
-from tools.mounted_fs.session import of_claim
-from tools.mounted_fs.table import KINDS, Known
+from tools.mounted_fs.report import Row
+from tools.mounted_fs.session import Options, of_claim
+from tools.mounted_fs.table import KINDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,20 +43,20 @@ class Bare(Machine):
         return kind in self.has
 
 
-NEEDS = Needs((("mkfs.zfs", "zfsutils"),), devices=("/dev/zfs",), kernel=("zfs",))
+NEEDS = Needs(("mkfs.xfs",), devices=("/dev/zfs",), kernel=("zfs",))
 
 
 @pytest.mark.parametrize(
     ("has", "reason"),
     [
-        (("/dev/zfs", "zfs"), "mkfs.zfs is missing (Debian package zfsutils)"),
-        (("mkfs.zfs", "zfs"), "no /dev/zfs"),
-        (("mkfs.zfs", "/dev/zfs"), "the kernel has no zfs, and no module of it can be loaded"),
+        (("/dev/zfs", "zfs"), "mkfs.xfs is missing (Debian package xfsprogs)"),
+        (("mkfs.xfs", "zfs"), "no /dev/zfs"),
+        (("mkfs.xfs", "/dev/zfs"), "the kernel has no zfs, and no module of it can be loaded"),
     ],
 )
 def test_what_a_machine_lacks_is_the_reason(has: tuple[str, ...], reason: str) -> None:
     assert NEEDS.lacking(Bare(*has)) == reason
-    assert NEEDS.lacking(Bare("mkfs.zfs", "/dev/zfs", "zfs")) is None
+    assert NEEDS.lacking(Bare("mkfs.xfs", "/dev/zfs", "zfs")) is None
 
 
 def test_this_machine_has_proc_and_no_nonsense() -> None:
@@ -78,94 +79,77 @@ def test_a_command_that_fails_is_quoted_in_one_line() -> None:
 
 # ------------------------------------------------------------ cases
 
-KNOWN = (Known("^gl", "openmpi", "ordered", "lock", "a known bug"),)
+
+def run_of(
+    status: Status = "ok", verdict: str = "verified", fs: str = "gl", reason: str = ""
+) -> Run:
+    """A case as the analysis reads it, on `fuse.g`."""
+    result = Result(
+        *(None, "s3d", "mpiio", "ordered", False, 2, 1, 2, ("here",), "6.1", "fuse.g", "/mnt"),
+        *("cold", 1, verdict, None, "iokernel", {}, ()),
+    )
+    return Run(
+        *("session", "S3d", "S3d %call=ordered", "", "testfs", "default", "openmpi", fs, "s3d"),
+        *("mpiio", "ordered", "smoke", 2, status, reason, False),
+        *(result if status == "ok" else None, None, None),
+    )
 
 
-def reported(folder: Path, result: str, verdict: str = "verified", **more: Any) -> dict[str, Any]:
-    """A test case as ReFrame reports it, with its document."""
-    document = {"verification": {"verdict": verdict}, "system": {"filesystem": {"type": "fuse.g"}}}
-    (folder / "result.json").write_text(json.dumps(document))
-    case = {"fs": "gl", "environ": "openmpi", "display_name": "S3d %call=ordered"}
-    return {**case, "result": result, "outputdir": str(folder), "time_total": 2.0, **more}
+def fate(run: Run, mounted_as: str = "fuse.g") -> str:
+    return ": ".join(Row("gl", mounted_as).fate(run))
 
 
-def fate(case: dict[str, Any], mounted_as: str = "fuse.g", known: tuple[Known, ...] = ()) -> str:
-    judged = fs_report.judge(case, mounted_as, known)
-    return f"{judged.fate}: {judged.why}"
+def test_a_case_is_verified_by_its_document() -> None:
+    assert fate(run_of()) == "verified: "
+    assert "it ran on 'fuse.g'" in fate(run_of(), "xfs")
+    assert fate(run_of(verdict="not asked")).startswith("failed: it passed, but")
 
 
-def test_a_case_is_verified_by_its_document(tmp_path: Path) -> None:
-    assert fate(reported(tmp_path, "pass")) == "verified: "
-    assert "it ran on 'fuse.g', not 'xfs'" in fate(reported(tmp_path, "pass"), "xfs")
-    assert fate(reported(tmp_path, "pass", "not asked")).startswith("failed: it passed, but")
-    case = reported(tmp_path, "pass")
-    (tmp_path / "result.json").unlink()
-    assert fate(case).startswith("failed: it passed, but its document cannot be read")
+def test_a_failed_or_skipped_case_says_why() -> None:
+    assert fate(run_of("failed", reason="no lock")) == "failed: no lock"
+    assert fate(run_of("skipped", reason="no room")) == "skipped: no room"
 
 
-def test_a_failed_or_skipped_case_says_why(tmp_path: Path) -> None:
-    assert fate(reported(tmp_path, "fail", fail_reason="no\n lock")) == "failed: no lock"
-    assert fate(reported(tmp_path, "abort", fail_reason=None)) == "failed: "
-    skipped = reported(tmp_path, "skip", skip_reason="no room")
-    assert fate(skipped) == "skipped: no room"
-
-
-def test_a_known_failure_is_expected_with_its_message_alone(tmp_path: Path) -> None:
-    failed = reported(tmp_path, "fail", fail_reason="no lock")
-    assert fate(failed, known=KNOWN) == "expected: no lock [known: a known bug]"
-    other = reported(tmp_path, "fail", fail_reason="crashed")
-    assert fate(other, known=KNOWN) == "failed: crashed"
-    elsewhere = {**failed, "environ": "mpich"}
-    assert fate(elsewhere, known=KNOWN) == "failed: no lock"
-
-
-def test_a_known_failure_that_passes_is_noticed(tmp_path: Path) -> None:
-    assert fate(reported(tmp_path, "pass"), known=KNOWN).startswith("fixed: ")
-    row = Row("gl", "fuse.g", cases=[case(fs_report.VERIFIED), case(fs_report.FIXED)])
-    assert fs_report.exit_status([row]) == 1
-
-
-def test_cases_go_to_their_file_system_and_failed_builds_are_told(tmp_path: Path) -> None:
-    build = {"fixture": True, "result": "fail", "display_name": "Build", "fail_reason": "no cc"}
-    good = {**reported(tmp_path, "pass"), "fixture": False}
+def test_cases_go_to_their_file_system_and_failed_builds_are_told() -> None:
     row = Row("gl", "fuse.g")
-    problems = fs_report.add_cases([row], {"runs": [{"testcases": [build, good]}]}, ())
-    assert problems == ["Build: no cc"]
-    assert [found.fate for found in row.cases] == ["verified"]
-    assert row.seconds == 2.0
+    good = run_of()
+    assert fs_report.add_runs([row], [run_of("failed", fs="", reason="no cc"), good]) == [
+        "S3d %call=ordered: no cc"
+    ]
+    assert row.runs == [good]
 
 
 # ------------------------------------------------------------ table and status
 
 
-def case(fate: str, why: str = "") -> Case:
-    return Case("gl", "openmpi", "S3d", fate, why, 1.0)
+def row_of(*runs: Run, **more: Any) -> Row:
+    return Row("gl", "fuse.g", runs=list(runs), **more)
 
 
 def test_the_table_has_all_file_systems_and_each_reason() -> None:
     rows = [
-        Row("gl", "fuse.g", cases=[case("verified"), case("failed", "wrong byte")]),
+        row_of(run_of(), run_of("failed", reason="wrong byte"), run_of("skipped", reason="small")),
         Row("xfs", "xfs", reason="no /dev/loop-control"),
     ]
     text = fs_report.table(rows)
-    assert [line.split()[:3] for line in text.splitlines()[2:4]] == [
-        ["gl", "fuse.g", "yes"],
-        ["xfs", "xfs", "no"],
+    assert [line.strip("| ").split()[:10:2] for line in text.splitlines()[2:4]] == [
+        ["gl", "fuse.g", "yes", "3", "1"],
+        ["xfs", "xfs", "no", "0", "0"],
     ]
-    assert "failed: gl: openmpi: S3d: wrong byte" in text
+    assert "failed: gl: openmpi: S3d %call=ordered: wrong byte" in text
+    assert "skipped: gl: 1 cases: small" in text
     assert "not mounted: xfs: no /dev/loop-control" in text
 
 
 @pytest.mark.parametrize(
     ("rows", "status"),
     [
-        ([Row("a", "a", cases=[case("verified")])], 0),
-        ([Row("a", "a", cases=[case("verified"), case("expected")])], 0),
-        ([Row("a", "a", cases=[case("verified")]), Row("b", "b", reason="no b")], 0),
-        ([Row("a", "a", cases=[case("verified"), case("failed")])], 1),
-        ([Row("a", "a", cases=[case("verified")], trouble=["busy"])], 1),
-        ([Row("a", "a", cases=[case("skipped")])], 1),
-        ([Row("a", "a")], 1),
+        ([row_of(run_of())], 0),
+        ([row_of(run_of()), Row("b", "b", reason="no b")], 0),
+        ([row_of(run_of(), run_of("failed"))], 1),
+        ([row_of(run_of(), trouble=["busy"])], 1),
+        ([row_of(run_of("skipped"))], 1),
+        ([row_of()], 1),
         ([Row("b", "b", reason="no b")], 1),
         ([], 1),
     ],
@@ -175,7 +159,7 @@ def test_the_exit_status(rows: list[Row], status: int) -> None:
 
 
 def test_names_and_scale_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == test_fs.Asked(["xfs", "tmpfs"])
+    assert test_fs.parse(["xfs", "tmpfs", "xfs"]) == Options(["xfs", "tmpfs"])
     assert test_fs.parse(["--local"]).names == ["ext4", "xfs", "btrfs", "tmpfs"]
     assert {"moosefs", "nfs"} <= set(test_fs.parse([]).names)
     with pytest.raises(SystemExit):
@@ -188,7 +172,7 @@ def test_the_guest_is_asked_for_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     asked = ["--scale", "laptop", "--claim", "C14", "tmpfs", "nfs", "--", "-p", "mpich"]
     found: dict[str, list[str]] = {}
 
-    def here(its: test_fs.Asked, output: Path) -> int:
+    def here(its: Options, output: Path) -> int:
         found["here"] = its.names
         return 0
 
@@ -233,30 +217,14 @@ def test_without_namespaces_nothing_is_mounted_and_each_row_says_why(
 # ------------------------------------------------------------ the site
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{", "not JSON"),
-        ("[]", "has no object `filesystems`"),
-        ('{"filesystems": {"xfs": {"path": "/x"}}}', "xfs has no text `mounted_as`"),
-    ],
-)
-def test_a_wrong_list_of_mounts_is_named(tmp_path: Path, text: str, reason: str) -> None:
-    file = tmp_path / "testfs.json"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=reason) as caught:
-        testfs.mounted(str(file))
-    assert str(file) in str(caught.value)
-
-
 def test_the_site_has_what_was_mounted(tmp_path: Path) -> None:
-    file = tmp_path / "testfs.json"
     entry = {"path": str(tmp_path), "mounted_as": "xfs", "prefix": "ufs:"}
-    file.write_text(json.dumps({"filesystems": {"xfs": entry}}))
-    assert testfs.mounted(str(file))["xfs"].items() >= entry.items()
-    assert testfs.mounted(None) == {}
-    with pytest.raises(ValueError, match="No such file"):
-        testfs.mounted(str(tmp_path / "none.json"))
+    made = site.site({"xfs": entry}, "/builds")
+    (partition,) = made["systems"][0]["partitions"]
+    assert partition["extras"]["filesystems"]["xfs"].items() >= entry.items()
+    for environ in made["environments"]:
+        assert environ["extras"]["iokernel"] == f"/builds/{environ['name']}/iokernel"
+    assert site.site({}, "")["environments"] == local.site_configuration["environments"]
 
 
 # ------------------------------------------------------------ for real

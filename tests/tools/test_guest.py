@@ -16,10 +16,10 @@ import pytest
 from tools.guest import __main__ as guest
 from tools.guest import kernel as guest_kernel
 from tools.guest.kernel import Kernel, NoGuest
-from tools.mounted_fs import in_guest
-from tools.mounted_fs.kernel_servers import configuration
-from tools.mounted_fs.kinds import Kind, Needs, Place
-from tools.mounted_fs.processes import orangefs
+from tools.mounted_fs import in_guest, kinds
+from tools.mounted_fs.kinds import How, Kind, Needs
+from tools.mounted_fs.nfs_pvfs2 import shared
+from tools.mounted_fs.processes import configure, orangefs
 
 LINUX = Kernel("6.1", Path("/nowhere"))
 
@@ -77,24 +77,21 @@ def test_a_guest_needs_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert (asked.minutes, command) == (3, ["ls", "--", "x"])
 
 
-class Lacking:
-    needs = Needs(programs=("no-such-server",), brought_by="of nobody")
-
-    def mount(self, place: Place) -> None: ...
-
-    def unmount(self, place: Place) -> None: ...
+class Lacking(How):
+    needs = Needs(("pvfs2-server",))
 
 
 def test_no_guest_is_started_for_programs_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(in_guest, "lacking", lambda: None)
+    monkeypatch.setattr(kinds, "find", lambda _: None)
     monkeypatch.setattr(in_guest, "hidden", lambda: None)
     monkeypatch.setattr(in_guest.guest, "run", lambda *_: pytest.fail("it was started"))
-    kinds = [Kind("far", "farfs", Lacking(), guest=True)]
-    assert in_guest.run(kinds, lambda names: names, tmp_path) is None
+    far = [Kind("far", "farfs", Lacking(), guest=True)]
+    assert in_guest.run(far, lambda names: names, tmp_path) is None
     told = capsys.readouterr().out
-    assert "not mounted: far: no-such-server is missing (of nobody)" in told
+    assert "not mounted: far: pvfs2-server is missing (of OrangeFS" in told
 
 
 def test_what_the_guest_does_not_see_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,11 +102,11 @@ def test_what_the_guest_does_not_see_is_named(monkeypatch: pytest.MonkeyPatch) -
     assert str(in_guest.hidden()).startswith("/tmp/orangefs/sbin is not seen in the guest")
 
 
-def test_servers_of_pvfs2_share_no_handle() -> None:
+def test_servers_of_pvfs2_share_no_handle(tmp_path: Path) -> None:
     addresses = {f"s{n}": f"tcp://192.0.2.1:{3334 + n}" for n in range(3)}
-    text = configuration(Path("/servers/s0"), addresses)
+    text = configure(tmp_path / "config", "pvfs2.conf", **shared(addresses)).read_text()
     ranges = [(int(a), int(b)) for a, b in re.findall(r"Range \w+ (\d+)-(\d+)", text)]
     assert len(ranges) == 6
     for (_, end), (start, _) in itertools.pairwise(sorted(ranges)):
         assert end < start
-    assert text.count("Alias s") == 3 and "DataStorageSpace /servers/s0/data" in text
+    assert text.count("Alias s") == 3 and f"DataStorageSpace {tmp_path}/data" in text

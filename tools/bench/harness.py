@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness itself costs: processor time of each case, and memory of a long session.
 
-    python -m tools.bench.harness [--pairs N] [--many N]
-
 The processor time is that of ReFrame's own process, without the jobs': the difference of two
 sessions of few and of more cases. Beside it ReFrame's own floor, a test that prints one figure.
---many: peak memory of one session of so many cases instead.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -18,6 +14,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -52,7 +49,7 @@ def session(which: list[str], cases: int) -> tuple[float, int]:
     """Seconds of processor time and peak memory of one session; what it leaves is removed."""
     with tempfile.TemporaryDirectory() as folder:
         cost = Path(folder) / "cost.json"
-        words = ["--reframe", str(cost), "--", "-C", str(HERE / "alone_site.py")]
+        words = [str(cost), "-C", str(HERE / "alone_site.py")]
         words += ["--system", "local", *which, "-p", "mpich"]
         words += ["--exec-policy=serial", f"--repeat={cases}", "-r"]
         env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
@@ -71,44 +68,28 @@ def of_a_case(which: list[str]) -> float:
     return (more - few) / (MORE - FEW)
 
 
-def each_case(pairs: int) -> bool:
-    """Prints what a case takes, and the floor beside it; whether that is within the aim."""
+def each_case(pairs: int) -> Iterator[str]:
+    """What a case takes, and the floor beside it."""
     found: dict[str, list[float]] = {"a case of S3d null": [], "ReFrame's floor": []}
     for _ in range(pairs):
         for who, which in zip(found, (SMALLEST, FLOOR), strict=True):
             found[who].append(of_a_case(which))
     for who, values in found.items():
         spread = f"{1000 * min(values):.1f} to {1000 * max(values):.1f}"
-        print(f"{who:20} {1000 * median(values):5.1f} ms of CPU ({spread}, {pairs} pairs)")
+        yield (f"{who:20} {1000 * median(values):5.1f} ms of CPU ({spread}, {pairs} pairs)")
     good = median(found["a case of S3d null"]) <= CPU_AIM
-    print(f"aim: {1000 * CPU_AIM:.0f} ms{'' if good else '   ABOVE THE AIM'}")
-    return good
+    yield f"aim: {1000 * CPU_AIM:.0f} ms{'' if good else '   ABOVE THE AIM'}"
 
 
-def many_cases(cases: int) -> bool:
-    """Prints the memory of a long session; whether that is within the aim."""
+def many_cases(cases: int) -> Iterator[str]:
+    """The memory of a long session."""
     few, many = session(SMALLEST, FEW)[1], session(SMALLEST, cases)[1]
     each = (many - few) / (cases - FEW)
-    print(f"{cases} cases: {many / 2**20:.0f} MiB; {FEW}: {few / 2**20:.0f} MiB; "
+    yield (f"{cases} cases: {many / 2**20:.0f} MiB; {FEW}: {few / 2**20:.0f} MiB; "
           f"{each / 2**10:.1f} KiB a case")  # fmt: skip
     good = max(many, few + each * MANY) <= MEMORY_AIM
-    print(f"aim: {MEMORY_AIM / 2**20:.0f} MiB for {MANY}{'' if good else '   ABOVE THE AIM'}")
-    return good
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.harness", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--many", type=int, metavar="N", help=f"peak memory of N cases, say {MANY}")
-    parser.add_argument("--reframe", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.reframe:
-        reframe(args.reframe, args.words)
-        return 0
-    print(f"The harness itself; load {os.getloadavg()[0]:.2f}")
-    return int(not (many_cases(args.many) if args.many else each_case(args.pairs)))
+    yield f"aim: {MEMORY_AIM / 2**20:.0f} MiB for {MANY}{'' if good else '   ABOVE THE AIM'}"
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    reframe(Path(sys.argv[1]), sys.argv[2:])

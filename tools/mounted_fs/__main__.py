@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -27,12 +28,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from iogauge.common.paths import ROOT
 from tools.mounted_fs import in_guest
-from tools.mounted_fs import kinds as fs_kinds
 from tools.mounted_fs import processes as fs_processes
 from tools.mounted_fs import report as fs_report
 from tools.mounted_fs.kinds import IMAGE_BYTES
@@ -69,26 +69,8 @@ def namespaces() -> list[str]:
     raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """On the command line. `guest`: all in a guest, also what this machine's kernel has."""
-
-    names: list[str]
-    scale: str = "smoke"
-    tests: str = ""
-    guest: bool = False
-    claim: str = ""
-    more: list[str] = field(default_factory=list)
-
-    def words(self, names: list[str]) -> list[str]:
-        """Of a command line for the guest."""
-        claim = ["--claim", self.claim] if self.claim else []
-        words = ["--scale", self.scale, "--tests", self.tests or "few", *claim, *names]
-        return [*words, *(["--", *self.more] if self.more else [])]
-
-
-def parse(words: list[str]) -> Asked:
-    known = fs_kinds.names(KINDS)
+def parse(words: list[str]) -> Options:
+    known = [kind.name for kind in KINDS]
     parser = argparse.ArgumentParser(
         prog="tools.mounted_fs", description=(__doc__ or "").split("\n")[0]
     )
@@ -105,7 +87,7 @@ def parse(words: list[str]) -> Asked:
         parser.error(f"unknown file system {unknown[0]!r}; known are {', '.join(known)}")
     local = [kind.name for kind in KINDS if kind.local]
     names = list(dict.fromkeys(asked.names)) or (local if asked.local else known)
-    return Asked(names, asked.scale, asked.tests or "", asked.guest, asked.claim, more)
+    return Options(names, asked.scale, asked.tests or "", asked.guest, asked.claim, more)
 
 
 @contextmanager
@@ -155,7 +137,7 @@ def remove(folder: Path) -> None:
 
 def run_session(options: Options, front: list[str]) -> int:
     """In its namespaces. A signal to us is handed on; one who does not heed it is killed."""
-    words = [sys.executable, "-m", "tools.mounted_fs.session", options.dump()]
+    words = [sys.executable, "-m", "tools.mounted_fs.session", json.dumps(asdict(options))]
     session = subprocess.Popen([*front, *words], cwd=ROOT, start_new_session=True)
     caught: list[int] = []
 
@@ -179,7 +161,7 @@ def run_session(options: Options, front: list[str]) -> int:
     return status if status >= 0 else 1
 
 
-def run_here(asked: Asked, output: Path) -> int:
+def run_here(asked: Options, output: Path) -> int:
     """On this machine, or in the guest that this is."""
     try:
         front = namespaces()
@@ -189,11 +171,7 @@ def run_here(asked: Asked, output: Path) -> int:
         return 1
     start = time.monotonic()
     with work_folder(output) as work:
-        options = Options(
-            *(asked.names, asked.scale, asked.tests or "all", str(work), str(output)),
-            *(asked.claim, asked.more),
-        )
-        status = run_session(options, front)
+        status = run_session(replace(asked, work=str(work), output=str(output)), front)
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
     return status
 

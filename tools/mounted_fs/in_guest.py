@@ -10,12 +10,13 @@ from pathlib import Path
 
 from iogauge.common.paths import BUILDS, ROOT
 from iogauge.measure import kernels
-from site_configs import local, testfs
+from site_configs import local
 from tools.guest import __main__ as guest
 from tools.guest.kernel import NoGuest, lacking
 from tools.mounted_fs import report
 from tools.mounted_fs.kinds import Kind, Machine
 from tools.mounted_fs.processes import orangefs
+from tools.mounted_fs.site import BUILDS as OF_SITE
 
 VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
 MINUTES = 120  # then the guest is ended
@@ -49,7 +50,7 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
         flush=True,
     )
     path = os.pathsep.join([*orangefs(), os.environ.get("PATH", os.defpath)])
-    command = ["env", f"PATH={path}", f"{testfs.BUILDS}={built_here()}"]
+    command = ["env", f"PATH={path}", f"{OF_SITE}={built_here()}"]
     command += [sys.executable, "-m", "tools.mounted_fs", *words(names)]
     try:
         return guest.run(command, MINUTES, guest.default_memory(), output)

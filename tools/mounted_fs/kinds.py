@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The file systems that `make test-fs` can mount: one row each in `KINDS`.
-
-A row says what /proc/mounts must show, what the machine must have, and how the file system is made,
-mounted and unmounted. All of it happens in namespaces of the session's own (tools/mounted_fs).
-"""
+"""What a row of the table of file systems (table.py) is made of: what /proc/mounts must show, what
+the machine must have, and how the file system is made, mounted and unmounted."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tools.mounted_fs.processes import CannotMount, Servers, find, make_image, run
 
@@ -23,6 +19,37 @@ MODULES = {"pvfs2": "orangefs"}
 # For each scale, what an image must hold: a run's files twice over (the ceilings' lie beside them),
 # and the least that mkfs.xfs takes is 300 MiB.
 IMAGE_BYTES = {"smoke": 512 * MIB, "laptop": 1024 * MIB}
+
+PACKAGES = {
+    "attr": "getfattr setfattr",
+    "btrfs-progs": "mkfs.btrfs",
+    "ceph-common": "ceph monmaptool",
+    "ceph-fuse": "ceph-fuse",
+    "ceph-mds": "ceph-mds",
+    "ceph-mon": "ceph-mon",
+    "ceph-osd": "ceph-osd",
+    "e2fsprogs": "mkfs.ext4",
+    "glusterfs-cli": "gluster",
+    "glusterfs-client": "glusterfs",
+    "glusterfs-server": "glusterd",
+    "iproute2": "ip",
+    "moosefs-chunkserver": "mfschunkserver",
+    "moosefs-client": "mfsmount mfssettrashtime",
+    "moosefs-master": "mfsmaster",
+    "mount": "mount",
+    "nfs-common": "mount.nfs4",
+    "nfs-kernel-server": "rpc.nfsd rpc.mountd exportfs",
+    "util-linux": "unshare nsenter",
+    "xfsprogs": "mkfs.xfs",
+}
+BROUGHT_BY = {
+    command: f"Debian package {package}"
+    for package, commands in PACKAGES.items()
+    for command in commands.split()
+} | dict.fromkeys(
+    ("pvfs2-server", "pvfs2-client", "pvfs2-client-core"),
+    "of OrangeFS: ORANGEFS=FOLDER names where it is installed",
+)
 
 
 class Machine:
@@ -36,15 +63,9 @@ class Machine:
 
     def has_file_system(self, kind: str) -> bool:
         """In the kernel, or in a module that can be loaded."""
-        if self._is_listed(kind):
-            return True
-        modprobe = find("modprobe")
-        if modprobe:
-            subprocess.run(
-                [modprobe, "-q", "-a", f"fs-{kind}", MODULES.get(kind, kind)],
-                check=False,
-                capture_output=True,
-            )
+        if not self._is_listed(kind) and (modprobe := find("modprobe")):
+            command = [modprobe, "-q", "-a", f"fs-{kind}", MODULES.get(kind, kind)]
+            subprocess.run(command, check=False, capture_output=True)
         return self._is_listed(kind)
 
     @staticmethod
@@ -55,14 +76,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Needs:
-    """`commands`: each with the Debian package that brings it; `programs`: that no package has, but
-    something else brings."""
+    """`kernel`: types of file systems."""
 
-    commands: tuple[tuple[str, str], ...] = ()
+    commands: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     kernel: tuple[str, ...] = ()
-    programs: tuple[str, ...] = ()
-    brought_by: str = ""
 
     def lacking(self, machine: Machine) -> str | None:
         """What `machine` lacks, as the reason why nothing is mounted, or None."""
@@ -76,18 +94,20 @@ class Needs:
         return ", ".join(missing) or None
 
     def lacking_commands(self, machine: Machine) -> str:
-        """The same of programs alone, which a guest shares with this machine."""
-        missing = [
-            f"{command} is missing (Debian package {package})"
-            for command, package in self.commands
-            if not machine.has_command(command)
-        ]
-        missing += [
-            f"{name} is missing ({self.brought_by})"
-            for name in self.programs
+        """The same of commands alone, which a guest shares with this machine."""
+        return ", ".join(
+            f"{name} is missing ({BROUGHT_BY[name]})"
+            for name in self.commands
             if not machine.has_command(name)
-        ]
-        return ", ".join(missing)
+        )
+
+
+def of_servers(*commands: str, fuse: bool = True, kernel: tuple[str, ...] = ()) -> Needs:
+    """Of a file system with servers: `Servers` has them in a network namespace, and what they keep
+    on an ext4."""
+    devices = ("/dev/fuse", "/dev/loop-control") if fuse else ("/dev/loop-control",)
+    kernel = (*kernel, *(("fuse",) if fuse else ()), "ext4")
+    return Needs(("ip", "unshare", "nsenter", "mkfs.ext4", *commands), devices, kernel)
 
 
 @dataclass(frozen=True)
@@ -101,29 +121,24 @@ class Place:
     servers: Servers
 
 
-class How(Protocol):
+class How:
     """Makes, mounts and unmounts a file system."""
 
-    @property
-    def needs(self) -> Needs: ...
+    needs: Needs
 
-    def mount(self, place: Place) -> None: ...
+    def mount(self, place: Place) -> None:
+        raise NotImplementedError
 
-    def unmount(self, place: Place) -> None: ...
+    def unmount(self, place: Place) -> None:
+        run("umount", place.mount)
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(How):
     """In an image file, by the kernel's own driver. `make`: mkfs and its options."""
 
-    kernel: str
-    make: tuple[str, ...]
-    package: str
-
-    @property
-    def needs(self) -> Needs:
-        commands = ((self.make[0], self.package), ("mount", "mount"))
-        return Needs(commands, devices=("/dev/loop-control",), kernel=(self.kernel,))
+    def __init__(self, kernel: str, *make: str) -> None:
+        self.kernel, self.make = kernel, make
+        self.needs = Needs((make[0], "mount"), ("/dev/loop-control",), (kernel,))
 
     def mount(self, place: Place) -> None:
         make_image(place.image, place.image_bytes)
@@ -131,49 +146,29 @@ class Loop:
         # The loop device goes with the mount, whoever ends that.
         run("mount", "-t", self.kernel, "-o", "loop", place.image, place.mount)
 
-    def unmount(self, place: Place) -> None:
-        run("umount", place.mount)
 
-
-@dataclass(frozen=True)
-class Memory:
+class Memory(How):
     """No more than an image's size, so that a runaway test does not take the machine's memory."""
 
-    kernel: str = "tmpfs"
-
-    @property
-    def needs(self) -> Needs:
-        return Needs((("mount", "mount"),), kernel=(self.kernel,))
+    needs = Needs(("mount",), kernel=("tmpfs",))
 
     def mount(self, place: Place) -> None:
-        size = f"size={place.image_bytes}"
-        run("mount", "-t", self.kernel, "-o", size, self.kernel, place.mount)
-
-    def unmount(self, place: Place) -> None:
-        run("umount", place.mount)
+        run("mount", "-t", "tmpfs", "-o", f"size={place.image_bytes}", "tmpfs", place.mount)
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(How):
     """A file system whose servers are not started here: only why it is not mounted."""
 
-    kernel: str
-    why: str
-
-    @property
-    def needs(self) -> Needs:
-        return Needs(kernel=(self.kernel,))
+    def __init__(self, kernel: str, why: str) -> None:
+        self.needs, self.why = Needs(kernel=(kernel,)), why
 
     def mount(self, place: Place) -> None:
         raise CannotMount(f"{self.why}; where it is mounted, name its path in a site file")
 
-    def unmount(self, place: Place) -> None:
-        """There is nothing to undo."""
-
 
 @dataclass(frozen=True)
 class Kind:
-    """`type`: what /proc/mounts must show. `local`: without servers, so part of `make test`.
+    """`type`: what /proc/mounts must show. `local`: without servers, so part of `make test-all`.
     `guest`: mounted in a guest only (tools/guest). `entry`: more keys for the site file
     (docs/reference/site-file.md)."""
 
@@ -183,7 +178,3 @@ class Kind:
     local: bool = False
     guest: bool = False
     entry: tuple[tuple[str, Any], ...] = ()
-
-
-def names(kinds: Sequence[Kind]) -> list[str]:
-    return [kind.name for kind in kinds]

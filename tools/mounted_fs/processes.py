@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +65,30 @@ def make_image(path: Path, size: int) -> None:
     """Sparse: it takes the room of what is written."""
     with path.open("wb") as image:
         image.truncate(size)
+
+
+PATIENCE = 30.0  # seconds in which a server must answer
+
+
+def wait_until(what: str, try_it: Callable[[], None]) -> None:
+    """Again and again until it works; its last reason where it never does."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            try_it()
+        except CannotMount as reason:
+            if time.monotonic() > end:
+                raise CannotMount(f"{what} within {PATIENCE:.0f} s: {reason}") from None
+            time.sleep(0.2)
+        else:
+            return
+
+
+def configure(path: Path, template: str, **values: object) -> Path:
+    """`path`, written from conf/TEMPLATE, which has names in braces where `values` go."""
+    text = (Path(__file__).parent / "conf" / template).read_text()
+    path.write_text(text.format(folder=path.parent, address=ADDRESS, **values))
+    return path
 
 
 @dataclass

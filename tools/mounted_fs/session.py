@@ -14,20 +14,24 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.judge import claims
+from iogauge.analysis.session.loader import last_report, load_session
 from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
+from iogauge.common.text import one_line
 from tools.mounted_fs import report as fs_report
 from tools.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
 from tools.mounted_fs.processes import CannotMount, Servers, run
 from tools.mounted_fs.report import Row
-from tools.mounted_fs.table import KINDS, KNOWN
+from tools.mounted_fs.site import VARIABLE
+from tools.mounted_fs.table import KINDS
 
-SITE = ROOT / "site_configs" / "testfs.py"
+SITE = Path(__file__).with_name("site.py")
 
 # A file system's cases, by test name; `quick` are those that `make test` has time for. Left out:
 # `null`, which moves nothing, and of RAMSES the hint sets, `hydro` and the other order of bytes:
@@ -48,23 +52,24 @@ class Stopped(BaseException):
 
 @dataclass(frozen=True)
 class Options:
-    """What tools/mounted_fs was asked for. `work`: an empty folder for all that is made;
-    `output`: for what is kept. `claim`: judged, in place of running `tests`; `more`: ReFrame's."""
+    """The command line. `claim`: judged, in place of running `tests`; `more`: ReFrame's; `guest`:
+    all in a guest, also what this machine's kernel has. `work`: an empty folder for all that is
+    made; `output`: for what is kept."""
 
     names: list[str]
-    scale: str
-    tests: str
-    work: str
-    output: str
+    scale: str = "smoke"
+    tests: str = ""
+    guest: bool = False
     claim: str = ""
     more: list[str] = field(default_factory=list)
+    work: str = ""
+    output: str = ""
 
-    @classmethod
-    def load(cls, text: str) -> Options:
-        return cls(**json.loads(text))
-
-    def dump(self) -> str:
-        return json.dumps(asdict(self))
+    def words(self, names: list[str]) -> list[str]:
+        """Of a command line for the guest."""
+        claim = ["--claim", self.claim] if self.claim else []
+        words = ["--scale", self.scale, "--tests", self.tests or "few", *claim, *names]
+        return [*words, *(["--", *self.more] if self.more else [])]
 
 
 class Session:
@@ -106,7 +111,7 @@ class Session:
         except (CannotMount, OSError) as reason:
             if place.mount.is_mount():
                 self.unmount(kind)
-            return fs_report.one_line(str(reason))
+            return one_line(str(reason))
         self.mounted.append(kind)
         found = mount_of(place.mount)
         if found["mount"] != str(place.mount.resolve()) or found["type"] != kind.type:
@@ -149,20 +154,26 @@ class Session:
         """For the site file."""
         return {
             kind.name: {
-                "path": str(self.place(kind).mount),
-                "mounted_as": kind.type,
-                **dict(kind.entry),
+                **dict(kind.entry), "path": str(self.place(kind).mount), "mounted_as": kind.type
             }
             for kind in self.mounted
-        }
+        }  # fmt: skip
 
     def command(self) -> list[str]:
         reframe = str(Path(sys.executable).parent / "reframe")
+        more = [*self.options.more, "--exec-policy=serial", "-r"]
         site = ["-C", str(SITE), "--system", "testfs", "-c", str(ROOT / "reframe_tests"), "-R"]
         if self.options.claim:
             words = of_claim(self.options.claim, self.options.scale)
-            return [reframe, *site, *words, *self.options.more, "--exec-policy=serial", "-r"]
-        choice = ["-t", f"{self.options.scale}$", "-n", TESTS[self.options.tests], "-x", NOT]
+            return [reframe, *site, *words, *more]
+        choice = [
+            "-t",
+            f"{self.options.scale}$",
+            "-n",
+            TESTS[self.options.tests or "all"],
+            "-x",
+            NOT,
+        ]
         # The bytes are the point, not their speed: one dump, once. It can be slow all the same: a
         # dump's short rows, one write each, take GlusterFS (disperse) a minute.
         settings = ["-S", "repeats=1", "-S", "steps=1", "-S", "ceilings=0"]
@@ -178,51 +189,40 @@ class Session:
 
     def run_tests(self) -> None:
         file = self.work / "testfs.json"
-        file.write_text(json.dumps({"filesystems": self.entries()}, indent=1) + "\n")
-        reports = self.output / "reports"
-        for old in reports.glob("*.json"):
+        file.write_text(json.dumps(self.entries()))
+        for old in (self.output / "reports").glob("*.json"):
             old.unlink()
         log = self.output / "session.log"
         print(f"running the tests; ReFrame's own words are in {log}", flush=True)
-        more = {"IOGAUGE_TESTFS": str(file), "IOGAUGE_OUTPUT": str(self.output)}
-        inherited = {key: text for key, text in os.environ.items() if not key.startswith("RFM_")}
+        env = {key: text for key, text in os.environ.items() if not key.startswith("RFM_")}
+        env |= {VARIABLE: str(file), "IOGAUGE_OUTPUT": str(self.output)}
         with log.open("wb") as stream:
             reframe = subprocess.Popen(
-                self.command(),
-                cwd=ROOT,
-                env={**inherited, **more},
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
+                self.command(), cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=stream,
                 stderr=subprocess.STDOUT,
-            )
+            )  # fmt: skip
             try:
                 reframe.wait()
             except Stopped:
                 end(reframe)
                 raise
         try:
-            report = json.loads(fs_report.newest(reports).read_text())
-        except ValueError as reason:
+            report = last_report(self.output)
+            runs = load_session(report).runs
+        except AnalysisError as reason:
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
             self.problems.append(f"{reason}: {''.join(last)}")
         else:
-            self.problems += fs_report.add_cases(list(self.rows.values()), report, KNOWN)
+            self.problems += fs_report.add_runs(list(self.rows.values()), runs)
             if self.options.claim:
-                self.judge(more)
+                self.judge(report, env)
 
-    def judge(self, more: dict[str, str]) -> None:
+    def judge(self, report: Path, env: dict[str, str]) -> None:
         """The claim, by the session that has just run. Its verdict is told, and is no failure."""
-        newest = fs_report.newest(self.output / "reports")
-        for words in (["ingest", str(newest)], ["claims", self.options.claim]):
-            done = subprocess.run(
-                [sys.executable, "-m", "iogauge", *words],
-                cwd=ROOT,
-                env={**os.environ, **more},
-                capture_output=True,
-                text=True,
-                check=False,
+        for words in (["store", "add", str(report)], ["claims", self.options.claim]):
+            subprocess.run(
+                [sys.executable, "-m", "iogauge", *words], cwd=ROOT, env=env, check=False
             )
-            print(done.stdout + done.stderr, flush=True)
 
     # ------------------------------------------------------------ all of it
 
@@ -282,7 +282,7 @@ def main(words: list[str]) -> int:
     if len(words) != 1 or os.getpid() != 1:
         print("tools.mounted_fs.session: tools.mounted_fs starts this", file=sys.stderr)
         return 2
-    session = Session(Options.load(words[0]))
+    session = Session(Options(**json.loads(words[0])))
     listen()
     return session()
 

@@ -2,25 +2,24 @@
 """Kept files of every format with single wrong bytes, each read back by one process.
 
 A wrong byte of payload must be seen. Of one in a header or in padding a library may make nothing;
-those are counted apart. Whatever is said of a byte, the file has it."""
+those are judged apart. Whatever is said of a byte, the file has it."""
 
 from __future__ import annotations
 
 import random
 import re
-import shlex
 import shutil
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tools.selftest import payload
 from tools.selftest.cases import Subject
+from tools.selftest.judge import BROKEN, CAUGHT, HUNG, MENDED, MISSED, SILENT, Judgement
 from tools.selftest.run import Outcome, Place
 
-PAYLOAD, METADATA = "payload", "metadata"
+PAYLOAD, METADATA = "byte:payload", "byte:metadata"
 OF_METADATA = 0.4  # of the runs, where there is any
 AT_ONCE = 8
 LARGEST_ELEMENT = 8  # bytes
@@ -42,29 +41,6 @@ class Kept:
     def command(self, document: Path) -> list[str]:
         words = [str(self.subject.program), *self.subject.words(self.folder)]
         return [*words, "--read-only", "--json", str(document)]
-
-
-@dataclass
-class Tally:
-    """By kind of byte: how many were made wrong, and how many of them seen. `impossible`: messages
-    of a byte that the file does not have."""
-
-    tried: Counter[str] = field(default_factory=Counter)
-    seen: Counter[str] = field(default_factory=Counter)
-    crashed: int = 0
-    hung: int = 0
-    formats: Counter[str] = field(default_factory=Counter)
-    missed: list[str] = field(default_factory=list)
-    impossible: list[str] = field(default_factory=list)
-    silent: list[str] = field(default_factory=list)
-
-    @property
-    def bad(self) -> bool:
-        return bool(self.missed or self.impossible or self.hung or self.silent)
-
-    def add(self, other: Tally) -> None:
-        for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
 
 
 def keep(place: Place, subjects: Iterable[Subject]) -> list[Kept]:
@@ -133,9 +109,8 @@ def impossible(outcome: Outcome, size: int) -> list[str]:
     return [line for line in outcome.errors if any(int(byte) > size for byte in BYTE.findall(line))]
 
 
-def one(place: Place, kept: Kept, chance: random.Random) -> Tally:
-    """A run that reads a file with wrong bytes."""
-    tally = Tally()
+def one(place: Place, kept: Kept, chance: random.Random) -> Judgement:
+    """Of a run that reads a file with wrong bytes."""
     path, offsets, kind = _choose(kept, chance)
     mask = chance.randint(1, 255)
     size = path.stat().st_size
@@ -147,18 +122,22 @@ def one(place: Place, kept: Kept, chance: random.Random) -> Tally:
     finally:
         for offset in offsets:
             spoil(path, offset, mask)
-    command = shlex.join(kept.command(place.document))
-    again = f"bytes {offsets} of {path} with 0x{mask:02x}: {command}"
-    seen = _seen(outcome, len(offsets))
-    tally.tried[kind] += len(offsets)
-    tally.seen[kind] += seen
-    tally.formats[f"{kept.subject.pattern} {kept.subject.how}"] += len(offsets)
-    tally.hung += outcome.status is None
-    tally.crashed += "crashed" in outcome.said
-    tally.silent += [again] if outcome.status and not outcome.errors else []
-    tally.missed += [again] if kind == PAYLOAD and seen != len(offsets) else []
-    tally.impossible += [f"{line} ({again})" for line in impossible(outcome, size)]
-    return tally
+    verdict, why = verdict_of(outcome, kind, len(offsets), size)
+    reason = f"{why}: bytes {offsets} of {path} with 0x{mask:02x}".lstrip(": ")
+    return Judgement.of(kept.subject, kind, (verdict, reason), replace(outcome, left=[]), "")
+
+
+def verdict_of(outcome: Outcome, kind: str, wrong: int, size: int) -> tuple[str, str]:
+    """And why, of a run that reads a file of `size` bytes, `wrong` of which are."""
+    if outcome.status is None:
+        return HUNG, "the run did not end"
+    if lines := impossible(outcome, size):
+        return BROKEN, lines[0]
+    if outcome.status and not outcome.errors:
+        return SILENT, "no line says why"
+    if (seen := _seen(outcome, wrong)) == wrong:
+        return CAUGHT, ""
+    return (MISSED if kind == PAYLOAD else MENDED), f"{seen} of {wrong} seen"
 
 
 def _seen(outcome: Outcome, wrong: int) -> int:
@@ -171,12 +150,9 @@ def _seen(outcome: Outcome, wrong: int) -> int:
     return min(wrong, int(verification.get("mismatches") or 0))
 
 
-def run(place: Place, kept: list[Kept], number: int, seed: int) -> Iterator[Tally]:
-    """Each kept format in its turn."""
+def run(place: Place, subjects: Iterable[Subject], number: int, seed: int) -> Iterator[Judgement]:
+    """So many runs, each kept format in its turn."""
     place.clear()
-    done = turn = 0
-    while done < number:
-        tally = one(place, kept[turn % len(kept)], random.Random(f"{seed} {turn}"))
-        done += tally.tried.total()
-        turn += 1
-        yield tally
+    kept = keep(place, subjects) if number else []
+    for turn in range(number if kept else 0):
+        yield one(place, kept[turn % len(kept)], random.Random(f"{seed} {turn}"))

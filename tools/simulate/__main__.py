@@ -3,6 +3,8 @@
 
     python -m tools.simulate [--uses 4000] [--file FILE] [--print]
     python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
+    python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
+    python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
 
 The same numbers come out each time: every table has a seed of its own. The tests hold a short form
 against the promises (tests/analysis/judge/test_simulate.py).
@@ -12,13 +14,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 
-from . import rates, searches
+from . import history, rates, searches
 from .noise import INDEPENDENT, KINDS
 
 USAGE = "python -m tools.simulate [--uses 4000] [--file FILE] [--print]"
@@ -101,9 +103,17 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--print", action="store_true", help="write no file")
     parser.add_argument("--searches", type=int, metavar="N",
                         help="so many searches of `tune` for each noise: their table")  # fmt: skip
+    parser.add_argument("--histories", type=int, metavar="N", help="so many of each kind of noise")
+    parser.add_argument("--gains", type=int, metavar="N", help="of so many random orders")
     args = parser.parse_args(words)
-    if args.searches:
-        print(table(tuning(args.searches)))
+    asked: dict[Callable[[int], Rows], int | None] = {
+        tuning: args.searches, history.rates: args.histories, history.drops: args.histories,
+        history.needed_gains: args.gains,
+    }  # fmt: skip
+    for rows, count in asked.items():
+        if count:
+            print(f"{table(rows(count))}\n", flush=True)
+    if any(asked.values()):
         return 0
     made = text(args.uses)
     if args.print:

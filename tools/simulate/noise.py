@@ -37,14 +37,20 @@ def between_jobs(generator: np.random.Generator, shape: tuple[int, ...]) -> Floa
     return generator.lognormal(0, 0.05, shape) * repeats
 
 
+def alike_steps(
+    correlation: float, generator: np.random.Generator, shape: int | tuple[int, ...]
+) -> Floats:
+    """Normal numbers, each like the one before."""
+    steps = generator.normal(size=shape)
+    for i in range(1, steps.shape[-1]):
+        rest = np.sqrt(1 - correlation**2) * steps[..., i]
+        steps[..., i] = correlation * steps[..., i - 1] + rest
+    return steps
+
+
 def alike(correlation: float, generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """10 %, and each job is like the one before."""
-    own = generator.normal(0, 0.1, shape)
-    steps = own.copy()
-    for i in range(1, shape[-1]):
-        rest = np.sqrt(1 - correlation**2) * own[..., i]
-        steps[..., i] = correlation * steps[..., i - 1] + rest
-    factors: Floats = np.exp(steps)
+    factors: Floats = np.exp(0.1 * alike_steps(correlation, generator, shape))
     return factors
 
 

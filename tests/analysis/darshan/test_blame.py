@@ -305,7 +305,7 @@ def test_a_view_says_which_bytes_a_call_moves() -> None:
 
 def test_a_log_has_only_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Overlapping writes in one phase are a race, as far as times tell; in two they are not."""
-    from tools.blame_size import write_made
+    from tools.sizes import write_made
 
     log = tmp_path / "made.darshan"
     write_made(log, [(0, WRITE, 0, 100, 0.0), (1, WRITE, 50, 100, 0.001), (1, WRITE, 0, 9, 5.0)])

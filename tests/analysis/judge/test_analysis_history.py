@@ -22,7 +22,7 @@ from iogauge.analysis.store import baselines, database
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
-from tools import history_rates
+from tools.simulate import history as simulated
 
 NIGHTS, DROP = 32, 20
 SLOWER, STEADY = (s3d("posix"), "openmpi"), (s3d("mpiio:collective"), "mpich")
@@ -40,13 +40,13 @@ STATED = {
 HISTORIES = 400
 
 
-@pytest.mark.parametrize("noise", history_rates.NOISES)
+@pytest.mark.parametrize("noise", simulated.NOISES)
 @pytest.mark.parametrize("count", [30, 100])
 def test_unchanged_histories_show_no_change(noise: str, count: int) -> None:
     """Not more than stated, with room for the luck of one simulation in 10,000."""
     expected = STATED[noise] * HISTORIES
     most = expected + 4 * max(expected, 0.5) ** 0.5
-    assert history_rates.false_changes(noise, count, HISTORIES) <= most
+    assert simulated.false_changes(noise, count, HISTORIES) <= most
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_unchanged_histories_show_no_change(noise: str, count: int) -> None:
     [(0.75, 6, 0.8), (0.75, 10, 0.9), (0.8, 10, 0.85), (0.9, 20, 0.85)],
 )
 def test_drops_are_found_and_dated(size: float, after: int, least: float) -> None:
-    seen, dated = history_rates.found(size, before=60, after=after, histories=200)
+    seen, dated = simulated.found(size, before=60, after=after, histories=200)
     assert seen >= least * 200
     assert dated >= 0.85 * seen
 

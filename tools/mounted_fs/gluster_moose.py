@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""File systems with servers of their own: GlusterFS and MooseFS, from Debian's packages.
+"""GlusterFS and MooseFS, from Debian's packages.
 
 The servers listen on one address of the loopback device of their network namespace
 (tools/mounted_fs/processes.py). Their file systems are FUSE mounts.
@@ -8,54 +8,22 @@ The servers listen on one address of the loopback device of their network namesp
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from tools.mounted_fs.kinds import Needs, Place
-from tools.mounted_fs.processes import ADDRESS, CannotMount, Servers, run
-
-NETWORK = (("ip", "iproute2"), ("unshare", "util-linux"), ("nsenter", "util-linux"))
-FUSE = ("/dev/fuse", "/dev/loop-control")
+from tools.mounted_fs.kinds import How, Place, of_servers
+from tools.mounted_fs.processes import ADDRESS, CannotMount, Servers, configure, run, wait_until
 
 # Where glusterd keeps its state, whatever it is told: hidden below empty file systems in memory.
 GLUSTER_FOLDERS = ("/var/lib/glusterd", "/var/log/glusterfs", "/run/gluster")
 
-PATIENCE = 30.0
 
-
-def wait_until(what: str, try_it: Callable[[], None]) -> None:
-    """Again and again until it works; its last reason where it never does."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            try_it()
-        except CannotMount as reason:
-            if time.monotonic() > end:
-                raise CannotMount(f"{what} within {PATIENCE:.0f} s: {reason}") from None
-            time.sleep(0.2)
-        else:
-            return
-
-
-@dataclass(frozen=True)
-class Gluster:
+class Gluster(How):
     """A volume over bricks of one glusterd. `layout`: words of `volume create`."""
 
-    bricks: int
-    layout: tuple[str, ...] = ()
+    needs = of_servers("glusterd", "gluster", "glusterfs")
 
-    @property
-    def needs(self) -> Needs:
-        commands = (
-            *NETWORK,
-            ("glusterd", "glusterfs-server"),
-            ("gluster", "glusterfs-cli"),
-            ("glusterfs", "glusterfs-client"),
-            ("mkfs.ext4", "e2fsprogs"),
-        )
-        return Needs(commands, devices=FUSE, kernel=("fuse", "ext4"))
+    def __init__(self, bricks: int, *layout: str) -> None:
+        self.bricks, self.layout = bricks, layout
 
     def mount(self, place: Place) -> None:
         servers = place.servers
@@ -103,51 +71,17 @@ class Gluster:
         place.servers.run("gluster", "--mode=script", "volume", "stop", place.name, "force")
 
 
-MASTER = """\
-WORKING_USER = root
-WORKING_GROUP = root
-NICE_LEVEL = 0
-DATA_PATH = {folder}
-EXPORTS_FILENAME = {folder}/exports.cfg
-MATOML_LISTEN_HOST = {address}
-MATOCS_LISTEN_HOST = {address}
-MATOCL_LISTEN_HOST = {address}
-"""
-
-CHUNK_SERVER = """\
-WORKING_USER = root
-WORKING_GROUP = root
-NICE_LEVEL = 0
-DATA_PATH = {folder}
-HDD_CONF_FILENAME = {folder}/hdd.cfg
-HDD_LEAVE_SPACE_DEFAULT = 64MiB
-MASTER_HOST = {address}
-BIND_HOST = {address}
-CSSERV_LISTEN_HOST = {address}
-CSSERV_LISTEN_PORT = {port}
-"""
-
 EMPTY_METADATA = Path("/var/lib/mfs/metadata.mfs.empty")
 FIRST_PORT = 9430
 
 
-@dataclass(frozen=True)
-class Moose:
+class Moose(How):
     """A master and some chunk servers, each with a folder."""
 
-    chunk_servers: int
+    needs = of_servers("mfsmaster", "mfschunkserver", "mfsmount", "mfssettrashtime")
 
-    @property
-    def needs(self) -> Needs:
-        commands = (
-            *NETWORK,
-            ("mfsmaster", "moosefs-master"),
-            ("mfschunkserver", "moosefs-chunkserver"),
-            ("mfsmount", "moosefs-client"),
-            ("mfssettrashtime", "moosefs-client"),
-            ("mkfs.ext4", "e2fsprogs"),
-        )
-        return Needs(commands, devices=(*FUSE, str(EMPTY_METADATA)), kernel=("fuse", "ext4"))
+    def __init__(self, chunk_servers: int) -> None:
+        self.chunk_servers = chunk_servers
 
     def mount(self, place: Place) -> None:
         servers = place.servers
@@ -177,8 +111,7 @@ class Moose:
         folder.mkdir()
         (folder / "metadata.mfs").write_bytes(EMPTY_METADATA.read_bytes())
         (folder / "exports.cfg").write_text("* / rw,alldirs,admin,maproot=0:0\n")
-        config = folder / "mfsmaster.cfg"
-        config.write_text(MASTER.format(folder=folder, address=ADDRESS))
+        config = configure(folder / "mfsmaster.cfg", "mfsmaster.cfg")
         servers.start("mfsmaster", "mfsmaster", "-f", "-c", config, "start")
 
     @staticmethod
@@ -186,10 +119,6 @@ class Moose:
         chunks = folder / "chunks"
         chunks.mkdir(parents=True)
         (folder / "hdd.cfg").write_text(f"{chunks}\n")
-        config = folder / "mfschunkserver.cfg"
-        port = FIRST_PORT + number
-        config.write_text(CHUNK_SERVER.format(folder=folder, address=ADDRESS, port=port))
+        name = "mfschunkserver.cfg"
+        config = configure(folder / name, name, port=FIRST_PORT + number)
         servers.start(folder.name, "mfschunkserver", "-f", "-c", config, "start")
-
-    def unmount(self, place: Place) -> None:
-        run("umount", place.mount)

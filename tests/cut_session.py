@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the recorded session of a test small: only what tests read, no place or person in it.
 
-    python -m tools.cut_session OUTPUT FOLDER [--script TEST]
+    python -m tests.cut_session OUTPUT FOLDER [--script TEST]
 
 OUTPUT is what ReFrame left (output/), with one session; FOLDER becomes `results/` of a folder below
 tests/data. Of each test its result document and byte ledger stay, on one line each; of the
@@ -70,7 +70,7 @@ def cut(output: Path, folder: Path, script: str) -> list[Path]:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.cut_session", description=(__doc__ or "").split("\n")[0]
+        prog="python -m tests.cut_session", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("output", type=Path)
     parser.add_argument("folder", type=Path)

@@ -7,12 +7,18 @@ What a kernel serves does not end with a process, so these are mounted in a gues
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from tools.mounted_fs.kinds import Needs, Place
-from tools.mounted_fs.processes import ADDRESS, CannotMount, Servers, find, run
-from tools.mounted_fs.servers import NETWORK, wait_until
+from tools.mounted_fs.kinds import How, Place, of_servers
+from tools.mounted_fs.processes import (
+    ADDRESS,
+    CannotMount,
+    Servers,
+    configure,
+    find,
+    run,
+    wait_until,
+)
 
 # Where NFS's programs keep their state, whatever they are told: in memory, in the session alone.
 NFS_STATE = Path("/var/lib/nfs")
@@ -21,21 +27,12 @@ THREADS = "4"
 LEASE = "10"
 
 
-@dataclass(frozen=True)
-class Nfs:
+class Nfs(How):
     """A folder of an ext4, exported and mounted as version 4.2."""
 
-    @property
-    def needs(self) -> Needs:
-        commands = (
-            *NETWORK,
-            ("rpc.nfsd", "nfs-kernel-server"),
-            ("rpc.mountd", "nfs-kernel-server"),
-            ("exportfs", "nfs-kernel-server"),
-            ("mount.nfs4", "nfs-common"),
-            ("mkfs.ext4", "e2fsprogs"),
-        )
-        return Needs(commands, devices=("/dev/loop-control",), kernel=("nfsd", "nfs4", "ext4"))
+    needs = of_servers(
+        *("rpc.nfsd", "rpc.mountd", "exportfs", "mount.nfs4"), fuse=False, kernel=("nfsd", "nfs4")
+    )
 
     def mount(self, place: Place) -> None:
         servers = place.servers
@@ -74,76 +71,21 @@ class Nfs:
 
 DEVICE = "/dev/pvfs2-req"
 FIRST_PORT = 3334
-CONFIG = """\
-<Defaults>
-	UnexpectedRequests 50
-	EventLogging none
-	LogStamp datetime
-	BMIModules bmi_tcp
-	FlowModules flowproto_multiqueue
-	PerfUpdateInterval 1000
-	ServerJobBMITimeoutSecs 300
-	ServerJobFlowTimeoutSecs 300
-	ClientJobBMITimeoutSecs 300
-	ClientJobFlowTimeoutSecs 300
-	ClientRetryLimit 5
-	ClientRetryDelayMilliSecs 2000
-	PrecreateBatchSize 0,32,512,32,32,32,0
-	PrecreateLowThreshold 0,16,256,16,16,16,0
-	DataStorageSpace {folder}/data
-	MetadataStorageSpace {folder}/meta
-	LogFile {folder}/log
-	<Security>
-		TurnOffTimeouts yes
-	</Security>
-</Defaults>
-<Aliases>
-{aliases}
-</Aliases>
-<FileSystem>
-	Name {name}
-	ID 676069691
-	RootHandle 1048576
-	FileStuffing yes
-	DistrDirServersInitial 1
-	DistrDirServersMax 1
-	DistrDirSplitSize 100
-	<MetaHandleRanges>
-{meta}
-	</MetaHandleRanges>
-	<DataHandleRanges>
-{data}
-	</DataHandleRanges>
-	<StorageHints>
-		TroveSyncMeta yes
-		TroveSyncData no
-		TroveMethod alt-aio
-	</StorageHints>
-</FileSystem>
-"""
 FIRST_HANDLE = 3
 HANDLES = 2**48  # of each server, for data and for metadata
 NAME = "test"
-PROGRAMS = ("pvfs2-server", "pvfs2-client", "pvfs2-client-core")
 
 
-@dataclass(frozen=True)
-class Pvfs2:
+class Pvfs2(How):
     """Some servers, each for data and metadata; the client is the kernel's, with a program of
     OrangeFS behind it."""
 
-    servers: int
+    needs = of_servers(
+        *("pvfs2-server", "pvfs2-client", "pvfs2-client-core"), fuse=False, kernel=("pvfs2",)
+    )
 
-    @property
-    def needs(self) -> Needs:
-        commands = (*NETWORK, ("mkfs.ext4", "e2fsprogs"))
-        return Needs(
-            commands,
-            devices=("/dev/loop-control",),
-            kernel=("pvfs2", "ext4"),
-            programs=PROGRAMS,
-            brought_by="of OrangeFS: ORANGEFS=FOLDER names where it is installed",
-        )
+    def __init__(self, servers: int) -> None:
+        self.servers = servers
 
     def mount(self, place: Place) -> None:
         servers = place.servers
@@ -171,17 +113,13 @@ class Pvfs2:
     def _start(servers: Servers, name: str, addresses: dict[str, str]) -> None:
         folder = servers.disk() / name
         folder.mkdir()
-        config = folder / "config"
-        config.write_text(configuration(folder, addresses))
+        config = configure(folder / "config", "pvfs2.conf", **shared(addresses))
         servers.run("pvfs2-server", "-f", "-a", name, config)
         servers.start(name, "pvfs2-server", "-d", "-a", name, config)
 
-    def unmount(self, place: Place) -> None:
-        run("umount", place.mount)
 
-
-def configuration(folder: Path, addresses: dict[str, str]) -> str:
-    """Of the server in `folder`; what it says of the file system is the same for all."""
+def shared(addresses: dict[str, str]) -> dict[str, str]:
+    """What all servers' configurations say of the file system."""
     meta, data = (
         "\n".join(
             f"\t\tRange {name} {first + number * HANDLES}-{first + (number + 1) * HANDLES - 1}"
@@ -190,4 +128,4 @@ def configuration(folder: Path, addresses: dict[str, str]) -> str:
         for first in (FIRST_HANDLE, FIRST_HANDLE + len(addresses) * HANDLES)
     )
     aliases = "\n".join(f"\tAlias {name} {address}" for name, address in addresses.items())
-    return CONFIG.format(folder=folder, aliases=aliases, name=NAME, meta=meta, data=data)
+    return {"aliases": aliases, "name": NAME, "meta": meta, "data": data}

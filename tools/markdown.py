@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of Markdown, whose columns also stand below each other in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def table(head: Iterable[object], rows: Iterable[Iterable[object]], left: int = 1) -> str:
+    """`left`: so many columns of text; all others are of numbers."""
+    lines = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["---" if i < left else "---:" for i in range(len(widths))])
+    return "\n".join(
+        "| " + " | ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ) + " |"
+        for line in lines
+    )  # fmt: skip
