@@ -6,6 +6,7 @@ written, in sizes that double until they exceed the memory that buffers them. Th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +23,26 @@ from reframe_tests.framework.changes import Drop, find_drop
 from reframe_tests.machine import memory_group, scales
 from reframe_tests.machine.memory import memory
 
+PAGE = 4096
+
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
     """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group
     with so many. `smallest`: the smallest size as a fraction of it, in pieces of which all others
     are written. `steps`: of equal width from half of it to all, if doubling is too coarse to locate
-    the cliff."""
+    the cliff. `arrays`: how many make up each size; 0: arrays of the smallest size."""
 
     memory: int
     group: bool = False
     smallest: float = 1 / 16
     doublings: int = 6
     steps: int = 0
+    arrays: int = 0
 
     @property
     def sizes(self) -> list[int]:
-        """In arrays of the smallest size."""
+        """In pieces of the smallest size."""
         half = round(1 / self.smallest / 2)
         steps = {half + half * step // self.steps for step in range(self.steps)}
         return sorted({2**k for k in range(self.doublings + 1)} | steps)
@@ -50,7 +54,8 @@ SCALES = {
     "node": Scale(0),
     # PAIO's PVFS-1: the memory is the storage node's 2 GB. A cliff at 67.5 % of it is between the
     # steps of 62.5 % and 68.75 %.
-    "paper": Scale(2 * GIB, smallest=1 / 32, steps=8, bandwidth=50),
+    # It wrote 20 arrays, whatever the size.
+    "paper": Scale(2 * GIB, smallest=1 / 32, steps=8, arrays=20, bandwidth=50),
 }
 
 
@@ -82,22 +87,35 @@ class CacheCliff(IoBenchmark):
         return SCALES[self.scale].memory or memory() * MIB
 
     @property
-    def array(self) -> int:
+    def piece(self) -> int:
         return max(MIB, int(self.memory * SCALES[self.scale].smallest) // MIB * MIB)
 
     def sizes(self) -> list[int]:
-        """In arrays."""
+        """In pieces."""
         return SCALES[self.scale].sizes
 
+    def arrays(self, size: int) -> tuple[int, int]:
+        """How many make up a size, and the bytes of each: whole pages."""
+        fixed = SCALES[self.scale].arrays
+        return (fixed, size * self.piece // fixed // PAGE * PAGE) if fixed else (size, self.piece)
+
+    def bytes_of(self, size: int) -> int:
+        return prod(self.arrays(size))
+
     def pattern_options(self) -> list[str]:
-        return [f"-b {self.array}", f"-t {MIB}", "-C"]
+        return self.options_of(self.sizes()[-1])
+
+    def options_of(self, size: int) -> list[str]:
+        """One call writes a page-aligned array, or a MiB of it."""
+        _, array = self.arrays(size)
+        return [f"-b {array}", f"-t {MIB if array % MIB == 0 else array}", "-C"]
 
     def payload_bytes(self) -> int:
         """Of the largest run."""
-        return self.array * self.sizes()[-1]
+        return self.bytes_of(self.sizes()[-1])
 
     def bytes_of_a_repeat(self) -> int:
-        return self.array * sum(self.sizes())
+        return sum(map(self.bytes_of, self.sizes()))
 
     def memory_shortage(self) -> str | None:
         return None  # what a process holds is one array
@@ -113,19 +131,21 @@ class CacheCliff(IoBenchmark):
                 return groups
         return super().shortage()
 
-    def document(self, arrays: int) -> str:
+    def document(self, size: int) -> str:
         """The analysis shows the largest run's."""
-        return "result.json" if arrays == self.sizes()[-1] else f"result-{arrays}.json"
+        return "result.json" if size == self.sizes()[-1] else f"result-{size}.json"
 
     def programs(self) -> list[dict[str, Any]]:
         """A run for each size."""
-        fixed = self.executable_opts[:3]
+        fixed = self.executable_opts[1:3]
         return [
             {
                 "path": self.executable,
                 "options": [
+                    " ".join([self.pattern, *self.options_of(n)]),
                     *fixed,
-                    f"--steps {n} --repeat {self.repeats} --json {self.document(n)}",
+                    f"--steps {self.arrays(n)[0]} --repeat {self.repeats}",
+                    f"--json {self.document(n)}",
                 ],
             }
             for n in self.sizes()
@@ -150,7 +170,8 @@ class CacheCliff(IoBenchmark):
         try:
             for n in self.sizes():
                 expected = self.expected()
-                right = {**vars(expected), "payload_bytes": self.array * n, "steps": n}
+                steps = self.arrays(n)[0]
+                right = {**vars(expected), "payload_bytes": self.bytes_of(n), "steps": steps}
                 check(load(stage / self.document(n)), type(expected)(**right))
         except Wrong as wrong:
             raise SanityError(str(wrong)) from None
@@ -170,7 +191,7 @@ class CacheCliff(IoBenchmark):
         if self.is_dry_run():
             return
         speeds = self.speeds()
-        bytes_of = [n * self.array for n in self.sizes()]
+        bytes_of = list(map(self.bytes_of, self.sizes()))
         found = {
             f"write_bw_{size // MIB}_MiB": (speed, "MiB/s")
             for size, speed in zip(bytes_of, speeds, strict=True)

@@ -100,7 +100,8 @@ class IoBenchmark(
     stripe_size = variable(str, value="", loggable=True)
     repeats = variable(int, value=3, loggable=True)
     steps = variable(int, value=0, loggable=True)
-    fsync = variable(typ.Bool, value=True, loggable=True)
+    # None: at a document's scale as the document, which never flushes; else yes.
+    fsync = variable(typ.Bool, type(None), value=None, loggable=True)
     ceilings = variable(typ.Bool, value=True, loggable=True)
     drop_caches = variable(typ.Bool, value=True, loggable=True)
     # `whole` or `reused`; empty: as the pattern's own code has it.

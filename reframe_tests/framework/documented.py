@@ -12,7 +12,7 @@ from reframe.core.builtins import run_after
 
 from iogauge.common import experiments
 from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES
-from reframe_tests.machine.scales import QUICK_SCALE
+from reframe_tests.machine.scales import OF_DOCUMENTS, QUICK_SCALE
 
 
 def processes_of(test: str) -> list[int]:
@@ -48,6 +48,12 @@ class Documented(rfm.RegressionTestPlugin):
     def fits_together(self) -> bool:
         """For a sweep: does this point make sense?"""
         return True
+
+    @run_after("init")
+    def flush_as_the_document_did(self) -> None:
+        test: Any = self
+        if test.fsync is None:
+            test.fsync = not OF_DOCUMENTS.fullmatch(test.scale)
 
     @run_after("init", always_last=True)
     def tag_with_its_experiments(self) -> None:

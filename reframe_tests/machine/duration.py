@@ -23,11 +23,16 @@ class Move:
     slower: float = 1.0
 
 
-def expected_bandwidth(entry: dict[str, Any], of_scale: float) -> float:
-    """MB/s: the site's for this file system, else the scale's, but never more than was published
-    for the whole file system."""
+# MB/s of one node, and of the slowest file system for many.
+OF_A_NODE, OF_MANY = 50.0, 1000.0
+
+
+def expected_bandwidth(entry: dict[str, Any], of_scale: float, nodes: int = 1) -> float:
+    """MB/s: the site's for this file system, else the scale's or what so many nodes have at least,
+    but never more than was published for the whole file system."""
     peak = entry.get("published_peak")
-    usual = min(of_scale, peak["value"]) if peak else of_scale
+    guess = max(of_scale, min(OF_A_NODE * nodes, OF_MANY))
+    usual = min(guess, peak["value"]) if peak else guess
     return float(entry.get("expected_bandwidth") or usual)
 
 

@@ -143,7 +143,9 @@ class Fits(Placed):
     def set_time_limit(self) -> None:
         """`-S time_limit=` counts more."""
         if self.time_limit is None:  # type: ignore[has-type]
-            expected = duration.expected_bandwidth(self.file_system, self.the_scale.bandwidth)
+            expected = duration.expected_bandwidth(
+                self.file_system, self.the_scale.bandwidth, self.where.nodes
+            )
             most = placement.shape_of(self.current_partition).max_time
             seconds = duration.time_limit(
                 self.moves(), expected, self.repeats, self.more_seconds(), most

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 # `iogauge run` runs the quick calls at this scale.
 QUICK_SCALE = "laptop"
+
+
+# Those of the documents, but for the smoke runs of their experiments.
+OF_DOCUMENTS = re.compile(r"paper.*|example")
 
 
 @dataclass(frozen=True, kw_only=True)

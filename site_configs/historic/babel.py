@@ -19,8 +19,12 @@ PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDI
 
 # The document's choice for its runs: nothing for writing, where Blue Gene's ROMIO buffers
 # collectively by default (16 MiB); for reading no data sieving, and no buffering of hydro files.
-HINTS = {"romio_ds_read": "disable"}
-HYDRO = {"patterns": ["ramses-hydro"], "hints": {"romio_cb_read": "disable"}}
+# They are of RAMSES (p. 51); IOR's are not printed.
+AMR = {"patterns": ["ramses-amr"], "hints": {"romio_ds_read": "disable"}}
+HYDRO = {
+    "patterns": ["ramses-hydro"],
+    "hints": {"romio_ds_read": "disable", "romio_cb_read": "disable"},
+}
 
 
 def gpfs(path: str) -> dict[str, object]:
@@ -28,8 +32,7 @@ def gpfs(path: str) -> dict[str, object]:
         path,
         kind="gpfs",
         striping={"kind": "gpfs"},
-        hints=HINTS,
-        hints_where=[HYDRO],
+        hints_where=[AMR, HYDRO],
         published_peak=PEAK,
         # The document's RAMSES runs at their best: 810 MiB/s.
         expected_bandwidth=800,

@@ -18,8 +18,9 @@ from site_configs.support import common
 PEAK = {"value": 8000, "source": "IDRIS 2011 document: 8 GB/s for each of WORKDIR and TMPDIR"}
 
 # IBM's MPI-IO, not ROMIO, with other names. The document's choice (p. 51), one for each direction,
-# and nothing for HDF5, which crashed.
+# and nothing for HDF5, which crashed. They are of RAMSES; IOR's are not printed.
 HINTS = {
+    "patterns": ["ramses-amr", "ramses-hydro"],
     "without": ["hdf5"],
     "hints": {"write:IBM_largeblock_io": "true", "read:IBM_sparse_access": "true"},
 }

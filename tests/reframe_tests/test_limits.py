@@ -42,7 +42,10 @@ def test_no_job_asks_for_more_time_than_its_partition_allows() -> None:
 
 def test_the_sites_bandwidth_counts_more_than_the_scales() -> None:
     assert expected_bandwidth({}, 50) == 50
-    assert expected_bandwidth({"expected_bandwidth": 7}, 50) == 7
+    assert expected_bandwidth({"expected_bandwidth": 7}, 50, 8) == 7
+    assert expected_bandwidth({}, 50, 8) == 400
+    assert expected_bandwidth({}, 50, 1000) == 1000
+    assert expected_bandwidth({}, 2000, 1000) == 2000
     peak = {"published_peak": {"value": 20, "source": "x"}}
     assert expected_bandwidth(peak, 50) == 20
     assert expected_bandwidth({**peak, "expected_bandwidth": 30}, 50) == 30

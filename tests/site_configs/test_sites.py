@@ -14,6 +14,7 @@ import pytest
 from reframe.core.exceptions import ConfigError
 
 from iogauge.measure import sites
+from reframe_tests.machine.filesystems import hints_for
 from tests.reframe_session import ROOT, Session, reframe
 
 # system -> what its scripts must have: directive, launch, and what makes its file systems special.
@@ -22,12 +23,7 @@ MUST_HAVE = {
     "slurm_lustre": ["#SBATCH --nodes=1\n", "\nsrun ", "lfs setstripe -c -1 -S 1M "],
     "pbs_lustre": [":model=ivy\n", "\nmpiexec_mpt -np 4 ", "lfs setstripe -c 16 "],
     "babel": ["# @ bg_size = 64\n", "\nmpirun -mode VN -np 4 ", "stat -c 'block size %o'"],
-    "vargas": [
-        "# @ total_tasks = 4\n",
-        "\npoe ",
-        "write:IBM_largeblock_io=true",
-        "read:IBM_sparse_access=true",
-    ],
+    "vargas": ["# @ total_tasks = 4\n", "\npoe "],
     "mira_cetus": ["#COBALT --mode script\n", " --exp-env BGLOCKLESSMPIO_F_TYPE : ", "romio_cb_w"],
     "faust": ["#PBS -l nodes=1:ppn=1\n", "\nmpiexec -n 1 ", "/iogauge."],
     "edison": ["module load cray-parallel-netcdf\n", "\nsrun ", "lfs setstripe -c 96 -S 1M "],
@@ -78,6 +74,25 @@ def test_a_dry_run_writes_scripts_that_bash_accepts(
     for part in MUST_HAVE.get(system, []):
         assert part in text
     assert str(ROOT / "site_configs") not in text
+
+
+@pytest.mark.parametrize(
+    ("system", "pattern", "needs", "hints"),
+    [
+        ("babel", "ramses-amr", ["mpiio"], {"romio_ds_read"}),
+        ("babel", "ramses-hydro", ["mpiio"], {"romio_ds_read", "romio_cb_read"}),
+        ("babel", "ior", ["mpiio"], set()),
+        ("vargas", "ramses-amr", ["mpiio"], {"write:IBM_largeblock_io", "read:IBM_sparse_access"}),
+        ("vargas", "ramses-amr", ["hdf5"], set()),
+        ("vargas", "ior", ["mpiio"], set()),
+    ],
+)
+def test_the_slides_hints_are_of_ramses(
+    system: str, pattern: str, needs: list[str], hints: set[str]
+) -> None:
+    site = runpy.run_path(str(sites.find(system)))["site_configuration"]
+    entry = site["systems"][0]["partitions"][0]["extras"]["filesystems"]["workdir"]
+    assert set(hints_for(entry, pattern, needs)) == hints
 
 
 def test_faust_has_a_driver_for_each_file_system(tmp_path: Path) -> None:
