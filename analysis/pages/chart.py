@@ -140,8 +140,10 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
                 titleColor=MUTED,
                 titleFontWeight="normal",
             )
+            .configure_header(labelColor=INK, title=None)
             .configure_legend(
                 labelColor=INK,
+                titleColor=MUTED,
                 labelFontSize=12,
                 symbolType="square",
                 orient="top",

@@ -38,7 +38,7 @@ CASE = "case"
 # the last two.
 FIRST_OUT = (
     "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
-    "a", "b",
+    "a", "b", "write_min-max", "read_min-max", "write_%_shared", "read_%_shared",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
 

@@ -49,7 +49,7 @@ def test_several_scales_are_told_apart(recorded: Recorded) -> None:
     done = run_analysis("summary", recorded.report, "--all")
     assert "; scale" not in done.stdout
     assert done.stdout.split()[:4] == ["pattern", "scale", "method", "mode"]
-    assert "s3d     laptop mpiio" in done.stdout
+    assert "s3d      laptop  mpiio" in done.stdout
 
 
 def test_rates_of_many_small_files(recorded: Recorded) -> None:
