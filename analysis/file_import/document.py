@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -203,25 +203,23 @@ def _number(value: Any) -> Any:
 
 
 def _attributes(some: list[Attribute]) -> list[dict[str, Any]]:
-    return [{"name": a.name, "type": a.type, "values": _number(a.values)} for a in some]
+    return [{**asdict(one), "values": _number(one.values)} for one in some]
 
 
-def _members(one: Variable) -> list[dict[str, Any]]:
-    return [{"name": m.name, "type": m.type, "shape": list(m.shape)} for m in one.members]
-
-
-def _placed(like: Like, one: Variable) -> dict[str, Any]:
-    """Numbers zones from 0, leaving out those without variables."""
-    if not one.place:
-        return {}
+def _variable(like: Like, one: Variable) -> dict[str, Any]:
+    """Zones are numbered from 0, leaving out those without variables."""
     zones = list(dict.fromkeys(v.place.zone for v in like.variables if v.place))
+    place = one.place and {**one.place._asdict(), "zone": zones.index(one.place.zone)}
+    chunk = fitting(like, one) if one.chunk else None
+    members = [asdict(member) for member in one.members]
+    given = {"members": members, "chunk": chunk, "filters": one.filters, **(place or {})}
     return {
-        "zone": zones.index(one.place.zone), "role": one.place.role, "node": one.place.node,
-    }  # fmt: skip
-
-
-def _maps(like: Like) -> list[dict[str, Any]]:
-    return [{"dimensions": list(names), "runs": runs} for names, runs in like.maps.items()]
+        "name": one.name,
+        "type": one.type,
+        "dimensions": one.dimensions,
+        **{name: value for name, value in given.items() if value or name in (place or {})},
+        "attributes": _attributes(one.attributes),
+    }
 
 
 def write(like: Like, path: Path) -> None:
@@ -236,22 +234,12 @@ def write(like: Like, path: Path) -> None:
             }
             for name, n in like.dimensions.items()
         ],
-        "variables": [
-            {
-                "name": one.name,
-                "type": one.type,
-                "dimensions": one.dimensions,
-                **({"members": _members(one)} if one.members else {}),
-                **({"chunk": fitting(like, one)} if one.chunk else {}),
-                **({"filters": one.filters} if one.filters else {}),
-                **_placed(like, one),
-                "attributes": _attributes(one.attributes),
-            }
-            for one in like.variables
-        ],
+        "variables": [_variable(like, one) for one in like.variables],
         "attributes": _attributes(like.attributes),
-        **({"maps": _maps(like)} if like.maps else {}),
     }
+    if like.maps:
+        maps = [{"dimensions": list(names), "runs": runs} for names, runs in like.maps.items()]
+        document["maps"] = maps
     write_whole(path, json.dumps(document, indent=1) + "\n")
 
 

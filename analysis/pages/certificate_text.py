@@ -77,12 +77,23 @@ def page(certificate: Certificate) -> str:
         date=certificate.date, seeds=seeds, runs=f"{runs:,}",
         machine=certificate.machine, fs=fs, certified=CERTIFIED, missed=100 * 0.95**CERTIFIED,
     )  # fmt: skip
-    head = "\n\n".join(
-        part if part.startswith(("#", "<")) else _wrap(part) for part in head.split("\n\n")
-    )
     parts = [head, "\n".join(_overview(certificate)), "\n".join(_reports(certificate))]
     parts += ["\n".join(_section(stack)) for stack in certificate.stacks]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    blocks = ("\n\n".join(part.strip("\n") for part in parts) + "\n").split("```")
+    blocks[::2] = ["\n".join(map(_wrap, block.split("\n"))) for block in blocks[::2]]  # no commands
+    return "```".join(blocks)
+
+
+def _wrap(line: str) -> str:
+    indent = "  " if line.startswith("- ") else ""
+    whole = line.startswith("|") or len(line) <= WIDTH
+    return (
+        line
+        if whole
+        else textwrap.fill(
+            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def _row(stack: Stack) -> Sequence[object]:
@@ -107,19 +118,6 @@ def _table(columns: Iterable[str], rows: Iterable[Sequence[object]]) -> list[str
     return lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]
 
 
-def _wrap(text: str) -> str:
-    return textwrap.fill(
-        " ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _item(text: str) -> str:
-    return textwrap.fill(
-        " ".join(text.split()), WIDTH, initial_indent="- ", subsequent_indent="  ",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-
-
 def _reports(certificate: Certificate) -> list[str]:
     lines = ["## What upstream was told", ""]
     for report in known_defects.REPORTS:
@@ -137,7 +135,7 @@ def _reports(certificate: Certificate) -> list[str]:
         )
         tried = f" {report.tried}." if report.tried else ""
         said = f"**{report.where}**: {report.says}." + here * bool(report.kind) + tried
-        lines.append(_item(said))
+        lines.append(f"- {said}")
     return lines
 
 
@@ -180,8 +178,8 @@ def _section(stack: Stack) -> list[str]:
         f"method and mode and {stack.settings_tried} of {stack.settings} settings were tried, on "
         f"1 to {stack.most_processes} processes: {stack.limit}."
     )
-    lines = [f"## {stack.name}", "", _wrap(said), ""]
-    lines += [_wrap(_verdict(stack)), "", *_hints(stack), *_tried(stack)]
+    lines = [f"## {stack.name}", "", said, ""]
+    lines += [_verdict(stack), "", *_hints(stack), *_tried(stack)]
     if stack.faults:
         lines += ["", "What was not right:", ""]
     alike = defaultdict(list)
@@ -191,7 +189,7 @@ def _section(stack: Stack) -> list[str]:
         lines += _fault(group[0])
         if len(group) > 1:
             more = f"The same with {len(group) - 1} more settings that were tried: "
-            lines += [_wrap(more + ", ".join(one.setting for one in group[1:])) + ".", ""]
+            lines += [more + ", ".join(one.setting for one in group[1:]) + ".", ""]
     if len(alike) > FAULTS:
         lines += ["", f"{len(alike) - FAULTS} more kinds are in the certificate itself."]
     return lines
@@ -250,10 +248,4 @@ def _fault(fault: Fault) -> list[str]:
         f"**{fault.kind.capitalize()}**{line}. Seen in: {calls}. Smallest: {row['pattern']} "
         f"{row['options']}, {row['processes']} processes, {row['fs']}: {row.get('says', '')}"
     )
-    return [_wrap(smallest), "", "```", *_command(str(row.get("command", ""))), "```", ""]
-
-
-def _command(command: str) -> list[str]:
-    folded = textwrap.wrap(command, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
-    lines = [f"{line} \\" for line in folded[:-1]] + folded[-1:]
-    return lines[:1] + [f"    {line}" for line in lines[1:]]
+    return [smallest, "", "```", str(row.get("command", "")), "```", ""]

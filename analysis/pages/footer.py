@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ..session.model import CEILINGS, DIRECTIONS, Ceiling, Direction
-from ..session.peaks import Peak, Place, Source
+from ..session.model import CEILINGS, DIRECTIONS
+from ..session.peaks import Peak
 from ..session.rows import Row, Table
 from .words import NOTHING, bandwidth_text
 
@@ -19,27 +18,6 @@ CACHES = {
 }
 
 NAMED = 3  # cases that failed for the same reason and are named one by one
-
-
-@dataclass(frozen=True)
-class PeakGroup:
-    """The peaks of one place from one source, by ceiling and direction."""
-
-    place: Place
-    source: Source
-    peaks: dict[tuple[Ceiling, Direction], Peak]
-
-    @property
-    def name(self) -> str:
-        fsync = ", fsync" if self.place.fsync else ""
-        return f"{self.place.fs}, {self.place.stack}{fsync}"
-
-    @property
-    def origin(self) -> str:
-        """Which measurements, with how many processes."""
-        counts = sorted({peak.what.processes for peak in self.peaks.values()})
-        processes = " and ".join(str(n) for n in counts)
-        return f"{self.source}, {processes} process{'es' if counts[-1] > 1 else ''}"
 
 
 def counts_text(table: Table) -> str:
@@ -108,27 +86,25 @@ def caches_lines(table: Table) -> list[str]:
     ]
 
 
-def peak_groups(table: Table) -> list[PeakGroup]:
-    """The headline peaks, those of one place and source together."""
-    groups: dict[tuple[Place, Source], PeakGroup] = {}
-    for peak in table.peaks:
-        what = peak.what
-        group = groups.setdefault((what.place, what.source), PeakGroup(what.place, what.source, {}))
-        group.peaks[what.ceiling, what.direction] = peak
-    return list(groups.values())
-
-
 def peak_lines(table: Table) -> list[str]:
-    """One line per file system, stack and fsync: the two ceilings, write and read, MiB/s."""
+    """One line per file system, stack, fsync and source: the two ceilings, write and read."""
+    groups: dict[tuple[str, str, bool, str], list[Peak]] = defaultdict(list)
+    for peak in table.peaks:
+        place = peak.what.place
+        groups[place.fs, place.stack, place.fsync, peak.what.source].append(peak)
     lines = []
-    for group in peak_groups(table):
+    for (fs, stack, fsync, source), peaks in groups.items():
+        found = {(one.what.ceiling, one.what.direction): one.bandwidth.median for one in peaks}
         parts = []
         for ceiling, name in zip(CEILINGS, ("file per process", "shared file"), strict=True):
-            values = [group.peaks.get((ceiling, direction)) for direction in DIRECTIONS]
+            values = [found.get((ceiling, direction)) for direction in DIRECTIONS]
             if any(values):
-                shown = [bandwidth_text(p.bandwidth.median) if p else NOTHING for p in values]
+                shown = [bandwidth_text(value) if value else NOTHING for value in values]
                 parts.append(f"{name} {' / '.join(shown)}")
-        lines.append(f"{group.name}: {', '.join(parts)} ({group.origin})")
+        counts = sorted({one.what.processes for one in peaks})
+        several = "es" if counts[-1] > 1 else ""
+        what = f"{fs}, {stack}{', fsync' if fsync else ''}: {', '.join(parts)}"
+        lines.append(f"{what} ({source}, {' and '.join(map(str, counts))} process{several})")
     return lines
 
 

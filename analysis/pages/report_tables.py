@@ -47,6 +47,13 @@ def _current(session: str) -> Where:
     return Where().also("session = ?", session).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
+def _compared(compare: Callable[..., list[Row]], connection: Any, question: Question) -> list[Row]:
+    try:
+        return compare(connection, Where(), question)
+    except NothingFoundError:
+        return []
+
+
 def scaling(connection: Any, session: str) -> Section:
     """Cases that the store has with two process counts or more, on the session's system."""
     rows = store.rows(
@@ -92,10 +99,7 @@ def published(connection: Any, session: str) -> Section:
         "SELECT any_value(system) FROM records WHERE session = ?", [session]
     ).fetchone()[0]
     question = Question(system, by="system")
-    try:
-        rows = compare_references.with_published(connection, Where(), question)
-    except NothingFoundError:
-        rows = []
+    rows = _compared(compare_references.with_published, connection, question)
     return Section(
         "published", "Beside published numbers",
         tuple(name for name in compare_published.COLUMNS if name != "verdict"),
@@ -114,10 +118,7 @@ def published(connection: Any, session: str) -> Section:
 def efficiency(connection: Any, session: str) -> Section:
     """Each case's part of the practical peak, with its interval."""
     question = Question(session)
-    try:
-        rows = compare_references.with_peak(connection, Where(), question)
-    except NothingFoundError:
-        rows = []
+    rows = _compared(compare_references.with_peak, connection, question)
     return Section(
         "efficiency", "Efficiency", compare_references.PEAK, rows,
         "The part of what a file per process with large aligned POSIX transfers reached between "
@@ -204,10 +205,7 @@ def claim_table(connection: Any, session: str) -> Section:
 def expected(connection: Any, session: str) -> Section:
     """The session beside what references/sites expects."""
     question = Question(session)
-    try:
-        rows = compare_references.with_reference(connection, Where(), question)
-    except NothingFoundError:
-        rows = []
+    rows = _compared(compare_references.with_reference, connection, question)
     return Section(
         "expected", "Beside this system's references", compare_references.REFERENCE, rows, "",
         "needs references/sites/SYSTEM.yaml, which iogauge expect learn SYSTEM writes from "
