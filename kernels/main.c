@@ -120,7 +120,7 @@ static int run_with_mpi(io_run *run, io_error *error, int (*run_all)(io_run *, i
     if (!failed) guard = io_guard_start(&world, run->patience);
     io_startup_done(startup);
     if (failed) {
-        io_world_complain(&world);
+        io_world_print_error(&world);
         status = world.error.usage ? EXIT_USAGE : EXIT_FAILURE;
     } else {
         status = io_run_with_servers(run, &world, run_all) ? EXIT_FAILURE : EXIT_SUCCESS;

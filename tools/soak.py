@@ -46,7 +46,7 @@ RIGHT = "right"
 # What the output of a run holds that did not end well, the first that fits; else it is "wrong".
 KINDS = {
     "no end": "no end after",
-    "hung": "nothing has moved for",
+    "hung": "no progress for",
     "crashed": "crashed",
     "error": "iokernel: error",
     "launcher": "right is 0",

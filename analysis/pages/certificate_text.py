@@ -38,7 +38,7 @@ Which stacks write right bytes, and with which settings of MPI-IO. Made on {date
 docs/how-to/certify-a-stack.md.
 
 A run writes and reads a small case twice, and every byte is compared. `right`: all were as written.
-`wrong`: some were not, and the library said nothing. `crash`, `hang` (nothing moved for 30 s),
+`wrong`: some were not, and the library said nothing. `crash`, `hang` (no progress for 30 s),
 `error`: the run failed, and said so. `late`: it moved, but had to be ended after 90 s, and says
 nothing. A failing stack is a result, not a failing
 test. A setting is *certified* where at least {certified} runs that hold it were made, and all of

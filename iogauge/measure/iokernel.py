@@ -135,8 +135,8 @@ def judge(status: int | None, document: Document | None, said: str) -> tuple[Kin
     error = str(found.get("error") or "")
     if why := not_started(said):
         return "hung", why
-    if found.get("status") == "hung" or "nothing has moved" in said:
-        return "hung", error or _line(said, "nothing has moved")
+    if found.get("status") == "hung" or "no progress for" in said:
+        return "hung", error or _line(said, "no progress for")
     if verification.get("verdict") == "mismatch":
         return "wrong bytes", first_mismatch(verification) or "some byte read back was wrong"
     why = one_line(error or _reason(said) or f"exit status {status}", LONGEST)

@@ -76,7 +76,7 @@ typedef struct {
      * size of an element and is never split. */
     int nmembers;
     const io_member *members;
-    int calm; /* repeated words in each group of 128: compressible data */
+    int repeated; /* repeated words in each group of 128: compressible data */
 } io_dataset;
 
 typedef struct {
@@ -93,7 +93,7 @@ typedef struct {
                    bytes */
     uint64_t count;
     const void *values;
-} io_note;
+} io_user_attribute;
 
 /* The contents of a file. The pattern owns the pointers, which live as long as its state. */
 typedef struct {
@@ -101,8 +101,8 @@ typedef struct {
     const io_dim *dims;
     const io_dataset *datasets;
     io_attribute attributes[IO_MAX_ATTRIBUTES];
-    int nnotes;
-    const io_note *notes;
+    int nuser_attributes;
+    const io_user_attribute *user_attributes;
     bool grows; /* formats with record variables (CDF-5): the first dimension is the record dimension */
     bool file_per_process; /* the pattern requires a file per process (IOR -F) */
     /* File per process: each row (the last dimension of a part) is a Fortran record, with its length in bytes

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ceilings of a file system: what large aligned POSIX transfers of the same bytes per process
- * reach in the same job, with a file per process (the practical peak), and in one shared file with a
- * contiguous range per process. They run as a pattern of their own through the same driver, so that
- * they are timed exactly as the run itself. */
+/* The two ceilings of a file system: the bandwidth of large aligned POSIX transfers of the same bytes per
+ * process in the same job, with a file per process (the practical peak), and in one shared file with a
+ * contiguous range per process. Ceilings are a pattern that runs through the same driver, so that they are
+ * timed exactly like the run itself. */
 #include "driver/ceilings.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ extern const io_method io_method_posix, io_method_posix_shared;
 #define TRANSFER ((uint64_t)8 << 20)
 
 typedef struct {
-    uint64_t bytes, processes; /* bytes of each process */
+    uint64_t bytes, processes; /* bytes per process */
     bool per_process;
     io_dim dim;
     io_dataset data;

@@ -10,7 +10,7 @@ typedef struct {
     io_sample fpp, shared;
 } io_ceilings;
 
-/* Bytes that their buffer needs. */
+/* Buffer size needed. */
 uint64_t io_ceiling_buffer(const io_case *what, uint64_t bytes);
 int io_measure_ceilings(const io_session *session, uint64_t bytes, io_ceilings *ceilings);
 

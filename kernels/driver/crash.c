@@ -21,7 +21,7 @@
 
 #include "driver/pulse.h"
 
-/* A guard begins to clean up within the first, and is done within the second. */
+/* Time for a guard to start removing files, and to finish. */
 #define SECONDS_TO_BEGIN 3
 #define SECONDS_TO_CLEAN 30
 #define FRAMES 32
@@ -38,7 +38,7 @@ static const struct {
 };
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-/* The message, written by one call: other processes may write theirs at the same time. */
+/* A message written by a single call, because other processes may write at the same time. */
 typedef struct {
     char text[sizeof((io_world *)0)->doing + sizeof((io_world *)0)->doing_more + 128];
     size_t length;
@@ -55,7 +55,7 @@ static void append_address(message *m, uintptr_t address) {
     append(m, text);
 }
 
-/* The thread, if it is not the main one: a library's may outlive what it works on. */
+/* The thread, if it is not the main one: a library's thread may outlive the data it works on. */
 static void append_thread(message *m) {
 #ifdef __linux__
     char name[17] = "";
@@ -79,7 +79,7 @@ static bool print_message(const io_world *world, const char *cause, const uintpt
     return write(STDERR_FILENO, m.text, m.length) >= 0;
 }
 
-/* The calls that led here: library, function if it has a name, and the address for addr2line. */
+/* The calls that led here: library, function if known, and the address for addr2line. */
 static void print_backtrace(void) {
 #ifdef HAS_BACKTRACE
     void *frames[FRAMES];
@@ -87,7 +87,7 @@ static void print_backtrace(void) {
 #endif
 }
 
-/* This process's guard, or another's, removes the run's files on all processes, and ends the job. */
+/* A guard, of this process or another, removes the run's files and ends the job. */
 static void wait_for_cleaning(io_pulse *me) {
     const struct timespec tenth = {.tv_nsec = 100000000};
     if (!me) return;
@@ -123,7 +123,7 @@ void io_crash_catch(void (*handler)(int, siginfo_t *, void *), void (*report)(vo
     (void)report;
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i].number, &action, NULL);
-#ifdef HAS_BACKTRACE /* its first call loads a library, which a handler must not */
+#ifdef HAS_BACKTRACE /* the first call loads a library, which is not safe in a handler */
     void *frame;
     backtrace(&frame, 1);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process does when a library crashes: one line, a backtrace, and no partial file of the run. The
- * handlers themselves are in main.c, because only they need the run at file scope. */
+/* A crash inside a library: prints one line and a backtrace, and removes the partial files of the run. The
+ * handlers are in main.c, because only they need the run at file scope. */
 #ifndef IOGAUGE_CRASH_H
 #define IOGAUGE_CRASH_H
 
@@ -8,14 +8,13 @@
 
 #include "driver/world.h"
 
-/* Ends this process in the handler of a signal; `world` is NULL where no run is known. Makes only calls that
- * are safe in a signal handler. */
+/* Ends this process from a signal handler; `world` is NULL if there is no run. Async-signal-safe. */
 _Noreturn void io_crash_end(const io_world *world, int signal, const siginfo_t *info);
-/* The line alone, where AddressSanitizer reports the crash itself. */
+/* Prints only the line, if AddressSanitizer reports the crash itself. */
 void io_crash_report(const io_world *world);
-/* Installs the handler, or `report` where AddressSanitizer reports crashes itself. */
+/* Installs the handler, or `report` if AddressSanitizer reports crashes. */
 void io_crash_catch(void (*handler)(int, siginfo_t *, void *), void (*report)(void));
-/* From here on a crash is for the launcher to report. */
+/* Restores the default handling: from here on the launcher reports a crash. */
 void io_crash_release(void);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The baseline of a method that stands in front of another: the other one alone, in mode independent, on the
- * same clients and with the same data, between the repeats of the run. It has its own directory, because its
- * files have the same names. */
+/* The baseline of a method with a backend: the backend alone, in mode independent, on the same clients and
+ * with
+ * the same data, between the repeats of the run. It uses a directory of its own, because its file names are
+ * the
+ * same. */
 #include "driver/direct.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@ bool io_has_direct(const io_case *what) {
     return behind && !(behind->traits & IO_MOVES_NOTHING);
 }
 
-/* Wrong elements are added to those of the run; the number checked belongs to the sample. */
+/* Adds wrong elements to those of the run; the number checked belongs to the sample. */
 static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
     if (!to->check.wrong && from->check.wrong) {
         uint64_t elements = to->check.elements, bytes = to->check.bytes;
@@ -38,7 +40,7 @@ static int join(io_world *world, io_found *to, const io_found *from, io_sample *
     return code ? io_fail_mpi(&world->error, "MPI_Allreduce", "evidence", code) : 0;
 }
 
-/* Writes, and if the run verifies, reads back and verifies. The reading is not reported. */
+/* Writes, and if the run verifies, reads back and verifies. Reading is not reported. */
 static int measure_verified(io_session *s, const io_session *run, io_sample *sample) {
     io_found found;
     io_found_start(&found, s->what->steps, &s->world->error);
@@ -67,7 +69,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     s.created = 0;
     s.directory_was_there = false;
     s.directory_is_own = true;
-    /* By each process, because nodes may have file systems of their own. */
+    /* On every process, because directories may be local to a node. */
     if (mkdir(dir, 0777) && errno != EEXIST) io_fail_errno(&s.world->error, "mkdir", dir, errno);
     if (io_agree(s.world)) return -1;
     int status = measure_verified(&s, session, sample);

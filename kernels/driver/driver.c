@@ -51,8 +51,8 @@ static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner, int
     return 0;
 }
 
-/* The communicator's rank is the owner whose parts this process moves; with a file for each process
- * there is nobody else. */
+/* The communicator's rank is the owner whose parts this process moves. With a file per process it holds only
+ * this process. */
 static int set_communicator(io_step *f) {
     int code = f->schema.file_per_process
                    ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
@@ -69,7 +69,7 @@ static void finish(io_step *f) {
     free(f->parts);
 }
 
-/* The text files beside go with the first file. */
+/* The text files are written with the first file. */
 static bool has_texts(const io_step *f) { return !f->number && f->session->own_files; }
 
 static int verify(io_step *f) {
@@ -117,8 +117,9 @@ static int lap(io_step *f, io_phase which, int (*work)(io_step *)) {
     return status;
 }
 
-/* Runs one phase on the clock, in turns with --io-group. A failure is in the world's error. All processes
- * start it together, except for the files of a series after the first, which each process handles alone. */
+/* Times one phase, in turns with --io-group. Failures are set in the world's error. All processes start
+ * together,
+ * except for the files of a series after the first, which each process handles independently. */
 static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);
@@ -130,21 +131,20 @@ static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     return end(f, which);
 }
 
-/* Hints and offsets that the library reports, asked once, between two phases. */
-static int note(io_step *f) {
+/* Records the hints and offsets that the library reports, once, between two phases. */
+static int record_file(io_step *f) {
     io_found *found = f->session->found;
-    if (f->direction == IO_WRITING && f->session->what->method->servers)
-        return 0; /* it may not be there yet */
-    return found ? io_note_file(found, f->session->world, f->file) : 0;
+    if (f->direction == IO_WRITING && f->session->what->method->servers) return 0; /* it may not exist yet */
+    return found ? io_record_file(found, f->session->world, f->file) : 0;
 }
 
 static int write_phases(io_step *f) {
     io_session *s = f->session;
-    if (s->created <= f->step) s->created = f->step + 1; /* from here on, also after a failure */
+    if (s->created <= f->step) s->created = f->step + 1; /* from here on, even after a failure */
     if (phase(f, IO_PHASE_CREATE, create_file)) return -1;
-    if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || note(f)) return -1;
+    if ((s->what->method->define && phase(f, IO_PHASE_DEFINE, define_file)) || record_file(f)) return -1;
     if (phase(f, IO_PHASE_WRITE, io_step_move)) return -1;
-    io_note_packed(s, f->file);
+    io_record_packed(s, f->file);
     if (s->what->common.fsync && phase(f, IO_PHASE_FLUSH, sync_file)) return -1;
     return phase(f, IO_PHASE_CLOSE, close_file);
 }
@@ -153,9 +153,9 @@ static int read_phases(io_step *f) {
     io_session *s = f->session;
     const io_method *m = s->what->method;
     if (phase(f, IO_PHASE_OPEN, open_file)) return -1;
-    if ((m->define && phase(f, IO_PHASE_READ_DEFINE, define_file)) || note(f)) return -1;
+    if ((m->define && phase(f, IO_PHASE_READ_DEFINE, define_file)) || record_file(f)) return -1;
     if (phase(f, IO_PHASE_READ, io_step_move)) return -1;
-    if (!s->what->write) io_note_packed(s, f->file);
+    if (!s->what->write) io_record_packed(s, f->file);
     if (io_step_verifies(f)) verify(f);
     return phase(f, IO_PHASE_READ_CLOSE, close_file);
 }
@@ -187,7 +187,7 @@ static void reduce(io_step *f, io_sample *sample, int direction) {
     io_step_stretch_bytes(f, sample);
 }
 
-/* One file, written or read. */
+/* Writes or reads one file. */
 static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction, io_sample *sample) {
     io_step f;
     int status = prepare(&f, s, step, owner, direction);
@@ -199,10 +199,10 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
     io_step_ready(&f);
     if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
     if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
-    /* After a failure the file stays as it is: the library's state is unknown and the job ends. */
+    /* After a failure the file stays open: the library's state is unknown, and the job ends. */
     if (!status) {
         reduce(&f, sample, direction);
-        io_note_series(sample, direction, f.seconds.phase);
+        io_record_series(sample, direction, f.seconds.phase);
     }
     finish(&f);
     return status;
@@ -213,7 +213,7 @@ static uint64_t owner_to_read(const io_session *s) {
     io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
                         s->repeat};
     if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
-    /* Data of another node if there is one, else of another process. */
+    /* Prefer the data of another node, otherwise that of another process. */
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
 }
 
@@ -224,15 +224,15 @@ static int measure(io_session *s, io_sample *sample) {
     *sample = (io_sample){0};
     s->began = 0;
     s->own_files = io_own_files(c);
-    if (s->what->write) io_clear_place(s); /* new files: overwriting is a different measurement */
+    if (s->what->write) io_remove_existing(s); /* always new files: overwriting is a different measurement */
     for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
         if (!status) io_compute(s);
     }
     if (!status && s->what->write) status = io_drain(s, sample);
-    if (!status && s->found) status = io_look_at_files(s);
+    if (!status && s->found) status = io_check_files(s);
     if (!status && s->what->read) {
-        io_cool_files(s);
+        io_drop_caches(s);
         uint64_t owner = owner_to_read(s);
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);

@@ -10,7 +10,7 @@
 
 void io_found_start(io_found *found, uint64_t steps, io_error *error) {
     *found = (io_found){.hints = MPI_INFO_NULL, .files = json_array()};
-    /* Each step has its phases and a series; the drain of a repeat uses the room of a step. */
+    /* Each step has its phases and a series; the drain of a repeat uses the slot of a step. */
     found->spans = calloc(steps * (IO_PHASES + IO_DIRECTIONS), sizeof *found->spans);
     if (!found->spans) io_fail(error, "out of memory for the times of %" PRIu64 " steps", steps);
 }
@@ -22,7 +22,7 @@ void io_found_stop(io_found *found) {
     json_decref(found->files);
 }
 
-int io_note_file(io_found *found, io_world *world, io_file *file) {
+int io_record_file(io_found *found, io_world *world, io_file *file) {
     const io_method *m = file->method;
     if (found->noted) return 0;
     found->noted = true;
@@ -37,21 +37,21 @@ int io_note_file(io_found *found, io_world *world, io_file *file) {
     return io_agree(world);
 }
 
-void io_note_packed(io_session *s, io_file *file) {
+void io_record_packed(io_session *s, io_file *file) {
     uint64_t bytes = 0;
     if (!s->found || s->repeat || !file->method->stored || !io_mode_has(s->what->mode, IO_COMPRESSES)) return;
     file->method->stored(file, &bytes);
     if (s->own_files || s->world->rank == 0) s->found->packed += bytes;
 }
 
-void io_note_size(io_found *found, const char *path, uint64_t bytes) {
+void io_record_size(io_found *found, const char *path, uint64_t bytes) {
     found->file_count++;
     found->file_bytes += bytes;
     if (json_array_size(found->files) < IO_FILES_LISTED)
         json_array_append_new(found->files, json_pack("{s:s,s:I}", "path", path, "bytes", (json_int_t)bytes));
 }
 
-/* The multi-index of an element of a data set. */
+/* The multi-dimensional index of an element. */
 static void unravel(const io_schema *schema, int dataset, uint64_t index, uint64_t out[IO_MAX_DIMS]) {
     const io_dataset *d = &schema->datasets[dataset];
     for (int i = d->ndims - 1; i >= 0; i--) {
@@ -61,8 +61,8 @@ static void unravel(const io_schema *schema, int dataset, uint64_t index, uint64
     }
 }
 
-/* The offset of the first wrong element, if the method knows it. */
-static bool ask(io_file *file, const io_check *check, uint64_t *offset) {
+/* Asks the method for the file offset of the first wrong element. */
+static bool locate_by_method(io_file *file, const io_check *check, uint64_t *offset) {
     const io_method *m = file->method;
     uint64_t size = io_type_size(file->schema->datasets[check->dataset].type);
     if (m->locate) return !m->locate(file, &check->part, check->local, check->index, offset);
@@ -75,11 +75,11 @@ static bool ask(io_file *file, const io_check *check, uint64_t *offset) {
     return true;
 }
 
-/* The method reads it from the file, which may be damaged: an offset beyond its end is dropped. */
+/* Methods compute it from the file, which may be damaged: an offset past its end is dropped. */
 static bool locate(io_file *file, const io_check *check, uint64_t *offset) {
     struct stat st;
     uint64_t size = io_type_size(file->schema->datasets[check->dataset].type), end;
-    return ask(file, check, offset) && !stat(file->path, &st) &&
+    return locate_by_method(file, check, offset) && !stat(file->path, &st) &&
            !__builtin_add_overflow(*offset, size, &end) && end <= (uint64_t)st.st_size;
 }
 
@@ -96,7 +96,7 @@ void io_verify_part(io_found *found, const io_part *part, const void *facts, io_
     snprintf(found->wrong_file, sizeof found->wrong_file, "%s", file->path);
 }
 
-/* As a number of the data set's type, for people to compare. */
+/* The value as a number of the data set's type. */
 static json_t *value_of(io_type type, uint64_t bits) {
     float f;
     double d;
@@ -128,7 +128,7 @@ static json_t *mismatch(const io_found *found, const io_world *world, const io_s
                      "process", world->rank, "host", host);
 }
 
-/* Gathers one JSON text from each process that has one on process 0, lowest process first. */
+/* Gathers a JSON text from each process that has one, on process 0 in rank order. */
 static int gather_json(const io_world *w, const json_t *mine, json_t *all) {
     char *text = mine ? json_dumps(mine, JSON_COMPACT) : NULL;
     int n = text ? (int)strlen(text) + 1 : 0, code = 0;
@@ -155,7 +155,7 @@ int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io
     *summary =
         (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], json_array(), NULL};
     json_t *first = found->check.wrong ? mismatch(found, w, schema) : NULL, *firsts = json_array();
-    /* Only the lists of the first processes are shown, so only those are sent. */
+    /* Only the lists of the first processes are shown. */
     json_t *listed = json_array();
     const json_t *files = w->rank < IO_FILES_LISTED && json_array_size(found->files) ? found->files : NULL;
     if (!code) code = gather_json(w, first, firsts);

@@ -17,48 +17,48 @@
 #include "driver/standstill.h"
 #include "driver/waiting.h"
 
-#define LOOKS 8 /* checks per patience, but at least one a second */
+#define CHECKS 8 /* checks per --patience, but at least one per second */
 #define SECONDS_TO_REMOVE 30
 #define SECONDS_TO_BE_ENDED 5
-#define SECONDS_TO_BE_HEARD 1 /* the launcher drops what it has not yet forwarded when the job ends */
+#define SECONDS_TO_BE_HEARD 1 /* launchers drop output that they have not forwarded when the job ends */
 
 /* Memory shared by the processes of a node. */
 typedef struct {
-    _Atomic int said; /* one of them has begun to report */
+    _Atomic int reporting; /* a process has begun to report */
     io_pulse of[];
 } node;
 
 struct io_guard {
     io_world *world;
     node *shared;
-    io_nodes *nodes; /* NULL: this process does not report to other nodes */
+    io_nodes *nodes; /* NULL if this process does not report to other nodes */
     size_t bytes;
-    int n, mine; /* processes on this node, and the index of this one */
+    int n, mine; /* number of processes on this node, and the index of this one */
     double patience, interval;
     int io, state,
-        storage;     /* descriptors of /proc/self/io, /proc/self/stat, /proc/vmstat; negative if missing */
-    uint64_t looked; /* bytes that the guard itself has read from /proc */
-    uint64_t seen;   /* bytes of the process when the guard last went to sleep */
-    uint64_t moved, moves, stored; /* last values: of the node, of this process, of storage */
-    double still;                  /* seconds without progress */
+        storage; /* descriptors of /proc/self/io, /proc/self/stat, /proc/vmstat; negative if missing */
+    uint64_t proc_bytes;           /* bytes that the guard itself has read from /proc */
+    uint64_t seen;                 /* I/O bytes of the process when the guard last went to sleep */
+    uint64_t moved, moves, stored; /* previous counters: of the node, this process, storage */
+    double idle;                   /* seconds without progress */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool stop;
 };
 
-/* ---------------------------------------------------------------- what moves */
+/* ---------------------------------------------------------------- progress */
 
-/* Reads a file of /proc. The guard does not count its own reading. */
-static bool look(io_guard *g, int fd, char *text, size_t size) {
+/* Reads a file in /proc. The guard's own reads are not counted as progress. */
+static bool read_proc(io_guard *g, int fd, char *text, size_t size) {
     ssize_t n = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
     if (n < 0) return false;
-    g->looked += (uint64_t)n;
+    g->proc_bytes += (uint64_t)n;
     text[n] = '\0';
     return true;
 }
 
-/* Sums the numbers after these names, each at the start of a line. */
+/* Sums the numbers that follow these names at the start of a line. */
 static uint64_t sum_of(const char *text, const char *const *names) {
     uint64_t sum = 0;
     for (; *names; names++) {
@@ -69,21 +69,21 @@ static uint64_t sum_of(const char *text, const char *const *names) {
     return sum;
 }
 
-/* Bytes read and written by this process, also during a call. */
+/* Bytes read and written by this process, including calls in progress. */
 static uint64_t own_bytes(io_guard *g) {
     static const char *const names[] = {"rchar:", "wchar:", "read_bytes:", "write_bytes:", NULL};
     char text[1024];
-    uint64_t before = g->looked; /* the system counts a read when it has ended */
-    return look(g, g->io, text, sizeof text) ? sum_of(text, names) - before : 0;
+    uint64_t before = g->proc_bytes; /* the kernel counts a read when it has ended */
+    return read_proc(g, g->io, text, sizeof text) ? sum_of(text, names) - before : 0;
 }
 
-/* A process that waits in the kernel for storage (a flush, a read) makes progress if the storage of the node
+/* A process that waits in the kernel for storage (a flush, a read) makes progress if the node's storage
  * does. */
 static bool storage_moves(io_guard *g) {
     static const char *const names[] = {"nr_written ", "pgpgin ", "pgpgout ", NULL};
     char text[16384];
-    if (!look(g, g->state, text, sizeof text) || io_state_in(text) != 'D') return false;
-    if (!look(g, g->storage, text, sizeof text)) return false;
+    if (!read_proc(g, g->state, text, sizeof text) || io_state_in(text) != 'D') return false;
+    if (!read_proc(g, g->storage, text, sizeof text)) return false;
     uint64_t now = sum_of(text, names), before = g->stored;
     g->stored = now;
     return now != before;
@@ -95,8 +95,8 @@ static void note_time(io_pulse *p) {
     p->since = (double)now.tv_sec;
 }
 
-/* Publishes the progress of this process for the others. */
-static void show(io_guard *g) {
+/* Publishes the progress of this process. */
+static void publish(io_guard *g) {
     io_pulse *me = &g->shared->of[g->mine];
     const io_error *error = &g->world->error;
     uint64_t bytes = me->bytes + own_bytes(g) - g->seen, moves = me->moves;
@@ -117,7 +117,7 @@ static uint64_t all_moves(const io_guard *g) {
     return sum;
 }
 
-/* ---------------------------------------------------------------- the end */
+/* ---------------------------------------------------------------- ending the job */
 
 static void signal_others(const io_guard *g, int number) {
     for (int i = 0; i < g->n; i++)
@@ -129,33 +129,35 @@ static void end_here(const io_guard *g) {
     _exit(EXIT_FAILURE);
 }
 
-/* Removing files may hang on the same storage: the job ends anyway. */
-static void *end_anyway(void *data) {
+/* Removing files may hang on the same storage: end the job anyway. */
+static void *end_by_deadline(void *data) {
     sleep(SECONDS_TO_REMOVE);
     end_here(data);
     return NULL;
 }
 
-/* On several nodes, a node that hangs may only be waiting for slow work on another one. So end the job only
- * if the cause is on this node, or if the others make no progress either. `line`: about a process of another
- * node, if that is the likelier cause. */
-static bool to_be_ended(const io_guard *g, char *line, size_t size) {
+/* With several nodes, a node that hangs may only be waiting for slow work on another one. So end the job only
+ * if
+ * the cause is on this node, or if no other node makes progress either. `line` describes a process of another
+ * node, if that is the more likely cause. */
+static bool should_end_job(const io_guard *g, char *line, size_t size) {
     if (g->world->job_nodes == 1) return true;
     for (int i = 0; i < g->n; i++)
         if (io_is_cause(&g->shared->of[i])) return true;
-    return g->nodes && io_nodes_are_still(g->nodes, g->patience, line, size);
+    return g->nodes && io_nodes_are_idle(g->nodes, g->patience, line, size);
 }
 
 /* Reports the state of this node to the others. */
-static void tell_nodes(const io_guard *g) {
+static void report_to_nodes(const io_guard *g) {
     char line[IO_MAX_PATH + 4096] = "";
-    int which = io_find_still(g->shared->of, g->n);
-    if (g->still >= g->patience) io_say_still(g->shared->of, g->n, which, g->patience, line, sizeof line);
-    io_nodes_tell(g->nodes, g->still, io_blame(&g->shared->of[which]), line);
+    int which = io_find_hung(g->shared->of, g->n);
+    if (g->idle >= g->patience) io_describe_hang(g->shared->of, g->n, which, g->patience, line, sizeof line);
+    io_nodes_update(g->nodes, g->idle, io_blame(&g->shared->of[which]), line);
 }
 
-/* Ends the job by killing one process, `which` if it is not this one: launchers handle that. Open MPI's
- * launcher has hung when two died. */
+/* Ends the job by killing one process, `which` or, if that is this one, a neighbor: launchers handle that.
+ * Open
+ * MPI's launcher has hung when two died. */
 static void end_by_one(const io_guard *g, int which) {
     int one = which != g->mine ? which : (which + 1) % g->n;
     if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
@@ -163,26 +165,28 @@ static void end_by_one(const io_guard *g, int which) {
     end_here(g);
 }
 
-/* Stops the other processes of the node before removing files, so that none creates new ones, and so that the
- * launcher does not end this process too early. If one has made progress meanwhile, all continue. */
+/* Stops the other processes of the node before removing files, so that they create no new ones and the
+ * launcher
+ * does not end this process too early. If one has made progress meanwhile, all continue. */
 static bool end_job(io_guard *g, const char *elsewhere) {
     char line[IO_MAX_PATH + 4096];
-    int which = io_find_still(g->shared->of, g->n);
-    io_say_still(g->shared->of, g->n, which, g->patience, line, sizeof line);
+    int which = io_find_hung(g->shared->of, g->n);
+    io_describe_hang(g->shared->of, g->n, which, g->patience, line, sizeof line);
     if (*elsewhere) snprintf(line, sizeof line, "%s", elsewhere);
     signal_others(g, SIGSTOP);
     if (all_moves(g) != g->moved) {
         signal_others(g, SIGCONT);
-        g->shared->said = 0;
+        g->shared->reporting = 0;
         return false;
     }
     pthread_t ender;
-    pthread_create(&ender, NULL, end_anyway, g);
+    pthread_create(&ender, NULL, end_by_deadline, g);
     char message[sizeof line + 32];
     int n = snprintf(message, sizeof message, "iokernel: error: %s\n", line);
-    bool said = g->nodes && io_nodes_said(g->nodes);
-    if (n > 0 && !said && write(STDERR_FILENO, message, (size_t)n) < 0) g->stop = true; /* stderr is closed */
-    if (g->nodes) io_nodes_have_said(g->nodes);
+    bool reported = g->nodes && io_nodes_reported(g->nodes);
+    if (n > 0 && !reported && write(STDERR_FILENO, message, (size_t)n) < 0)
+        g->stop = true; /* stderr is closed */
+    if (g->nodes) io_nodes_set_reported(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     sleep(SECONDS_TO_BE_HEARD);
     end_by_one(g, which);
@@ -190,14 +194,14 @@ static bool end_job(io_guard *g, const char *elsewhere) {
 }
 
 /* A process of the node has crashed and waits in its handler. The first guard that knows the run removes the
- * files of all, while the others are stopped. */
+ * files of all processes while the others are stopped. */
 static bool clean_up(io_guard *g) {
     char line[IO_MAX_PATH + 512], host[IO_HOST_NAME] = "?";
     int which = 0, nobody = 0;
     while (which < g->n && !g->shared->of[which].crashed) which++;
     if (which == g->n) return false;
     io_pulse *p = &g->shared->of[which];
-    if (!g->world->abandon || !atomic_compare_exchange_strong(&g->shared->said, &nobody, 1)) return true;
+    if (!g->world->abandon || !atomic_compare_exchange_strong(&g->shared->reporting, &nobody, 1)) return true;
     for (int i = 0; i < g->n; i++) g->shared->of[i].cleaning = true;
     signal_others(g, SIGSTOP);
     gethostname(host, sizeof host - 1);
@@ -209,24 +213,24 @@ static bool clean_up(io_guard *g) {
     return true;
 }
 
-/* The process that can write the document comes first: the first of the node, with a run in progress. */
-static double turn(const io_guard *g) {
+/* The first process of the node with a run in progress goes first, because it can write the document. */
+static double patience_of(const io_guard *g) {
     return g->patience + (g->mine ? 2 * g->interval : 0) + (g->world->abandon ? 0 : 4 * g->interval);
 }
 
-/* Only time while the guard was awake counts: a suspended job has not hung. */
-static void look_after(io_guard *g, double slept) {
+/* Counts only time while the guard was awake: a suspended job has not hung. */
+static void check_progress(io_guard *g, double slept) {
     if (clean_up(g)) return;
-    show(g);
+    publish(g);
     uint64_t moved = all_moves(g);
-    g->still = moved == g->moved ? g->still + (slept < 2 * g->interval ? slept : 2 * g->interval) : 0;
+    g->idle = moved == g->moved ? g->idle + (slept < 2 * g->interval ? slept : 2 * g->interval) : 0;
     g->moved = moved;
-    if (g->nodes) tell_nodes(g);
-    if (g->still < turn(g)) return;
+    if (g->nodes) report_to_nodes(g);
+    if (g->idle < patience_of(g)) return;
     char line[IO_MAX_PATH + 4096] = "";
     int nobody = 0;
-    if (!to_be_ended(g, line, sizeof line)) return;
-    if (!atomic_compare_exchange_strong(&g->shared->said, &nobody, 1) || !end_job(g, line)) g->still = 0;
+    if (!should_end_job(g, line, sizeof line)) return;
+    if (!atomic_compare_exchange_strong(&g->shared->reporting, &nobody, 1) || !end_job(g, line)) g->idle = 0;
 }
 
 static void *watch(void *data) {
@@ -235,17 +239,17 @@ static void *watch(void *data) {
     for (double before = io_monotonic_seconds(); !g->stop;) {
         io_wait_seconds(&g->wake, &g->lock, g->interval);
         double after = io_monotonic_seconds();
-        if (!g->stop) look_after(g, after - before);
-        g->seen = own_bytes(g); /* the reads of the guard are not progress */
+        if (!g->stop) check_progress(g, after - before);
+        g->seen = own_bytes(g); /* the guard's own reads are not progress */
         before = after;
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
 }
 
-/* ---------------------------------------------------------------- the beginning */
+/* ---------------------------------------------------------------- starting */
 
-/* In containers the same pid may be another process: check that this is the right memory. */
+/* In a container the pid may belong to another process: check that it is our memory. */
 static int open_shared(const char *name, size_t bytes) {
     static const char expected[] = "/memfd:iokernel";
     char link[64];
@@ -258,9 +262,10 @@ static int open_shared(const char *name, size_t bytes) {
     return -1;
 }
 
-/* Shared memory for a node. It has no name, so nothing can be left behind: the other processes open the
- * descriptor of the first one. */
-static node *share(MPI_Comm comm, size_t bytes) {
+/* Shared memory for a node. It has no name, so it cannot be left behind: the other processes open the
+ * descriptor
+ * of the first one. */
+static node *share_memory(MPI_Comm comm, size_t bytes) {
     int rank, fd = -1, there[2] = {-1, -1};
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
@@ -296,12 +301,12 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
     MPI_Comm_size(comm, &n);
     MPI_Comm_rank(comm, &mine);
     size_t bytes = sizeof(node) + (size_t)n * sizeof(io_pulse);
-    node *shared = share(comm, bytes);
+    node *shared = share_memory(comm, bytes);
     int able = g && shared;
     if (able) {
         *g = (io_guard){.world = world, .shared = shared, .bytes = bytes, .n = n, .mine = mine};
         g->patience = patience;
-        g->interval = patience < LOOKS ? patience / LOOKS : 1;
+        g->interval = patience < CHECKS ? patience / CHECKS : 1;
         g->io = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
         g->state = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
         g->storage = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
@@ -309,7 +314,7 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
         shared->of[mine].rank = world->rank;
         note_time(&shared->of[mine]);
         g->seen = own_bytes(g);
-        if (!g->seen) able = 0; /* progress that cannot be seen is possible */
+        if (!g->seen) able = 0; /* its progress could be invisible */
     }
     MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
     if (able) return g;
@@ -347,7 +352,7 @@ io_guard *io_guard_start(io_world *world, double patience) {
     pthread_cond_init(&g->wake, NULL);
     world->pulse = &g->shared->of[g->mine];
     if (start_thread(g)) return g;
-    g->shared->said = 1; /* the progress of this process is not visible: end nothing */
+    g->shared->reporting = 1; /* this process's progress is not visible: never end the job */
     world->pulse = NULL;
     release(g);
     return NULL;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers, values and transfers. A buffer either holds all data of a step, filled before the file is created
- * and verified after it was read; or it is reused: it holds a piece of a transfer, filled just before the
- * write and verified just after the read, while the clock of the step is stopped. */
+ * and
+ * verified after it was read, or it is reused: it holds a piece of a transfer, filled just before the write
+ * and
+ * verified just after the read, while the clock of the step is stopped. */
 #include "driver/move.h"
 
 #include <inttypes.h>
@@ -13,8 +15,10 @@
 #include "driver/values.h"
 #include "patterns/registry.h"
 
-#define POISON 0xA5               /* before reading: shows a read that moves nothing */
-#define PIECE ((uint64_t)1 << 20) /* bytes in a reused buffer, unless a part or transfer must have more */
+#define POISON 0xA5 /* fills the buffer before reading, to detect reads that move nothing */
+#define PIECE                                                                                                \
+    ((uint64_t)1 << 20) /* size of a reused buffer in bytes, unless a part or transfer needs more            \
+                         */
 
 double io_step_clock(const io_step *f) { return MPI_Wtime() - f->paused; }
 
@@ -25,7 +29,7 @@ bool io_step_verifies(const io_step *f) {
     return s->found && s->what->verify && !io_moves_nothing(s->what);
 }
 
-/* The parts of one transfer of the current file, pointing into the buffer of a step. */
+/* The parts of one transfer of the current file, with pointers into the step's buffer. */
 static int parts_of(io_step *f, uint64_t transfer) {
     const io_case *c = f->session->what;
     char *data = f->session->buffer + f->number * f->bytes_each;
@@ -34,9 +38,10 @@ static int parts_of(io_step *f, uint64_t transfer) {
     return n;
 }
 
-/* How many of the parts, from the first on, fit a reused buffer, and their bytes. A transfer to a shared file
- * is not split, so that all processes make the same number of calls: even independent calls may set a view or
- * read metadata together. */
+/* How many leading parts fit into a reused buffer, and their bytes. A transfer to a shared file is not split,
+ * so
+ * that all processes make the same number of calls: even independent calls may set a view or read metadata
+ * collectively. */
 static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
     int some = 0;
     for (*bytes = 0; some < n; some++) {
@@ -109,15 +114,16 @@ int io_step_verify(io_step *f) {
 
 /* ---------------------------------------------------------------- transfers */
 
-static int hand_over(const io_step *f, const io_part *parts, int n) {
+static int call_method(const io_step *f, const io_part *parts, int n) {
     const io_method *m = f->session->what->method;
     io_now_at(f->session->world, f->direction == IO_WRITING ? IO_AT_WRITE : IO_AT_READ);
     return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
 }
 
-/* Processes that share a file start each transfer together. Otherwise one would wait on its clock while
- * others make their values, and their writes would not overlap. */
-static void ready_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
+/* Processes that share a file start each transfer together. Otherwise one would wait, on its clock, while
+ * others
+ * generate their values, and their writes would not overlap. */
+static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = MPI_Wtime();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
@@ -145,9 +151,9 @@ static int move_pieces(io_step *f, int n) {
         some = piece_of(&f->schema, parts, n - first, f->in_step, &bytes);
         for (int i = some - 1; i >= 0; i--)
             parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
-        ready_piece(f, parts, some, bytes);
-        if (hand_over(f, parts, some) || verify_piece(f, parts, some)) return -1;
-        if (!some) break; /* a transfer of no parts */
+        prepare_piece(f, parts, some, bytes);
+        if (call_method(f, parts, some) || verify_piece(f, parts, some)) return -1;
+        if (!some) break; /* the transfer has no parts */
     }
     return 0;
 }
@@ -155,12 +161,12 @@ static int move_pieces(io_step *f, int n) {
 static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
     for (uint64_t k = from; k < to; k++) {
         int n = parts_of(f, k);
-        if (reuses(f) ? move_pieces(f, n) : hand_over(f, f->parts, n)) return -1;
+        if (reuses(f) ? move_pieces(f, n) : call_method(f, f->parts, n)) return -1;
     }
     return 0;
 }
 
-/* Together, unless processes take turns: then one must finish before the next starts. */
+/* All together, unless processes take turns: then one must finish before the next starts. */
 static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     bool all_at_once = !f->session->what->io_group;
     io_now_at(f->session->world, IO_AT_OTHERS);

@@ -5,19 +5,19 @@
 
 #include "driver/step.h"
 
-/* Bytes of buffer that a process needs for an owner's data. */
+/* Buffer size that a process needs for an owner's data. */
 int io_buffer_bytes(const io_case *what, uint64_t owner, uint64_t *bytes, io_error *error);
 
-/* The clock of all durations. It stops while values are made or checked between two calls. */
+/* The clock for all durations. It stops while values are generated or verified between two calls. */
 double io_step_clock(const io_step *f);
 
 /* Before a file is written or read, off the clock: fills or poisons the buffer, unless it is reused. */
 void io_step_ready(io_step *f);
-/* Makes all calls on the current file, and with a reused buffer verifies what was read. */
+/* Makes all calls on the current file; with a reused buffer also verifies what was read. */
 int io_step_move(io_step *f);
 /* Verifies what was read, if the buffer still holds it. */
 int io_step_verify(io_step *f);
-/* Is anything read back and compared? Ceilings are only timed, and null moves nothing. */
+/* Is anything read back and verified? Not for ceilings, nor for method null. */
 bool io_step_verifies(const io_step *f);
 void io_step_stretch_bytes(io_step *f, io_sample *sample);
 

@@ -17,14 +17,14 @@
 #include "driver/world.h"
 
 #define ADDRESSES 8
-#define SILENT 3 /* weight of a silent node: like one whose processes are stopped */
+#define SILENT 3 /* weight of a silent node: the same as one whose processes are stopped */
 
 /* A datagram. All nodes of a job have the same byte order. */
 typedef struct {
     uint64_t job; /* datagrams of other jobs are dropped */
-    double still;
+    double idle;
     int32_t node, weight;
-    int32_t left, said; /* its last datagram; it has reported why the job ends */
+    int32_t left, reported; /* its last datagram; it has reported why the job ends */
     char host[IO_HOST_NAME], line[1024];
 } message;
 
@@ -33,19 +33,19 @@ typedef struct {
     uint64_t job;
     uint32_t addresses[ADDRESSES];
     int32_t n;
-    uint16_t port; /* 0: nowhere */
+    uint16_t port; /* 0: none */
 } place;
 
 struct io_nodes {
     int fd, n, mine;
     place first;
     message own;
-    message *last;             /* of each node; nodes other than the first know only the first one */
-    double *heard;             /* when; 0: never */
+    message *last;             /* per node; only the first node knows nodes other than itself and the first */
+    double *heard;             /* time of arrival; 0: never */
     struct sockaddr_in *where; /* sender */
 };
 
-/* Addresses of this node that others may reach; its loopback too if all nodes are one machine. */
+/* Addresses at which other nodes may reach this one, including loopback if all nodes are one machine. */
 static void find_addresses(place *first) {
     struct ifaddrs *all;
     if (getifaddrs(&all)) return;
@@ -96,12 +96,12 @@ static io_nodes *among(MPI_Comm leaders) {
     return NULL;
 }
 
-/* A lost datagram is sent again soon. */
+/* Lost datagrams are repeated soon. */
 static void send_to(const io_nodes *n, struct sockaddr_in to) {
     if (sendto(n->fd, &n->own, sizeof n->own, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to) < 0) return;
 }
 
-/* The first node answers each node; the others use its answers. */
+/* The first node answers every node; the others use its answers. */
 static void listen_to(io_nodes *n) {
     message got;
     struct sockaddr_in from;
@@ -117,8 +117,8 @@ static void listen_to(io_nodes *n) {
     }
 }
 
-void io_nodes_tell(io_nodes *n, double still, int weight, const char *line) {
-    n->own.still = still;
+void io_nodes_update(io_nodes *n, double idle, int weight, const char *line) {
+    n->own.idle = idle;
     n->own.weight = weight;
     snprintf(n->own.line, sizeof n->own.line, "%s", line);
     for (int i = 0; n->mine && i < n->first.n; i++)
@@ -128,10 +128,11 @@ void io_nodes_tell(io_nodes *n, double still, int weight, const char *line) {
     listen_to(n);
 }
 
-/* All nodes have heard from each other before anything can go wrong. A node that was never heard is not
- * missed. */
+/* Ensures that all nodes have heard from each other before anything can fail. A node that was never heard is
+ * not
+ * considered missing. */
 static void greet(io_nodes *n, MPI_Comm leaders) {
-    io_nodes_tell(n, 0, 0, "");
+    io_nodes_update(n, 0, 0, "");
     MPI_Barrier(leaders);
     listen_to(n);
     MPI_Barrier(leaders);
@@ -169,20 +170,19 @@ static bool is_silent(const io_nodes *n, int node, double patience) {
     return n->heard[node] > 0 && !n->last[node].left && io_monotonic_seconds() - n->heard[node] >= patience;
 }
 
-bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size) {
+bool io_nodes_are_idle(io_nodes *n, double patience, char *line, size_t size) {
     int most = n->own.weight;
     listen_to(n);
     for (int i = 0; i < n->n; i++) {
         const message *m = &n->last[i];
         bool silent = i != n->mine && is_silent(n, i, patience);
         if (i == n->mine || (n->mine && i)) continue; /* only the first one knows the others */
-        if (n->heard[i] <= 0 || (!silent && !m->left && (n->mine || m->still < patience))) return false;
+        if (n->heard[i] <= 0 || (!silent && !m->left && (n->mine || m->idle < patience))) return false;
         if (silent && most < SILENT)
-            snprintf(
-                line, size,
-                "all processes on %s are stopped, or the node is gone: nothing was heard of it for %g s, "
-                "and nothing has moved elsewhere (--patience)",
-                m->host, patience);
+            snprintf(line, size,
+                     "all processes on %s are stopped, or the node is down: no message from it for %g s, "
+                     "and no progress on the other nodes (--patience)",
+                     m->host, patience);
         else if (!silent && !m->left && m->weight > most)
             snprintf(line, size, "%s", m->line);
         else
@@ -192,21 +192,21 @@ bool io_nodes_are_still(io_nodes *n, double patience, char *line, size_t size) {
     return true;
 }
 
-void io_nodes_have_said(io_nodes *n) {
-    n->own.said = 1;
+void io_nodes_set_reported(io_nodes *n) {
+    n->own.reported = 1;
     for (int i = 0; i < n->n; i++)
         if (n->heard[i] > 0) send_to(n, n->where[i]);
 }
 
-bool io_nodes_said(const io_nodes *n) {
+bool io_nodes_reported(const io_nodes *n) {
     for (int i = 0; i < n->n; i++)
-        if (n->last[i].said) return true;
+        if (n->last[i].reported) return true;
     return false;
 }
 
 void io_nodes_stop(io_nodes *n) {
     if (!n) return;
     n->own.left = 1;
-    io_nodes_tell(n, n->own.still, 0, "");
+    io_nodes_update(n, n->own.idle, 0, "");
     release(n);
 }

@@ -19,7 +19,7 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t nu
     snprintf(name + used, size - used, ".%08" PRIu64, owner);
 }
 
-/* "dir/directory"; false if the names of the pattern have no directory. */
+/* "dir/directory"; false if the pattern's names have no directory. */
 static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
     char name[IO_MAX_PATH / 2];
     if (!c->pattern->own_name) return false;
@@ -29,7 +29,7 @@ static bool directory_of(const io_case *c, uint64_t step, uint64_t owner, char p
     return snprintf(path, IO_MAX_PATH, "%s/%.*s", io_dir(c, true), (int)(slash - name), name) < IO_MAX_PATH;
 }
 
-/* Does this process make and remove its directory? A shared one belongs to process 0. */
+/* Does this process create and remove its directory? Process 0 owns a shared one. */
 static bool is_mine(const io_session *s, uint64_t step, const char *path) {
     char first[IO_MAX_PATH];
     return s->world->rank == 0 || !directory_of(s->what, step, 0, first) || strcmp(first, path) != 0;
@@ -93,8 +93,8 @@ static int check_text(const char *path, const char *text, size_t length, io_erro
     fclose(file);
     if (valid) return 0;
     return io_fail(error,
-                   "byte %zu of %s is not what was to be written there; it was written with other options, "
-                   "or changed since",
+                   "byte %zu of %s differs from what was written; the file was written with other options, "
+                   "or has changed since",
                    at, path);
 }
 

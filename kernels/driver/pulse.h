@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process shows to the others of its node in shared memory: that it makes progress, and what it is
- * doing. The guards (guard.h) read it. */
+/* What a process publishes in shared memory of its node: that it makes progress, and what it is doing. The
+ * guards
+ * (guard.h) read it. */
 #ifndef IOGAUGE_PULSE_H
 #define IOGAUGE_PULSE_H
 
@@ -10,15 +11,14 @@
 #include "driver/world.h"
 
 struct io_pulse {
-    _Atomic uint64_t moves; /* steps of the driver, counted by the process itself */
-    _Atomic uint64_t bytes; /* bytes read and written as the system counts them, stored by its guard */
-    _Atomic int at;         /* io_place */
+    _Atomic uint64_t moves; /* progress counter of the driver */
+    _Atomic uint64_t bytes; /* bytes read and written according to the kernel, updated by its guard */
+    _Atomic int at;         /* an io_place */
     _Atomic uint64_t step, repeat;
-    _Atomic bool failed; /* `message` is there */
-    _Atomic bool crashed, cleaning,
-        cleaned;   /* it waits in its handler until the files of the run are removed */
-    int pid, rank; /* rank in the whole job; pid 0: the process has left */
-    double since;  /* Unix time of the last progress that its guard saw */
+    _Atomic bool failed;                     /* `message` is set */
+    _Atomic bool crashed, cleaning, cleaned; /* waits in its handler until the files of the run are removed */
+    int pid, rank;                           /* rank in the whole job; pid is 0 after the process has left */
+    double since;                            /* Unix time of the last progress seen by its guard */
     char phase[16], method[24], path[IO_MAX_PATH], message[sizeof((io_error *)0)->text];
 };
 
@@ -35,7 +35,7 @@ typedef enum {
     IO_AT_READ,
     IO_AT_STAT,
     IO_AT_REMOVE,
-    IO_AT_FILES, /* looking at them, dropping them from the cache */
+    IO_AT_FILES, /* examining them, dropping them from the cache */
     IO_AT_VALUES,
     IO_AT_COMPUTE,
     IO_AT_SERVE,
@@ -44,7 +44,7 @@ typedef enum {
     IO_PLACES
 } io_place;
 
-/* Progress: the process is now here. Cheap enough between timed calls. */
+/* Marks progress: the process is now at `at`. Cheap enough between timed calls. */
 static inline void io_now_at(const io_world *world, io_place at) {
     if (!world->pulse) return;
     atomic_store_explicit(&world->pulse->at, at, memory_order_relaxed);

@@ -15,7 +15,7 @@
 #include "driver/run_files.h"
 #include "driver/times.h"
 
-/* A file is one array of bytes. */
+/* A file is a single array of bytes. */
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     (void)file;
     (void)dataset;
@@ -32,12 +32,12 @@ const io_method io_method_as_logged = {
 };
 
 #define NANO 1e-9
-/* Bytes of calls whose data is made before the first of them: more than a cache holds. */
+/* Amount of data generated before a batch of calls: larger than any cache. */
 #define BATCH ((uint64_t)64 << 20)
-#define MAX_SLEEP 1.0 /* seconds at a time: a sleeping process must show progress */
+#define MAX_SLEEP 1.0 /* seconds: a sleeping process must show progress */
 
-/* Sleeps until the program of the log continued. */
-static void rest(const io_replaying *r, double end) {
+/* Sleeps until the time when the recorded program continued. */
+static void sleep_until(const io_replaying *r, double end) {
     for (double left; (left = end - MPI_Wtime()) > 0;) {
         io_now_at(r->session->world, IO_AT_COMPUTE);
         double some = left < MAX_SLEEP ? left : MAX_SLEEP;
@@ -46,8 +46,8 @@ static void rest(const io_replaying *r, double end) {
     }
 }
 
-/* The buffer for the bytes of a call. */
-typedef int visit(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
+/* What to do with an access; its data is in the buffer. */
+typedef int visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 
 static bool moves(const io_act *act) {
     return act->kind != IO_ACT_OPEN && act->kind != IO_ACT_CLOSE && act->kind != IO_ACT_SYNC;
@@ -55,9 +55,10 @@ static bool moves(const io_act *act) {
 
 static bool writes(const io_act *act) { return act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL; }
 
-/* A library reads into newly allocated memory: most of the time of such a read goes into page faults. */
-static void make_unread(const io_replaying *r, const io_act *act) {
-    memset(r->buffer, 0xA5, act->length); /* shows a read that moves nothing */
+/* The MPI library of the recorded run read into newly allocated memory, where page faults dominate the
+ * time. */
+static void prepare_read(const io_replaying *r, const io_act *act) {
+    memset(r->buffer, 0xA5, act->length); /* to detect a read that moves nothing */
 #ifdef MADV_DONTNEED
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t ahead = (page - (uintptr_t)r->buffer % page) % page;
@@ -72,7 +73,7 @@ static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offse
     if (writes(act))
         io_replay_fill(r, act->file, offset, act->length, IO_MADE_BY_LOG, r->buffer);
     else
-        make_unread(r, act);
+        prepare_read(r, act);
     r->seconds.fill += writes(act) ? MPI_Wtime() - began : 0;
     return 0;
 }
@@ -91,9 +92,10 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     }
 }
 
-/* The calls of a phase from `place` on whose data is in memory together. If `each` acts, opens, closes and
- * flushes are done as they come. Advances the place. */
-static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visit *each) {
+/* The calls of a phase, starting at `at`, whose data fits in memory together. If `acting`, also opens, closes
+ * and
+ * flushes files. Advances the position. */
+static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visitor *each) {
     int status = 0;
     uint64_t used = 0;
     for (; !status && at->act < l->n && l->acts[at->act].kind != IO_ACT_PHASE; at->act++, at->call = 0) {
@@ -113,24 +115,23 @@ static int stretch(io_replaying *r, io_logged *l, io_replay_place *at, bool acti
     return status;
 }
 
-/* Runs a phase of one process, the data of many calls at a time; `made`: the data of the first ones exists.
- */
-static int act_phase(io_replaying *r, io_logged *l, bool made) {
+/* Runs a phase of one process in batches; `made`: the first batch's data has been generated. */
+static int run_phase(io_replaying *r, io_logged *l, bool made) {
     int status = 0;
     while (!status && l->at.act < l->n && l->acts[l->at.act].kind != IO_ACT_PHASE) {
         io_replay_place making = l->at, checking = l->at;
-        if (!made) status = stretch(r, l, &making, false, make);
-        if (!status) status = stretch(r, l, &l->at, true, io_replay_move);
-        if (!status) status = stretch(r, l, &checking, false, check);
+        if (!made) status = run_batch(r, l, &making, false, make);
+        if (!status) status = run_batch(r, l, &l->at, true, io_replay_move);
+        if (!status) status = run_batch(r, l, &checking, false, check);
         made = false;
     }
     return status;
 }
 
-/* Makes the data of the first calls of a phase, before the processes meet. */
-static int make_ahead(io_replaying *r) {
+/* Generates the data of the first batch of a phase, before the processes synchronize. */
+static int generate_ahead(io_replaying *r) {
     io_replay_place from = r->logged[0].at;
-    return stretch(r, &r->logged[0], &from, false, make);
+    return run_batch(r, &r->logged[0], &from, false, make);
 }
 
 static int act_all(io_replaying *r) {
@@ -138,14 +139,14 @@ static int act_all(io_replaying *r) {
     uint64_t pause = 0;
     while (more) {
         double resume = MPI_Wtime() + (double)pause * NANO * r->think;
-        int status = make_ahead(r);
+        int status = generate_ahead(r);
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
-        rest(r, resume);
+        sleep_until(r, resume);
         more = false;
         for (uint64_t i = 0; i < r->nlogged && !status; i++) {
             io_logged *l = &r->logged[i];
-            status = act_phase(r, l, i == 0);
+            status = run_phase(r, l, i == 0);
             more = !status && l->at.act < l->n;
             if (more) pause = l->acts[l->at.act++].length;
         }
@@ -155,7 +156,7 @@ static int act_all(io_replaying *r) {
     return 0;
 }
 
-/* All processes have the same number of phases, or they would wait for each other for ever. */
+/* All processes must have the same number of phases, or they would wait for each other forever. */
 static int check_phases(io_replaying *r) {
     uint64_t most[2] = {0, 0}, ends[2];
     for (uint64_t i = 0; i < r->nlogged; i++) {
@@ -166,7 +167,7 @@ static int check_phases(io_replaying *r) {
     }
     MPI_Allreduce(most, ends, 2, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
     if (ends[0] != UINT64_MAX - ends[1])
-        io_fail(r->ctx.error, "--schedule: its processes do not have as many phases: %s", r->plan->path);
+        io_fail(r->ctx.error, "--schedule: processes differ in their number of phases: %s", r->plan->path);
     return io_agree(r->session->world);
 }
 
@@ -209,7 +210,7 @@ static void stop(io_replaying *r, bool failed) {
     free(r->expected);
 }
 
-/* The calls of both directions may follow each other in any order: each phase spans all of them. */
+/* Reads and writes may be interleaved: the span of each direction covers all phases. */
 static void note_times(io_replaying *r, io_sample *sample, double began, double ended) {
     const io_case *c = r->session->what;
     const uint64_t moved[IO_DIRECTIONS] = {r->plan->all.bytes_written, r->plan->all.bytes_read};
@@ -229,8 +230,8 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     }
 }
 
-/* Checks that every written file exists, and is as long as it must be. */
-static int look_at_files(io_replaying *r) {
+/* Checks that every written file exists, and has the expected size. */
+static int check_files(io_replaying *r) {
     io_session *s = r->session;
     for (uint64_t f = (uint64_t)s->world->rank; f < r->plan->nfiles; f += (uint64_t)s->world->size) {
         struct stat st;
@@ -239,7 +240,7 @@ static int look_at_files(io_replaying *r) {
             io_fail_errno(r->ctx.error, "stat", r->file.path, errno);
             break;
         }
-        if (s->found && s->repeat == 0) io_note_size(s->found, r->file.path, (uint64_t)st.st_size);
+        if (s->found && s->repeat == 0) io_record_size(s->found, r->file.path, (uint64_t)st.st_size);
     }
     return io_agree(s->world);
 }
@@ -247,7 +248,7 @@ static int look_at_files(io_replaying *r) {
 static int play(io_replaying *r, io_sample *sample) {
     io_session *s = r->session;
     const io_schedule *plan = r->plan;
-    s->created = 1; /* from here on, also after a failure */
+    s->created = 1; /* from here on, even after a failure */
     if (io_replay_prepare(r) || io_replay_path(r, 0)) return -1;
     io_world_doing_file(s->world, "replay", s->what->method->name, r->file.path, io_may_remove(s, 0));
     io_now_in_step(s->world, s->repeat, 0);
@@ -259,15 +260,15 @@ static int play(io_replaying *r, io_sample *sample) {
     if (status) return -1;
     note_times(r, sample, began, ended);
     r->buffer = r->memory;
-    return look_at_files(r) || (plan->all.writes && io_replay_read_back(r)) ? -1 : 0;
+    return check_files(r) || (plan->all.writes && io_replay_read_back(r)) ? -1 : 0;
 }
 
 int io_replay(io_session *s, io_sample *sample) {
     io_replaying r;
     *sample = (io_sample){0};
     s->own_files = false;
-    io_clear_place(s);
-    MPI_Barrier(s->world->comm); /* before anything is made there */
+    io_remove_existing(s);
+    MPI_Barrier(s->world->comm); /* before anything is created */
     int status = start(&r, s);
     if (!status) status = play(&r, sample);
     stop(&r, status != 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a replay: made before it, verified in it and after it. */
+/* The data of a replay: generated before it, verified during and after it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static void close_aside(int fd) {
 #endif
 }
 
-/* One file at a time, in the order of extents and accesses. */
+/* Keeps one file open; extents and accesses come in file order. */
 typedef struct {
     uint64_t file;
     int fd;
@@ -64,7 +64,8 @@ static int move_all_aside(io_replaying *r, const aside *a, bool writing, uint64_
         if (some < 0) return io_fail_errno(r->ctx.error, writing ? "write" : "read", r->file.path, errno);
         if (!some)
             return io_fail(r->ctx.error,
-                           "read back: the file ends at byte %" PRIu64 ", before what was written: %s",
+                           "read back: the file ends at byte %" PRIu64
+                           ", before the end of the written data: %s",
                            offset + done, r->file.path);
         done += (uint64_t)some;
     }
@@ -119,7 +120,7 @@ static uint64_t first_undefined(const io_replaying *r, uint64_t file, uint64_t o
     return low;
 }
 
-/* Verifies the buffer against the bytes of an offset, except where the application left them undefined. */
+/* Verifies the buffer against the expected bytes, except where the application left them undefined. */
 static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
     const io_session *s = r->session;
     uint64_t at = offset, end = offset + length;
@@ -139,7 +140,7 @@ static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t len
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
     io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->expected);
     if (r->plan->nprepared && memcmp(r->buffer, r->expected, length) != 0) {
-        /* The bytes from before the run are correct too: they are then counted as expected. */
+        /* Bytes from before the run are correct too, and then become the expected ones. */
         char *now = r->expected, *found = r->buffer;
         for (uint64_t at = 0, n; at < length; at += n) {
             char before[4096];

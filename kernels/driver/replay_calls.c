@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of a replay. Only they are on the clock. */
+/* The calls of a replay; only these are timed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -110,7 +110,7 @@ int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {
     return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_sync", r->file.path, mpi) : 0;
 }
 
-/* Makes one call, as in the log; a short call is continued by more. */
+/* Makes one call as recorded; a short transfer is continued. */
 static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, uint64_t length) {
     uint64_t done = 0;
     do {
@@ -181,8 +181,9 @@ void io_replay_forget(io_logged *l) {
     free(l->acts);
 }
 
-/* Communicators of the processes that open a file together. Folded processes open each file alone, because
- * some would open it twice. */
+/* Communicators of the processes that open a file collectively. Folded processes open each file
+ * independently,
+ * because some would open it twice. */
 int io_replay_communicators(io_replaying *r) {
     const io_world *w = r->session->world;
     bool folded = r->plan->processes > (uint64_t)w->size;

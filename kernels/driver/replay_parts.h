@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files of the replay: the loop over acts (replay.c), the calls (replay_calls.c), and making
- * and verifying bytes (replay_bytes.c). */
+/* Shared by the files of the replay: the loop over operations (replay.c), the calls (replay_calls.c), and
+ * generating and verifying data (replay_bytes.c). */
 #ifndef IOGAUGE_REPLAY_PARTS_H
 #define IOGAUGE_REPLAY_PARTS_H
 
 #include "driver/replay.h"
 
-/* A byte depends on its file, its offset and on who made it. */
+/* A byte depends on its file, its offset and on who wrote it. */
 enum { IO_MADE_BEFORE, IO_MADE_BY_LOG };
 
-/* A file that a process of the log has open. */
+/* A file that a recorded process has open. */
 typedef struct {
     uint64_t file;
     int fd;
     MPI_File handle;
 } io_opened;
 
-/* The position of a process: an act, and one of its calls. */
+/* The position of a process: an operation, and one of its calls. */
 typedef struct {
     uint64_t act, call;
 } io_replay_place;
 
-/* A process of the log. */
+/* A recorded process. */
 typedef struct {
     io_act *acts;
     uint64_t n;
@@ -36,19 +36,19 @@ typedef struct {
     double think;
     io_schema schema;
     io_ctx ctx;
-    MPI_Comm *comms; /* for each file that processes open together; MPI_COMM_NULL if this one does not */
+    MPI_Comm *comms; /* per collectively opened file; MPI_COMM_NULL on processes that do not open it */
     io_logged *logged;
-    uint64_t first, nlogged; /* the processes of the log that this process replays */
+    uint64_t first, nlogged; /* the recorded processes that this process replays */
     io_extent *prepared, *undefined;
-    char *memory, *buffer; /* memory of the calls made together; the current one in it */
-    char *expected;        /* expected bytes of a read: `room` bytes, the most in a call */
+    char *memory, *buffer; /* memory of a batch of calls; the current call's part of it */
+    char *expected;        /* of a read: `room` bytes, the largest call */
     uint64_t room, batch;
     io_file file; /* of the last access, for messages */
     io_seconds seconds;
     uint64_t calls[IO_DIRECTIONS];
 } io_replaying;
 
-/* replay_calls.c. The buffer holds an access's bytes. */
+/* replay_calls.c. The buffer holds the data of an access. */
 int io_replay_open(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_close(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act);
@@ -60,11 +60,11 @@ int io_replay_communicators(io_replaying *r);
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)
 int io_replay_path(io_replaying *r, uint64_t file);
 void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length, int maker, void *data);
-/* Makes data that the log reads before it writes it; called by all. */
+/* Creates data that the log reads before writing it; called by all. */
 int io_replay_prepare(io_replaying *r);
-/* Verifies a read: data of the log, or from before the run. */
+/* Verifies a read of data that the log wrote, or that existed before the run. */
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length);
-/* Reads back all that another process wrote; called by all, after the end of the log. */
+/* Reads back what another process wrote; called by all, after the end of the log. */
 int io_replay_read_back(io_replaying *r);
 
 #endif

@@ -31,7 +31,7 @@ int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t nu
 
 typedef void handle_file(io_session *session, const char *path);
 
-/* Removes a file, or a folder with its files. */
+/* Removes a file, or a directory with its files. */
 static void handle_path(io_session *s, const char *path, handle_file *handle) {
     char inner[IO_MAX_PATH];
     DIR *folder = s->what->method->traits & IO_FOLDER ? opendir(path) : NULL;
@@ -43,8 +43,9 @@ static void handle_path(io_session *s, const char *path, handle_file *handle) {
     handle(s, path);
 }
 
-/* The files of a step: those of this process, `most` of a series, or the shared one where `shared` says that
- * it is this process's to handle; process 0 has the text files too. */
+/* The files of a step: those of this process, at most `most` of a series, or the shared one if `shared`
+ * assigns it
+ * to this process. Process 0 also has the text files. */
 static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most, handle_file *handle) {
     char path[IO_MAX_PATH];
     bool own = s->own_files;
@@ -54,14 +55,15 @@ static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most
     for (int i = 0; own && s->world->rank == 0 && io_text_path(s, step, i, path); i++) handle(s, path);
 }
 
-/* A shared file is process 0's. */
+/* Process 0 handles shared files. */
 static void each_file(io_session *s, handle_file *handle) {
     for (uint64_t step = 0; step < s->what->steps; step++)
         handle_step(s, step, s->world->rank == 0, UINT64_MAX, handle);
 }
 
-/* For looking at the page cache of each node: a shared file is looked at by one process of a node. Of a
- * series only the first file, because looking at a file loads metadata that the series is to measure. */
+/* For the page cache of each node: one process per node handles a shared file. Only the first file of a
+ * series,
+ * because a look at a file loads metadata that the series measures. */
 static void each_cached_file(io_session *s, handle_file *handle) {
     for (uint64_t step = 0; step < s->what->steps; step++)
         handle_step(s, step, s->world->first_on_node, 1, handle);
@@ -73,8 +75,8 @@ static int remove_path(const io_session *s, const char *path) {
     return errno == EISDIR && s->what->method->traits & IO_FOLDER ? rmdir(path) : -1;
 }
 static void remove_file(io_session *s, const char *path) { remove_path(s, path); }
-/* At the end a file that is left is an error. */
-static void remove_or_say(io_session *s, const char *path) {
+/* At the end, a file that cannot be removed is an error. */
+static void remove_or_fail(io_session *s, const char *path) {
     if (remove_path(s, path) && errno != ENOENT) io_fail_errno(&s->world->error, "unlink", path, errno);
 }
 static void drop_file(io_session *s, const char *path) {
@@ -92,18 +94,18 @@ static void look_at_cache(io_session *s, const char *path) {
 }
 
 /* Opens the file, because a network file system may cache an older size. */
-static void look_at_size(io_session *s, const char *path) {
+static void record_size(io_session *s, const char *path) {
     struct stat st;
     io_now_at(s->world, IO_AT_FILES);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && !fstat(fd, &st) && !S_ISDIR(st.st_mode)) {
         s->stored += (uint64_t)st.st_size;
-        if (s->repeat == 0) io_note_size(s->found, path, (uint64_t)st.st_size);
+        if (s->repeat == 0) io_record_size(s->found, path, (uint64_t)st.st_size);
     }
     if (fd >= 0) close(fd);
 }
 
-void io_cool_files(io_session *s) {
+void io_drop_caches(io_session *s) {
     if (s->what->drop_caches) {
         MPI_Barrier(s->world->comm);
         if (s->world->first_on_node) io_drop_node_caches();
@@ -113,7 +115,7 @@ void io_cool_files(io_session *s) {
     if (s->found) each_cached_file(s, look_at_cache);
 }
 
-/* The others may hang in a library: whoever ends the job removes the shared file. */
+/* The others may hang in a library: the process that ends the job removes the shared file. */
 static void remove_all_files(io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, true, UINT64_MAX, remove_file);
@@ -132,19 +134,19 @@ void io_remove_files_of_all(const io_session *s) {
     io_world world = *s->world;
     io_session other = *s;
     other.world = &world;
-    world.pulse = NULL; /* this is no progress */
+    world.pulse = NULL; /* this is not progress */
     for (world.rank = 0; world.rank < world.size; world.rank++) remove_all_files(&other);
     for (world.rank = 0; world.rank < world.size; world.rank++) remove_directories(&other);
 }
 
-void io_clear_place(io_session *s) { each_file(s, remove_file); }
+void io_remove_existing(io_session *s) { each_file(s, remove_file); }
 
 /* The directories are empty once all processes have removed their files. */
 int io_remove_all(io_session *s) {
     int status = 0;
-    bool agreed = s->world->error.set; /* after a failure its message stays */
+    bool agreed = s->world->error.set; /* the message of an earlier failure stays */
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_or_say);
+        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_or_fail);
     if (agreed)
         MPI_Barrier(s->world->comm);
     else
@@ -153,23 +155,23 @@ int io_remove_all(io_session *s) {
     return status;
 }
 
-int io_look_at_files(io_session *s) {
+int io_check_files(io_session *s) {
     s->stored = 0;
-    each_file(s, look_at_size);
+    each_file(s, record_size);
     if (!s->what->write || io_moves_nothing(s->what)) return 0;
-    /* Some libraries lose the error of a write to a full file system; the size of the file shows it. */
+    /* Some libraries lose the error of a write to a full file system; the file size shows it. */
     uint64_t all = 0, expected = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
     if (io_mode_has(s->what->mode, IO_COMPRESSES)) expected = s->found->packed;
     MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
     if (all < expected && s->world->rank == 0)
         io_fail(&s->world->error,
-                "write: the library said nothing, but the files have %llu bytes and their data %llu: %s; "
-                "check the free space and the quota there (df), or ask for less data",
+                "write: the library reported no error, but the files have %llu bytes instead of %llu: %s; "
+                "check free space and quota (df), or reduce the data size",
                 (unsigned long long)all, (unsigned long long)expected, s->what->common.dir);
     if (all > expected && s->world->rank == 0 && io_holds_just_data(s->what))
         io_fail(&s->world->error,
-                "write: the files have %llu bytes, but their data %llu: %s; something else was written "
-                "behind the data, or data twice",
+                "write: the files have %llu bytes, but their data only %llu: %s; other data was written "
+                "after it, or data was written twice",
                 (unsigned long long)all, (unsigned long long)expected, s->what->common.dir);
     return io_agree(s->world);
 }

@@ -9,13 +9,13 @@ typedef struct io_chosen io_chosen;
 
 typedef struct {
     io_case what;
-    io_method own;     /* this run's copy of a method that has options (command_line/method_options.h) */
+    io_method own;     /* this run's copy of a method with options (command_line/method_options.h) */
     io_chosen *chosen; /* options of methods as given */
     int nchosen;
-    uint64_t processes; /* with plan */
+    uint64_t processes; /* with --plan */
     bool reuse_given, ceilings, space_check, phases, plan;
     bool unknown_hints; /* unknown hints are allowed */
-    double patience;    /* seconds without any progress after which the job ends; 0: never */
+    double patience;    /* seconds without progress after which the job ends; 0: never */
     double start_limit; /* seconds for MPI to start; 0: no limit */
     const char *json;
     int argc;

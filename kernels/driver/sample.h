@@ -22,7 +22,7 @@ typedef enum {
 enum { IO_WRITING, IO_READING, IO_DIRECTIONS };
 
 typedef struct {
-    const char *name; /* within its direction */
+    const char *name; /* of its direction */
     int direction;
 } io_phase_name;
 extern const io_phase_name io_phases[IO_PHASES];
@@ -31,21 +31,21 @@ typedef struct {
     double min, mean, max; /* seconds, over processes */
 } io_time;
 
-/* Operations on each file of a series (create: until it is closed; open: with read and close); rates in files
- * a second. */
+/* Operations on each file of a series (create: until closed; open: with read and close); rates in files per
+ * second. */
 typedef enum { IO_OP_CREATE, IO_OP_STAT, IO_OP_OPEN, IO_OP_REMOVE, IO_OPERATIONS } io_operation;
 typedef struct {
-    double mine;           /* seconds of this process, all steps; 0 where it did not run */
+    double mine;           /* seconds of this process, all steps; 0 if it did not run */
     io_time seconds, rate; /* over processes */
-    double all;            /* rate over all: their files divided by the time of the slowest process */
+    double all;            /* total rate: all files divided by the time of the slowest process */
 } io_operation_time;
 
-/* Measurements of one process in one step, in seconds. Only doubles, because times.c reduces it as an array.
- */
+/* Measurements of one process in one step, in seconds. Only doubles, because times.c reduces it as an
+ * array. */
 typedef struct {
     double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
-    double fill; /* to make the values; in no phase */
-    /* Unix time, 0 where it did not run; the last of each: the files of a series after the first. */
+    double fill; /* generating values; in no phase */
+    /* Unix time, 0 if it did not run; the last of each: the files of a series after the first. */
     double begin[IO_PHASES + 1], end[IO_PHASES + 1];
 } io_seconds;
 
@@ -54,14 +54,14 @@ typedef struct {
     io_time phase[IO_PHASES];
     io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
-    uint64_t calls[IO_DIRECTIONS];              /* calls to the library, by the process with the most */
+    uint64_t calls[IO_DIRECTIONS];                           /* library calls, of the process with the most */
     double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
-    double fill;                                /* seconds to make the values, slowest process; in no phase */
+    double fill;                                /* seconds to generate values, slowest process; in no phase */
     double bandwidth[IO_DIRECTIONS];            /* payload in MiB divided by `seconds`; 0 if nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
-    double between;     /* seconds from the first creating to the end of writing, without `seconds` */
+    double between;     /* seconds from the first create to the end of writing, without `seconds` */
     io_queue_use queue; /* of a method with servers */
-    uint64_t verified;  /* of direct writing: bytes of all processes that were read back and checked */
+    uint64_t verified;  /* direct writing: bytes of all processes that were read back and verified */
 } io_sample;
 
 #endif

@@ -24,7 +24,7 @@ static int look_up(const char *path) {
 
 static bool is_series(const io_session *s) { return s->what->pattern->series && !io_moves_nothing(s->what); }
 
-/* The call on every file of a step of the owner. Only the calls are on the clock, not making the names. */
+/* Makes a call on every file of the owner's step. Only the calls are timed, not forming the names. */
 static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *name, system_call *call,
                      double *seconds) {
     char path[IO_MAX_PATH];
@@ -57,7 +57,7 @@ int io_remove_series(io_session *s, io_sample *sample) {
     return io_agree(s->world);
 }
 
-void io_note_series(io_sample *sample, int direction, const double phase[IO_PHASES]) {
+void io_record_series(io_sample *sample, int direction, const double phase[IO_PHASES]) {
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction)
             sample->operation[direction == IO_WRITING ? IO_OP_CREATE : IO_OP_OPEN].mine += phase[p];

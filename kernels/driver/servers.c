@@ -22,7 +22,7 @@ void io_compute(const io_session *s) {
     }
 }
 
-/* The phase, and the busiest server's counters. */
+/* Reduces the drain phase and the counters of the busiest server. */
 static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *use, io_sample *sample) {
     double seconds[] = {use->busy, use->blocked};
     uint64_t bytes[] = {use->peak, use->limit, use->rss};

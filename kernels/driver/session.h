@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A case while it is measured: its processes, its buffer, and its results so far. */
+/* A case being measured: its processes, its buffer, and its results so far. */
 #ifndef IOGAUGE_SESSION_H
 #define IOGAUGE_SESSION_H
 
@@ -12,17 +12,17 @@ typedef struct io_found io_found;
 struct io_session {
     io_world *world;
     const io_case *what;
-    MPI_Info info[IO_DIRECTIONS]; /* the hints that MPI may see */
+    MPI_Info info[IO_DIRECTIONS]; /* the hints for MPI */
     char *buffer;                 /* this process's data of one step, or of a piece of it */
     uint64_t repeat;
-    bool own_files; /* each process has files of its own; io_measure sets it */
-    /* The files of the first so many steps belong to this run. No others are ever removed. */
+    bool own_files; /* one file per process; set by io_measure */
+    /* The files of the first `created` steps belong to this run. No others are ever removed. */
     uint64_t created;
     bool directory_was_there; /* existed before this run; it is kept */
-    bool directory_is_own;    /* --dir itself was made by this run (direct.c) */
+    bool directory_is_own;    /* this run created --dir itself (direct.c) */
     double began;             /* when the repeat's first file was about to be created; 0: not yet */
-    uint64_t stored;          /* bytes of the files that this process looked at */
-    io_found *found;          /* NULL for ceilings: nothing is verified or recorded */
+    uint64_t stored;          /* bytes of the files that this process checked */
+    io_found *found;          /* NULL for ceilings, which are neither verified nor recorded */
 };
 
 /* May the files of a step be removed? Only files of this run, and not with --keep. */

@@ -11,7 +11,7 @@
 
 static const char *const places[IO_PLACES] = {
     [IO_AT_START] = "starting",
-    [IO_AT_OTHERS] = "waiting for the others",
+    [IO_AT_OTHERS] = "waiting for other processes",
     [IO_AT_CREATE] = "creating",
     [IO_AT_DEFINE] = "defining",
     [IO_AT_WRITE] = "writing",
@@ -21,8 +21,8 @@ static const char *const places[IO_PLACES] = {
     [IO_AT_READ] = "reading",
     [IO_AT_STAT] = "stat",
     [IO_AT_REMOVE] = "removing",
-    [IO_AT_FILES] = "looking at files",
-    [IO_AT_VALUES] = "making or verifying values",
+    [IO_AT_FILES] = "checking files",
+    [IO_AT_VALUES] = "generating or verifying values",
     [IO_AT_COMPUTE] = "computing",
     [IO_AT_SERVE] = "serving",
     [IO_AT_DRAIN] = "draining",
@@ -32,7 +32,7 @@ static const char *const places[IO_PLACES] = {
 static const char *place_of(const io_pulse *p) { return places[p->at]; }
 
 char io_state_in(const char *stat) {
-    const char *after = strrchr(stat, ')'); /* the program's name may hold anything */
+    const char *after = strrchr(stat, ')'); /* the program's name may contain any character */
     return after && after[1] && after[2] ? after[2] : '?';
 }
 
@@ -62,7 +62,7 @@ int io_blame(const io_pulse *p) {
     return waits ? 0 : state == 'R' ? 1 : 2;
 }
 
-int io_find_still(const io_pulse *all, int n) {
+int io_find_hung(const io_pulse *all, int n) {
     int found = 0, most = -1;
     for (int i = 0; i < n; i++) {
         int mine = io_blame(&all[i]);
@@ -85,7 +85,7 @@ __attribute__((format(printf, 3, 4))) static void add(char *line, size_t size, c
     va_end(args);
 }
 
-/* So many others are named. */
+/* How many other processes are named. */
 #define OTHERS_NAMED 4
 
 static void say_others(const io_pulse *all, int n, int which, char *line, size_t size) {
@@ -99,14 +99,14 @@ static void say_others(const io_pulse *all, int n, int which, char *line, size_t
     if (n - 1 > named) add(line, size, ", and %d more", n - 1 - named);
 }
 
-void io_say_still(const io_pulse *all, int n, int which, double patience, char *line, size_t size) {
+void io_describe_hang(const io_pulse *all, int n, int which, double patience, char *line, size_t size) {
     const io_pulse *p = &all[which];
     char host[IO_HOST_NAME] = "?", since[32];
     gethostname(host, sizeof host - 1);
     clock_text(p->since, since, sizeof since);
-    snprintf(line, size, "process %d on %s: nothing has moved for %g s (--patience), since %s: it is %s",
-             p->rank, host, patience, since, place_of(p));
-    if (is_stopped(p)) add(line, size, ", but stopped by a signal");
+    snprintf(line, size, "process %d on %s: no progress for %g s (--patience), since %s: it is %s", p->rank,
+             host, patience, since, place_of(p));
+    if (is_stopped(p)) add(line, size, ", stopped by a signal");
     if (*p->phase)
         add(line, size, ", in phase %s of method %s, step %" PRIu64 ", repeat %" PRIu64 ": %s", p->phase,
             p->method, p->step + 1, p->repeat + 1, p->path);

@@ -8,14 +8,14 @@
 /* The state letter of a process: D waits for storage, S sleeps, T is stopped, R runs; `?` if unknown. */
 char io_process_state(int pid);
 char io_state_in(const char *stat); /* from the text of /proc/PID/stat */
-/* How likely a process is the one that the others wait for: 4 it failed, 3 it is stopped, 2 it is in a call
- * and not running, 1 it is in a call and running, 0 it waits for the others. */
+/* How likely the others are waiting for this process: 4 it failed, 3 it is stopped, 2 it is in a call and not
+ * running, 1 it is in a call and running, 0 it waits for others. */
 int io_blame(const io_pulse *pulse);
-/* The likeliest one. */
-int io_find_still(const io_pulse *all, int n);
+/* The most likely one. */
+int io_find_hung(const io_pulse *all, int n);
 /* Did it fail, or is it stopped? Then this node holds up the job. */
 bool io_is_cause(const io_pulse *pulse);
-/* One line without a newline about process `which` of `n`. */
-void io_say_still(const io_pulse *all, int n, int which, double patience, char *line, size_t size);
+/* Formats one line, without a newline, about process `which` of `n`. */
+void io_describe_hang(const io_pulse *all, int n, int which, double patience, char *line, size_t size);
 
 #endif

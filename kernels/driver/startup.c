@@ -11,9 +11,10 @@
 #include "driver/waiting.h"
 #include "driver/world.h"
 
-#define LOOKS 8 /* checks per limit, but at least one a second */
-/* Most launchers end the job when one process ends. Processes give up one after the other, so that one line
- * is printed. */
+#define CHECKS 8 /* checks per limit, but at least one per second */
+/* Most launchers end the job when one process ends. Processes give up at different times, so that only one
+ * line is
+ * printed. */
 #define SECONDS_APART 2
 
 struct io_startup {
@@ -35,19 +36,19 @@ static _Noreturn void give_up(const io_startup *s) {
         "iokernel: error: %s on %s (pid %ld): MPI did not start: %s within %g s (--start-limit); "
         "check the launcher and the network between the nodes\n",
         who, host, (long)getpid(),
-        s->initialized ? "MPI_Init returned, but the processes did not meet" : "MPI_Init did not return",
+        s->initialized ? "MPI_Init returned, but not all processes arrived" : "MPI_Init did not return",
         s->limit);
     if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) _exit(EXIT_FAILURE);
-    sleep(1); /* the launcher drops what it has not yet forwarded when the job ends */
+    sleep(1); /* launchers drop output that they have not forwarded when the job ends */
     _exit(EXIT_FAILURE);
 }
 
-/* The first process gives up first, then others in MPI_Init, then those that wait for them. */
+/* The first process gives up first, then others in MPI_Init, then those waiting for them. */
 static double own_limit(const io_startup *s) {
     return s->limit + SECONDS_APART * (s->initialized ? 2 : s->rank > 0);
 }
 
-/* Time in which the process was suspended does not count. */
+/* Time while the process was suspended does not count. */
 static void *watch(void *data) {
     io_startup *s = data;
     double waited = 0;
@@ -77,7 +78,7 @@ io_startup *io_startup_watch(double limit, int rank) {
     io_startup *s = limit > 0 ? calloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
     s->limit = limit;
-    s->interval = limit < LOOKS ? limit / LOOKS : 1;
+    s->interval = limit < CHECKS ? limit / CHECKS : 1;
     s->rank = rank;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->wake, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread that ends a process whose MPI does not start. It watches MPI_Init and the first exchange between
- * all processes; after that the guard watches (guard.h), which needs MPI to begin with. */
+ * all
+ * processes; after that the guard takes over (guard.h), which needs MPI to start. */
 #ifndef IOGAUGE_STARTUP_H
 #define IOGAUGE_STARTUP_H
 
@@ -8,12 +9,11 @@
 
 typedef struct io_startup io_startup;
 
-/* Before MPI_Init. `rank`: as the launcher says, or -1. NULL where `limit` (seconds) is 0: nothing is
- * watched. */
+/* Before MPI_Init. `rank` is the launcher's, or -1. NULL if `limit` (seconds) is 0. */
 io_startup *io_startup_watch(double limit, int rank);
 /* MPI_Init has returned. */
 void io_startup_initialized(io_startup *startup);
-/* All processes have met. */
+/* All processes have arrived. */
 void io_startup_done(io_startup *startup);
 
 #endif

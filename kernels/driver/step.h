@@ -14,13 +14,14 @@ typedef struct {
     io_file *file;
     io_part *parts;
     uint64_t owner, step;
-    uint64_t number, files, transfers_each, bytes_each; /* which file of the series, and what each has */
+    uint64_t number, files, transfers_each,
+        bytes_each; /* index in the series; number of files, and the transfers and bytes of each */
     int direction;
     char path[IO_MAX_PATH];
-    double began, paused; /* on the step's clock; seconds for which that clock was stopped */
-    bool in_step;         /* with a reused buffer, processes begin each transfer together */
+    double began, paused; /* start on the step's clock; seconds during which that clock was stopped */
+    bool in_step;         /* with a reused buffer, processes start each transfer together */
     io_seconds seconds;
-    uint64_t calls; /* to the library, with the closing one */
+    uint64_t calls; /* library calls, including close */
 } io_step;
 
 #endif

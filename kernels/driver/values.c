@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes and checks values; each loop is simple enough for the compiler to vectorise or pipeline, so
- * that filling and checking run at memory speed. */
+/* Generates and checks values. The loops are simple enough for the compiler to vectorize or pipeline, so that
+ * both
+ * run at memory speed. */
 #include "driver/values.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 #define WORD_HALF(word, i) ((uint32_t)((word) >> (32 * (i))))
 #endif
 
-/* Uses the widest vector instructions of the machine, chosen at start. Sanitizers cannot handle that. */
+/* Compiles for several vector instruction sets, selected at start. Sanitizers cannot handle that. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12 &&                    \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -24,7 +25,7 @@
 #define WIDEST
 #endif
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014), with one multiplication left out: for keys. */
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014) without one multiplication, for keys. */
 #define STEP 0x9E3779B97F4A7C15u
 static inline uint64_t mix(uint64_t x) {
     x *= STEP;
@@ -33,10 +34,11 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 29);
 }
 
-/* Folds a multiple of STEP to the word of that number: different ones stay different, as each line can be
- * undone. No product, which AVX2 lacks for 64 bits; in a loop the next multiple is an addition. That
- * neighbours are correlated does no harm: values must tell places apart, and no file system be able to
- * compress them. */
+/* Mixes a multiple of STEP into the word at that index. Each line is invertible, so different words stay
+ * different.
+ * There is no product, which AVX2 lacks for 64 bits; in a loop the next multiple is an addition. Correlation
+ * between
+ * neighbors is acceptable: values only need to identify their position and be incompressible. */
 static inline uint64_t fold(uint64_t x) {
     x ^= x >> 32;
     return x + (x << 21);
@@ -47,9 +49,11 @@ uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step) {
     return mix(mix(seed + 1) + mix((uint64_t)dataset + 1) * 3 + step * 0xA24BAED4963EE407u);
 }
 
-/* A word holds one value of 8 bytes, two of 4, four of 2 or eight bytes; these make values of it. Floats lie
- * in [1, 2): every bit pattern is a number, and no library changes it on its way. Signed integers are not
- * negative, but for bytes; characters are printable. */
+/* A word holds one value of 8 bytes, two of 4, four of 2 or eight bytes; these functions convert it. Floats
+ * are in
+ * [1, 2), so that every bit pattern is a number that no library changes. Signed integers other than bytes are
+ * not
+ * negative; characters are printable. */
 static inline uint64_t as_float64(uint64_t word) { return (word >> 12) | 0x3FF0000000000000u; }
 static inline uint64_t as_float32(uint64_t word) {
     return (word >> 9 & 0x007FFFFF007FFFFFu) | 0x3F8000003F800000u;
@@ -72,7 +76,7 @@ static inline uint64_t as_bits(uint64_t word) { return word; }
     default: DO(as_bits); break;                                                                             \
     }
 
-/* The value at place `at` of a word of values of `size` bytes. */
+/* The value at index `at` of a word with values of `size` bytes. */
 static inline uint64_t cut_value(uint64_t word, uint64_t size, uint64_t at) {
     switch (size) {
     case 1: return WORD_BYTE(word, at);
@@ -82,14 +86,14 @@ static inline uint64_t cut_value(uint64_t word, uint64_t size, uint64_t at) {
     }
 }
 
-/* The word at a position: the last `calm` of each group are the same one. */
-static inline uint64_t calm_number(uint64_t number, uint64_t calm) {
-    return number % IO_CALM_GROUP < IO_CALM_GROUP - calm ? number : number | (IO_CALM_GROUP - 1);
+/* The word at a position: the last `repeated` of each group are equal. */
+static inline uint64_t source_of_repeat(uint64_t number, uint64_t repeated) {
+    return number % IO_REPEAT_GROUP < IO_REPEAT_GROUP - repeated ? number : number | (IO_REPEAT_GROUP - 1);
 }
 
-uint64_t io_value(uint64_t key, io_type type, int calm, uint64_t index) {
+uint64_t io_value(uint64_t key, io_type type, int repeated, uint64_t index) {
     uint64_t size = io_type_size(type), each = 8 / size;
-    uint64_t word = word_of(key + calm_number(index / each, (uint64_t)calm));
+    uint64_t word = word_of(key + source_of_repeat(index / each, (uint64_t)repeated));
 #define MAKE(as) word = as(word)
     BY_TYPE(type, MAKE)
 #undef MAKE
@@ -99,7 +103,7 @@ uint64_t io_value(uint64_t key, io_type type, int calm, uint64_t index) {
 /* Unaligned words: a part can begin in the middle of one. */
 typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 
-/* `words` whole words from number `first` on. */
+/* `words` complete words, starting with number `first`. */
 #define FILL(as)                                                                                             \
     do {                                                                                                     \
         any64 *restrict out = data;                                                                          \
@@ -110,7 +114,7 @@ typedef uint64_t any64 __attribute__((aligned(1), may_alias));
 WIDEST static void fill_words(void *data, io_type type, uint64_t key, uint64_t first,
                               uint64_t words){BY_TYPE(type, FILL)}
 
-/* Is any of them wrong? A sum of differences, so that the loop has no branch. */
+/* Is any word wrong? Accumulates differences, so that the loop has no branch. */
 #define DIFFER(as)                                                                                           \
     do {                                                                                                     \
         const any64 *in = data;                                                                              \
@@ -126,45 +130,46 @@ WIDEST
     return differ;
 }
 
-/* The word that the calm part of a group repeats. */
-static uint64_t calm_word(io_type type, uint64_t key, uint64_t number) {
-    uint64_t word = word_of(key + (number | (IO_CALM_GROUP - 1)));
+/* The word that a group repeats. */
+static uint64_t repeated_word(io_type type, uint64_t key, uint64_t number) {
+    uint64_t word = word_of(key + (number | (IO_REPEAT_GROUP - 1)));
 #define MAKE(as) word = as(word)
     BY_TYPE(type, MAKE)
 #undef MAKE
     return word;
 }
 
-/* How many of `words` words from number `first` on are of one kind: each its own, or one and the same. */
-static uint64_t alike(uint64_t first, uint64_t words, uint64_t calm, bool *same) {
-    uint64_t at = first % IO_CALM_GROUP, lively = IO_CALM_GROUP - calm;
-    *same = at >= lively;
-    uint64_t n = *same ? IO_CALM_GROUP - at : lively - at;
-    return n < words && calm ? n : words;
+/* The length of the run of words, from number `first`, that are either all distinct or all `same`. */
+static uint64_t run_of_kind(uint64_t first, uint64_t words, uint64_t repeated, bool *same) {
+    uint64_t at = first % IO_REPEAT_GROUP, distinct = IO_REPEAT_GROUP - repeated;
+    *same = at >= distinct;
+    uint64_t n = *same ? IO_REPEAT_GROUP - at : distinct - at;
+    return n < words && repeated ? n : words;
 }
 
-static void fill_groups(char *data, io_type type, uint64_t key, int calm, uint64_t first, uint64_t words) {
+static void fill_groups(char *data, io_type type, uint64_t key, int repeated, uint64_t first,
+                        uint64_t words) {
     bool same;
     for (uint64_t n; words; data += 8 * n, first += n, words -= n) {
-        n = alike(first, words, (uint64_t)calm, &same);
+        n = run_of_kind(first, words, (uint64_t)repeated, &same);
         if (!same) {
             fill_words(data, type, key, first, n);
             continue;
         }
-        uint64_t word = calm_word(type, key, first);
+        uint64_t word = repeated_word(type, key, first);
         any64 *out = (any64 *)(void *)data;
         for (uint64_t i = 0; i < n; i++) out[i] = word;
     }
 }
 
-static bool groups_differ(const char *data, io_type type, uint64_t key, int calm, uint64_t first,
+static bool groups_differ(const char *data, io_type type, uint64_t key, int repeated, uint64_t first,
                           uint64_t words) {
     bool same;
     for (uint64_t n; words; data += 8 * n, first += n, words -= n) {
-        n = alike(first, words, (uint64_t)calm, &same);
+        n = run_of_kind(first, words, (uint64_t)repeated, &same);
         if (!same && words_differ(data, type, key, first, n)) return true;
         if (!same) continue;
-        uint64_t word = calm_word(type, key, first), sum = 0;
+        uint64_t word = repeated_word(type, key, first), sum = 0;
         const any64 *in = (const any64 *)(const void *)data;
         for (uint64_t i = 0; i < n; i++) sum |= in[i] ^ word;
         if (sum) return true;
@@ -172,9 +177,10 @@ static bool groups_differ(const char *data, io_type type, uint64_t key, int calm
     return false;
 }
 
-/* A run of elements is single ones up to a whole word, words, and single ones. */
+/* A run of elements consists of single elements up to a word boundary, complete words, and single
+ * elements. */
 typedef struct {
-    uint64_t each, before, words, after; /* elements of a word; elements, words, elements */
+    uint64_t each, before, words, after; /* elements per word; elements, words, elements */
 } cut;
 
 static cut cut_run(io_type type, uint64_t index, uint64_t n) {
@@ -186,35 +192,35 @@ static cut cut_run(io_type type, uint64_t index, uint64_t n) {
     return c;
 }
 
-static void fill_some(char *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
+static void fill_some(char *data, io_type type, uint64_t key, int repeated, uint64_t index, uint64_t n) {
     uint64_t size = io_type_size(type);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t bits = io_value(key, type, calm, index + i);
+        uint64_t bits = io_value(key, type, repeated, index + i);
         memcpy(data + i * size, (char *)&bits + (LOW_BYTES_FIRST ? 0 : 8 - size), size);
     }
 }
 
-static void fill_run(void *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
+static void fill_run(void *data, io_type type, uint64_t key, int repeated, uint64_t index, uint64_t n) {
     cut c = cut_run(type, index, n);
     char *words = (char *)data + c.before * io_type_size(type);
-    fill_some(data, type, key, calm, index, c.before);
-    fill_groups(words, type, key, calm, (index + c.before) / c.each, c.words);
-    fill_some(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
+    fill_some(data, type, key, repeated, index, c.before);
+    fill_groups(words, type, key, repeated, (index + c.before) / c.each, c.words);
+    fill_some(words + 8 * c.words, type, key, repeated, index + n - c.after, c.after);
 }
 
 /* The values of a member have their own key, and are counted by element. */
-static uint64_t member_value(const io_member *m, int number, uint64_t key, int calm, uint64_t index) {
-    return io_value(key + (uint64_t)(number + 1) * STEP, m->type, calm, index);
+static uint64_t member_value(const io_member *m, int number, uint64_t key, int repeated, uint64_t index) {
+    return io_value(key + (uint64_t)(number + 1) * STEP, m->type, repeated, index);
 }
 
-/* Elements of a compound, from number `first` on. */
+/* Elements of a compound, starting with number `first`. */
 static void fill_elements(char *data, const io_dataset *d, uint64_t key, uint64_t first, uint64_t n) {
     for (uint64_t element = first; element < first + n; element++)
         for (int i = 0; i < d->nmembers; i++) {
             const io_member *m = &d->members[i];
             const uint64_t size = io_type_size(m->type);
             for (uint64_t k = 0; k < m->count; k++, data += size) {
-                uint64_t bits = member_value(m, i, key, d->calm, element * m->count + k);
+                uint64_t bits = member_value(m, i, key, d->repeated, element * m->count + k);
                 memcpy(data, (char *)&bits + (LOW_BYTES_FIRST ? 0 : 8 - size), size);
             }
         }
@@ -228,7 +234,7 @@ void io_fill(const io_schema *schema, const io_part *part, uint64_t seed, uint64
         fill_elements((char *)part->data + r.local, d, key, (part->index0 + r.global) / each,
                       r.length / each);
     for (io_runs r = io_runs_of(schema, part); !d->nmembers && io_runs_next(&r);)
-        fill_run((char *)part->data + r.local * size, d->type, key, d->calm, part->index0 + r.global,
+        fill_run((char *)part->data + r.local * size, d->type, key, d->repeated, part->index0 + r.global,
                  r.length);
 }
 
@@ -238,22 +244,24 @@ static uint64_t bits_at(const char *data, uint64_t size) {
     return bits;
 }
 
-static bool some_differ(const char *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
+static bool some_differ(const char *data, io_type type, uint64_t key, int repeated, uint64_t index,
+                        uint64_t n) {
     uint64_t size = io_type_size(type);
     for (uint64_t i = 0; i < n; i++)
-        if (bits_at(data + i * size, size) != io_value(key, type, calm, index + i)) return true;
+        if (bits_at(data + i * size, size) != io_value(key, type, repeated, index + i)) return true;
     return false;
 }
 
-static bool run_differs(const void *data, io_type type, uint64_t key, int calm, uint64_t index, uint64_t n) {
+static bool run_differs(const void *data, io_type type, uint64_t key, int repeated, uint64_t index,
+                        uint64_t n) {
     cut c = cut_run(type, index, n);
     const char *words = (const char *)data + c.before * io_type_size(type);
-    return some_differ(data, type, key, calm, index, c.before) ||
-           groups_differ(words, type, key, calm, (index + c.before) / c.each, c.words) ||
-           some_differ(words + 8 * c.words, type, key, calm, index + n - c.after, c.after);
+    return some_differ(data, type, key, repeated, index, c.before) ||
+           groups_differ(words, type, key, repeated, (index + c.before) / c.each, c.words) ||
+           some_differ(words + 8 * c.words, type, key, repeated, index + n - c.after, c.after);
 }
 
-/* Slow path for runs with a wrong value: counts, and keeps the first. */
+/* Slow path for runs with a wrong value: counts them, and keeps the first. */
 static void count_wrong(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t key,
                         const char *facts, io_check *check) {
     uint64_t size = io_type_size(d->type);
@@ -261,7 +269,7 @@ static void count_wrong(const io_part *part, const io_runs *r, const io_dataset 
     for (uint64_t i = 0; i < r->length; i++) {
         uint64_t found = bits_at(data + i * size, size);
         uint64_t expected = facts ? bits_at(facts + i * size, size)
-                                  : io_value(key, d->type, d->calm, part->index0 + r->global + i);
+                                  : io_value(key, d->type, d->repeated, part->index0 + r->global + i);
         if (found == expected) continue;
         if (!check->wrong++) {
             check->dataset = part->dataset;
@@ -274,7 +282,7 @@ static void count_wrong(const io_part *part, const io_runs *r, const io_dataset 
     }
 }
 
-/* A run of a compound's elements, one after the other. */
+/* Verifies a run of a compound element by element. */
 static void verify_elements(const io_part *part, const io_runs *r, const io_dataset *d, uint64_t size,
                             uint64_t key, io_check *check) {
     char expected[IO_MAX_ELEMENT];
@@ -303,7 +311,7 @@ static void verify(const io_schema *schema, const io_part *part, uint64_t key, c
             continue;
         }
         if (expected ? memcmp(data, expected, r.length * size) != 0
-                     : run_differs(data, d->type, key, d->calm, part->index0 + r.global, r.length))
+                     : run_differs(data, d->type, key, d->repeated, part->index0 + r.global, r.length))
             count_wrong(part, &r, d, key, expected, check);
     }
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time for threads that watch others. */
+/* Timers for watchdog threads. */
 #ifndef IOGAUGE_WAITING_H
 #define IOGAUGE_WAITING_H
 
 #include <pthread.h>
 #include <time.h>
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 static inline double io_monotonic_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* With the lock held: waits at most so many seconds to be woken. */
+/* With the lock held: waits at most `seconds` to be woken. */
 static inline void io_wait_seconds(pthread_cond_t *wake, pthread_mutex_t *lock, double seconds) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);

@@ -20,7 +20,7 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
 }
 
 /* Ranks and nodes; `hosts`: gather host names too. */
-static int place(io_world *w, bool hosts) {
+static int find_placement(io_world *w, bool hosts) {
     MPI_Comm node, leaders;
     int node_rank, node_size;
     w->nodes = 1;
@@ -46,12 +46,12 @@ static int place(io_world *w, bool hosts) {
     return status;
 }
 
-/* Begins the message of a crash: "process 1 on n2". */
-static void begin_line(io_world *w, const char *what) {
+/* Prepares the message of a crash: "process 1 on n2". */
+static void prepare_message(io_world *w, const char *what) {
     char host[IO_HOST_NAME] = "?";
     gethostname(host, sizeof host - 1);
     w->doing_over = false;
-    w->doing_remove = false; /* before the path changes: a crash may come at any time */
+    w->doing_remove = false; /* before the path changes: a crash may happen at any time */
     snprintf(w->doing, sizeof w->doing, "iokernel: error: process %d on %s: %s", w->rank, host, what);
 }
 
@@ -62,18 +62,18 @@ int io_world_start(io_world *w) {
     *w = (io_world){.comm = MPI_COMM_WORLD};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int status = place(w, true);
+    int status = find_placement(w, true);
     w->job_size = w->size;
     w->job_nodes = w->nodes;
     w->job_per_node = w->per_node;
-    begin_line(w, "MPI crashed before the run began");
+    prepare_message(w, "MPI crashed before the run began");
     snprintf(w->doing_more, sizeof w->doing_more, ": %s", REPORT_IT);
     return status;
 }
 
 int io_world_narrow(io_world *w, MPI_Comm comm) {
     w->comm = comm;
-    return place(w, false);
+    return find_placement(w, false);
 }
 
 void io_world_stop(io_world *w) { free(w->hosts); }
@@ -82,7 +82,7 @@ static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data, w->error.text, IO_ENDS_FAILED);
-    sleep(1); /* the launcher drops what it has not yet forwarded when the job is aborted */
+    sleep(1); /* launchers drop output that they have not forwarded when the job is aborted */
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
@@ -112,7 +112,7 @@ int io_agree(io_world *w) {
 void io_world_doing(io_world *w, const char *phase, const char *method, const char *path) {
     char what[96];
     snprintf(what, sizeof what, "the library crashed in phase %s of method %s", phase, method);
-    begin_line(w, what);
+    prepare_message(w, what);
     snprintf(w->doing_more, sizeof w->doing_more, ": %s; %s", path, REPORT_IT);
     snprintf(w->doing_path, sizeof w->doing_path, "%s", path);
     if (!w->pulse) return;
@@ -124,9 +124,9 @@ void io_world_doing(io_world *w, const char *phase, const char *method, const ch
 
 void io_world_ending(io_world *w, int status) {
     w->ending = status;
-    begin_line(w, "MPI crashed in MPI_Finalize");
+    prepare_message(w, "MPI crashed in MPI_Finalize");
     snprintf(w->doing_more, sizeof w->doing_more,
-             ": the run was over before, and has said what came of it; report it to the library\n");
+             ": the run had ended, and has reported its result; report the crash to the library\n");
 }
 
 void io_world_done(io_world *w) { w->doing_over = true; }
@@ -136,7 +136,7 @@ void io_world_doing_file(io_world *w, const char *phase, const char *method, con
     w->doing_remove = remove;
 }
 
-void io_world_complain(const io_world *w) {
+void io_world_print_error(const io_world *w) {
     if (w->rank) return;
     fprintf(stderr, "iokernel: error: %s", w->error.text);
     if (w->failed > 1 && !w->error.usage && !w->error.relayed)

@@ -21,21 +21,22 @@ typedef struct {
     int rank, size;
     int nodes, per_node; /* per_node: the most processes on one node */
     bool first_on_node;
-    /* Of the whole job, also after io_world_narrow. */
+    /* Of the whole job, even after io_world_narrow. */
     int job_size, job_nodes, job_per_node;
     char *hosts;    /* on process 0: `job_nodes` names of IO_HOST_NAME characters */
     io_error error; /* of this process; after io_agree the same on all */
     int failed;     /* how many processes failed */
     /* For a process that ends the job: what it was doing, in one line, and what it must do first (remove its
-     * files, write the document). */
+     * files,
+     * write the document). */
     char doing[IO_HOST_NAME + 128], doing_more[IO_MAX_PATH + 128], doing_path[IO_MAX_PATH];
-    int ending;        /* exit status once the failure is reported: a crash in MPI_Finalize adds nothing */
+    int ending;        /* exit status after the failure was reported: a crash in MPI_Finalize adds nothing */
     bool doing_over;   /* the phase has ended, and the next one has not begun */
     bool doing_remove; /* the file belongs to the run and is not kept */
     void (*abandon)(void *data, const char *why, io_ending how);
     void *abandon_data;
     io_session *measuring; /* the current session; its files are removed first */
-    io_pulse *pulse;       /* progress shown to the other processes; NULL: not shown */
+    io_pulse *pulse;       /* progress shown to other processes, or NULL */
 } io_world;
 
 int io_world_start(io_world *world);
@@ -43,23 +44,24 @@ void io_world_stop(io_world *world);
 /* Narrows the world to the processes of `comm`. */
 int io_world_narrow(io_world *world, MPI_Comm comm);
 
-/* Called by all after each step that may fail. Returns 0 if it went well everywhere; else -1 everywhere, and
- * world->error holds the message of the first process that failed. If a process failed and its peers do not
- * come (they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the job. */
+/* Called by all after each step that may fail. Returns 0 if it succeeded everywhere; else -1 everywhere, with
+ * the
+ * message of the first process that failed in world->error. If a process failed and the others do not arrive
+ * (because they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the job. */
 int io_agree(io_world *world);
 #define IO_PEER_SECONDS 5.0
 
-/* Notes the next phase, for the message of a crash inside a library (crash.h). */
+/* Records the next phase, for the message of a crash inside a library (crash.h). */
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
 /* The phase is over: a later crash is reported as one after it. */
 void io_world_done(io_world *world);
-/* Only MPI_Finalize is left, and everything has been reported. `status`: the exit status. */
+/* Only MPI_Finalize is left, and everything has been reported. `status` is the exit status. */
 void io_world_ending(io_world *world, int status);
-/* Like io_world_doing; `remove`: may the path be removed if the run ends there? */
+/* Like io_world_doing; `remove`: may the path be removed if the run ends here? */
 void io_world_doing_file(io_world *world, const char *phase, const char *method, const char *path,
                          bool remove);
 
 /* Prints the agreed error, once, on stderr. */
-void io_world_complain(const io_world *world);
+void io_world_print_error(const io_world *world);
 
 #endif

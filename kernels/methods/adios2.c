@@ -175,22 +175,22 @@ static int make_variable(adios2_file *f, int dataset) {
                                  : fail(f->base.ctx, "adios2_define_variable", d->name, adios2_error_none);
 }
 
-static int write_note(const adios2_file *f, const io_note *note) {
-    const char *of = note->dataset < 0 ? "" : f->base.schema->datasets[note->dataset].name;
+static int write_user_attribute(const adios2_file *f, const io_user_attribute *attr) {
+    const char *of = attr->dataset < 0 ? "" : f->base.schema->datasets[attr->dataset].name;
     const adios2_attribute *made;
-    if (note->type == IO_CHAR) {
-        char *text = strndup(note->values, (size_t)note->count);
-        if (!text) return io_fail(f->base.ctx->error, "out of memory for attribute %s", note->name);
-        made = adios2_define_variable_attribute(f->io, note->name, adios2_type_string, text, of, "/");
+    if (attr->type == IO_CHAR) {
+        char *text = strndup(attr->values, (size_t)attr->count);
+        if (!text) return io_fail(f->base.ctx->error, "out of memory for attribute %s", attr->name);
+        made = adios2_define_variable_attribute(f->io, attr->name, adios2_type_string, text, of, "/");
         free(text);
-    } else if (note->array) {
-        made = adios2_define_variable_attribute_array(f->io, note->name, file_type[note->type], note->values,
-                                                      (size_t)note->count, of, "/");
+    } else if (attr->array) {
+        made = adios2_define_variable_attribute_array(f->io, attr->name, file_type[attr->type], attr->values,
+                                                      (size_t)attr->count, of, "/");
     } else {
         made =
-            adios2_define_variable_attribute(f->io, note->name, file_type[note->type], note->values, of, "/");
+            adios2_define_variable_attribute(f->io, attr->name, file_type[attr->type], attr->values, of, "/");
     }
-    return made ? 0 : fail(f->base.ctx, "adios2_define_variable_attribute", note->name, adios2_error_none);
+    return made ? 0 : fail(f->base.ctx, "adios2_define_variable_attribute", attr->name, adios2_error_none);
 }
 
 static int make_all(adios2_file *f) {
@@ -202,8 +202,8 @@ static int make_all(adios2_file *f) {
         if (!adios2_define_attribute(f->io, schema->attributes[i].name, adios2_type_double,
                                      &schema->attributes[i].value))
             return fail(f->base.ctx, "adios2_define_attribute", f->base.path, adios2_error_none);
-    for (int i = 0; i < schema->nnotes; i++)
-        if (write_note(f, &schema->notes[i])) return -1;
+    for (int i = 0; i < schema->nuser_attributes; i++)
+        if (write_user_attribute(f, &schema->user_attributes[i])) return -1;
     CHECK(f, adios2_begin_step, f->engine, adios2_step_mode_append, -1.0f, &status);
     f->stepping = true;
     return 0;

@@ -44,14 +44,14 @@ hid_t io_hdf5_element(const io_schema *schema, const io_dataset *d) {
     return made;
 }
 
-static int write_note(hid_t object, const io_note *note) {
-    hsize_t count = note->count;
-    hid_t space = note->array ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
-    hid_t type = H5Tcopy(io_hdf5_type(note->type)), attribute = -1;
+static int write_user_attribute(hid_t object, const io_user_attribute *attr) {
+    hsize_t count = attr->count;
+    hid_t space = attr->array ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
+    hid_t type = H5Tcopy(io_hdf5_type(attr->type)), attribute = -1;
     int status = space < 0 || type < 0 ? -1 : 0;
-    if (!status && note->type == IO_CHAR && H5Tset_size(type, note->count ? note->count : 1) < 0) status = -1;
-    if (!status) attribute = H5Acreate2(object, note->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    if (attribute < 0 || H5Awrite(attribute, type, note->values) < 0) status = -1;
+    if (!status && attr->type == IO_CHAR && H5Tset_size(type, attr->count ? attr->count : 1) < 0) status = -1;
+    if (!status) attribute = H5Acreate2(object, attr->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute < 0 || H5Awrite(attribute, type, attr->values) < 0) status = -1;
     if (attribute >= 0 && H5Aclose(attribute) < 0) status = -1;
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
@@ -74,9 +74,9 @@ static int write_attributes(hid_t file, const io_schema *schema) {
 
 int io_hdf5_attributes(hid_t file, const hid_t *datasets, const io_schema *schema) {
     if (write_attributes(file, schema)) return -1;
-    for (int i = 0; i < schema->nnotes; i++) {
-        const io_note *note = &schema->notes[i];
-        if (write_note(note->dataset < 0 ? file : datasets[note->dataset], note)) return -1;
+    for (int i = 0; i < schema->nuser_attributes; i++) {
+        const io_user_attribute *attr = &schema->user_attributes[i];
+        if (write_user_attribute(attr->dataset < 0 ? file : datasets[attr->dataset], attr)) return -1;
     }
     return 0;
 }

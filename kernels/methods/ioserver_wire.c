@@ -65,7 +65,7 @@ void ioserver_unpack(void *packed, io_schema *s) {
     for (int i = 0; i < s->nattributes; i++) s->attributes[i].name = take_name(&at);
     s->dims = dims;
     s->datasets = datasets;
-    s->nnotes = 0; /* no file that servers write has room for them */
+    s->nuser_attributes = 0; /* no file that servers write has room for them */
 }
 
 bool ioserver_next_piece(pieces *p, io_part *piece) {

@@ -113,12 +113,12 @@ static int write_attributes(netcdf4_file *f) {
     for (int i = 0; i < schema->nattributes; i++)
         CHECK(&f->base, nc_put_att_double, f->id, NC_GLOBAL, schema->attributes[i].name, NC_DOUBLE, 1,
               &schema->attributes[i].value);
-    for (int i = 0; i < schema->nnotes; i++) {
-        const io_note *note = &schema->notes[i];
+    for (int i = 0; i < schema->nuser_attributes; i++) {
+        const io_user_attribute *attr = &schema->user_attributes[i];
         const variable global = {f->id, NC_GLOBAL, false};
-        const variable *of = note->dataset < 0 ? &global : &f->variables[note->dataset];
-        CHECK(&f->base, nc_put_att, of->group, of->id, note->name, file_type[note->type], note->count,
-              note->values);
+        const variable *of = attr->dataset < 0 ? &global : &f->variables[attr->dataset];
+        CHECK(&f->base, nc_put_att, of->group, of->id, attr->name, file_type[attr->type], attr->count,
+              attr->values);
     }
     return 0;
 }

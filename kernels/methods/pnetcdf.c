@@ -74,10 +74,10 @@ static int make_variables(pnetcdf_file *f) {
         code = ncmpi_def_var(f->id, d->name, file_type[d->type], io_is_scalar(schema, d) ? 0 : d->ndims, ids,
                              &f->variables[i]);
     }
-    for (int i = 0; i < schema->nnotes && code == NC_NOERR; i++) {
-        const io_note *note = &schema->notes[i];
-        code = ncmpi_put_att(f->id, note->dataset < 0 ? NC_GLOBAL : f->variables[note->dataset], note->name,
-                             file_type[note->type], (MPI_Offset)note->count, note->values);
+    for (int i = 0; i < schema->nuser_attributes && code == NC_NOERR; i++) {
+        const io_user_attribute *attr = &schema->user_attributes[i];
+        code = ncmpi_put_att(f->id, attr->dataset < 0 ? NC_GLOBAL : f->variables[attr->dataset], attr->name,
+                             file_type[attr->type], (MPI_Offset)attr->count, attr->values);
     }
     free(dims);
     if (code != NC_NOERR) return io_fail_library(ctx->error, "ncmpi_def", path, ncmpi_strerror(code));

@@ -19,11 +19,11 @@ extern const io_pattern io_pattern_file;
 enum { LIKE = 256, GRID, CUT, CALM };
 #define MAX_PARTS (1 << 20)
 #define LONGEST "longest" /* --cut */
-#define CALM_WORDS 128    /* of which io_dataset.calm counts */
+#define REPEAT_GROUP 128  /* of which io_dataset.repeated counts */
 
 typedef struct {
     const char *path, *grid, *cut;
-    double calm;
+    double repeated;
     file_schema file;
     bool by_variable; /* each variable is cut by itself: by its map, or in blocks of its longest dimension */
     file_cut spread;  /* these blocks */
@@ -54,8 +54,8 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     case CUT: s->cut = value; return 0;
     default: break;
     }
-    s->calm = strtod(value, &end);
-    if (end != value && !*end && s->calm >= 0 && s->calm <= 1) return 0;
+    s->repeated = strtod(value, &end);
+    if (end != value && !*end && s->repeated >= 0 && s->repeated <= 1) return 0;
     return io_fail_usage(error, "--compressibility %s: expected a number from 0 to 1, such as 0.5", value);
 }
 
@@ -250,7 +250,7 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
                                  d->name, MAX_PARTS);
         if ((int)parts > s->most_parts) s->most_parts = (int)parts;
         set_block(s, d);
-        d->calm = (int)(s->calm * CALM_WORDS + 0.5);
+        d->repeated = (int)(s->repeated * REPEAT_GROUP + 0.5);
     }
     return 0;
 }
@@ -276,7 +276,7 @@ static json_t *describe(const void *state) {
                             json_pack("{s:I,s:s,s:i}", "processes", (json_int_t)s->processes, "how", "map",
                                       "dimensions", s->file.maps[i].ndims));
     return json_pack("{s:s,s:i,s:i,s:f,s:o}", "source", s->file.source, "dimensions", s->file.named,
-                     "variables", s->file.schema.ndatasets, "compressibility", s->calm, "cuts", cuts);
+                     "variables", s->file.schema.ndatasets, "compressibility", s->repeated, "cuts", cuts);
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {

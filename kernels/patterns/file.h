@@ -56,8 +56,8 @@ typedef struct {
     int named;
     io_dim *dims;
     io_dataset *datasets;
-    io_note *notes;
-    void **values;  /* of the notes */
+    io_user_attribute *user_attributes;
+    void **values;  /* of the attributes */
     file_cut *cuts; /* of the dims */
     int nmaps;      /* if there are maps, they replace the cuts */
     file_map *maps;

@@ -99,26 +99,26 @@ static int take_number(json_t *from, io_type type, char *to) {
     return 0;
 }
 
-static int take_note(json_t *from, io_note *note, void **values) {
+static int take_user_attribute(json_t *from, io_user_attribute *attr, void **values) {
     const char *type;
     json_t *found;
-    if (json_unpack(from, "{s:s,s:s,s:o}", "name", &note->name, "type", &type, "values", &found) ||
-        !is_name(note->name) || !find_type(type, &note->type))
+    if (json_unpack(from, "{s:s,s:s,s:o}", "name", &attr->name, "type", &type, "values", &found) ||
+        !is_name(attr->name) || !find_type(type, &attr->type))
         return -1;
-    if (note->type == IO_CHAR) {
+    if (attr->type == IO_CHAR) {
         if (!json_is_string(found)) return -1;
-        note->count = json_string_length(found);
-        note->values = json_string_value(found);
+        attr->count = json_string_length(found);
+        attr->values = json_string_value(found);
         return 0;
     }
-    note->array = json_is_array(found);
-    note->count = note->array ? json_array_size(found) : 1;
-    uint64_t size = io_type_size(note->type);
-    char *to = *values = calloc(note->count + 1, size);
-    note->values = to;
-    for (size_t i = 0; to && i < note->count; i++)
-        if (take_number(note->array ? json_array_get(found, i) : found, note->type, to + i * size)) return -1;
-    return to && note->count ? 0 : -1;
+    attr->array = json_is_array(found);
+    attr->count = attr->array ? json_array_size(found) : 1;
+    uint64_t size = io_type_size(attr->type);
+    char *to = *values = calloc(attr->count + 1, size);
+    attr->values = to;
+    for (size_t i = 0; to && i < attr->count; i++)
+        if (take_number(attr->array ? json_array_get(found, i) : found, attr->type, to + i * size)) return -1;
+    return to && attr->count ? 0 : -1;
 }
 
 /* Those of a variable, or of the file. */
@@ -126,18 +126,18 @@ static int take_notes(file_schema *s, json_t *from, int dataset) {
     size_t i;
     json_t *one, *all = json_object_get(from, "attributes");
     if (all && !json_is_array(all)) return -1;
-    size_t n = json_array_size(all), before = (size_t)s->schema.nnotes;
+    size_t n = json_array_size(all), before = (size_t)s->schema.nuser_attributes;
     if (!n) return 0;
-    io_note *notes = realloc(s->notes, (before + n) * sizeof *notes);
-    if (notes) s->notes = notes;
+    io_user_attribute *user_attributes = realloc(s->user_attributes, (before + n) * sizeof *user_attributes);
+    if (user_attributes) s->user_attributes = user_attributes;
     void **values = realloc(s->values, (before + n) * sizeof *values);
     if (values) s->values = values;
-    if (!notes || !values) return -1;
+    if (!user_attributes || !values) return -1;
     json_array_foreach(all, i, one) {
-        int at = s->schema.nnotes++;
-        notes[at] = (io_note){.dataset = dataset};
+        int at = s->schema.nuser_attributes++;
+        user_attributes[at] = (io_user_attribute){.dataset = dataset};
         values[at] = NULL;
-        if (take_note(one, &notes[at], &values[at])) return -1;
+        if (take_user_attribute(one, &user_attributes[at], &values[at])) return -1;
     }
     return 0;
 }
@@ -333,18 +333,18 @@ int file_schema_read(const char *path, file_schema *s, io_error *error) {
     if (map) return damaged(path, error, "a map that does not take each point once, of dimensions", map);
     if (take_notes(s, s->document, -1))
         return damaged(path, error, "an attribute of the file cannot be understood", "");
-    s->schema.notes = s->notes;
+    s->schema.user_attributes = s->user_attributes;
     return 0;
 }
 
 void file_schema_release(file_schema *s) {
-    for (int i = 0; s->values && i < s->schema.nnotes; i++) free(s->values[i]);
+    for (int i = 0; s->values && i < s->schema.nuser_attributes; i++) free(s->values[i]);
     for (int i = 0; s->cuts && i < s->schema.ndims; i++) file_cut_release(&s->cuts[i]);
     file_maps_release(s);
     for (int i = 0; s->datasets && i < s->schema.ndatasets; i++)
         free((void *)(uintptr_t)s->datasets[i].members);
     free(s->values);
-    free(s->notes);
+    free(s->user_attributes);
     free(s->datasets);
     free(s->dims);
     free(s->cuts);

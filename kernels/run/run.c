@@ -232,7 +232,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
         world->error = before;
     else
         failed = io_agree(world) != 0;
-    if (failed) io_world_complain(world);
+    if (failed) io_world_print_error(world);
     if (world->rank == 0) {
         report_run(run, world, &w, failed);
         bool stdout_taken = run->json && !strcmp(run->json, "-");
@@ -240,7 +240,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     }
     int status = failed || w.report.summary.wrong;
     if (!failed && world->rank == 0 && world->error.set) { /* the document could not be written */
-        io_world_complain(world);
+        io_world_print_error(world);
         status = 1;
     }
     MPI_Bcast(&status, 1, MPI_INT, 0, world->comm);

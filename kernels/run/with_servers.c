@@ -20,7 +20,7 @@ static int part(io_run *run, io_world *world, bool *serving, MPI_Info *info) {
     }
     if (world->error.set) all.error = world->error;
     if (!io_agree(&all)) return 0;
-    io_world_complain(&all);
+    io_world_print_error(&all);
     return -1;
 }
 

@@ -21,14 +21,14 @@ typedef struct {
 } box;
 
 /* A random box of data set 1 of an array of 6 x 7 x 8, with its data. */
-static void make(box *b, io_type type, int calm) {
+static void make(box *b, io_type type, int repeated) {
     static const uint64_t shape[3] = {6, 7, 8};
     memset(b, 0, sizeof *b);
     for (int i = 0; i < 3; i++) b->dims[i] = (io_dim){"x", shape[i]};
     for (int i = 0; i < 2; i++)
         b->datasets[i] = (io_dataset){
             .name = "d", .type = type, .ndims = 3, .dim = {0, 1, 2},
-                       .calm = calm
+                       .repeated = repeated
         };
     b->schema = (io_schema){.ndims = 3, .ndatasets = 2, .dims = b->dims, .datasets = b->datasets};
     b->part = (io_part){.dataset = 1, .index0 = unit_random(100), .data = b->data};
@@ -65,14 +65,14 @@ static uint64_t bits_at(const box *b, io_type type, uint64_t local) {
     return word;
 }
 
-static void test_fill(io_type type, int calm) {
+static void test_fill(io_type type, int repeated) {
     static box b;
     uint64_t key = io_value_key(SEED, 1, STEP);
-    make(&b, type, calm);
+    make(&b, type, repeated);
     io_fill(&b.schema, &b.part, SEED, STEP);
     uint64_t n = io_part_elements(&b.schema, &b.part);
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t expected = io_value(key, type, b.datasets[1].calm, b.part.index0 + global_of(&b, i)),
+        uint64_t expected = io_value(key, type, b.datasets[1].repeated, b.part.index0 + global_of(&b, i)),
                  found = bits_at(&b, type, i);
         CHECK(found == expected, "%s element %" PRIu64 ": %" PRIx64 ", not %" PRIx64, io_type_name(type), i,
               found, expected);
@@ -81,9 +81,9 @@ static void test_fill(io_type type, int calm) {
 }
 
 /* One wrong bit, then a second one behind it: the first is the one that is named. */
-static void test_verify(io_type type, int calm) {
+static void test_verify(io_type type, int repeated) {
     static box b;
-    make(&b, type, calm);
+    make(&b, type, repeated);
     io_fill(&b.schema, &b.part, SEED, STEP);
     uint64_t n = io_part_elements(&b.schema, &b.part), size = io_type_size(type);
     const char *name = io_type_name(type);
@@ -143,11 +143,11 @@ static void test_distinct(void) {
 }
 
 /* A quarter of each group's words repeat one, which no other group has; no other word does. */
-static void test_calm(void) {
+static void test_repeated(void) {
     for (uint64_t i = 0; i < 1280; i++) {
         uint64_t value = io_value(7, IO_UINT64, 32, i), last = io_value(7, IO_UINT64, 32, i | 127);
-        CHECK((value == last) == (i % 128 >= 96), "word %" PRIu64 " of a calm data set", i);
-        CHECK(i % 128 >= 96 || value == io_value(7, IO_UINT64, 0, i), "lively word %" PRIu64, i);
+        CHECK((value == last) == (i % 128 >= 96), "word %" PRIu64 " of a data set with repeats", i);
+        CHECK(i % 128 >= 96 || value == io_value(7, IO_UINT64, 0, i), "distinct word %" PRIu64, i);
         CHECK(i < 128 || last != io_value(7, IO_UINT64, 32, (i - 128) | 127), "groups agree at %" PRIu64, i);
     }
 }
@@ -159,5 +159,5 @@ void unit_values(void) {
             test_verify((io_type)type, i % 4 ? 0 : i % 129);
         }
     test_distinct();
-    test_calm();
+    test_repeated();
 }

@@ -285,7 +285,7 @@ def test_a_wrong_document(openmpi: Stack, tmp_path: Path, change: Any, holds: st
     [
         (["--like", "/no/such"], "it cannot be read, or is no JSON"),
         (["--procs-grid", "2x"], "expected at most 5 positive integers"),
-        (["--procs-grid", "3x2"], "lat=3,lon=2 makes 6 processes, and here are 4"),
+        (["--procs-grid", "3x2"], "lat=3,lon=2 gives 6 processes, this run has 4"),
         (["--procs-grid", "1x1x1x1x1"], "has 5 numbers, but the largest variable, temperature"),
         (["--procs-grid", "4x1x1x1"], "dimension time has 2 points for 4 processes"),
         (["--cut", "depth=4"], "no dimension depth"),

@@ -67,7 +67,7 @@ def hung(run: Run) -> str:
     assert run.status != 0, str(run)
     assert len(run.errors()) == 1, str(run)
     line = run.errors()[0]
-    assert f"nothing has moved for {HUNG_AFTER} s (--patience), since 2" in line, str(run)
+    assert f"no progress for {HUNG_AFTER} s (--patience), since 2" in line, str(run)
     document = run.result()
     assert document["status"] == "hung", str(run)
     assert line == f"iokernel: error: {document['error']}"
@@ -82,7 +82,7 @@ def test_a_write_that_never_returns(faults: Faults, method: str) -> None:
     if method in ("posix", "mpiio"):
         assert line.startswith("iokernel: error: process 1 on ")
         assert "it is writing, in phase write" in line
-        assert "meanwhile process 0 is waiting for the others" in line
+        assert "meanwhile process 0 is waiting for other processes" in line
     assert str(faults.folder) in line
     assert faults.left() == []
 
@@ -90,7 +90,7 @@ def test_a_write_that_never_returns(faults: Faults, method: str) -> None:
 def test_a_stopped_process(faults: Faults) -> None:
     line = hung(faults.run("write:stop", *IOR, *METHODS["posix"]))
     assert line.startswith("iokernel: error: process 1 on ")
-    assert "it is writing, but stopped by a signal, in phase write of method posix" in line
+    assert "it is writing, stopped by a signal, in phase write of method posix" in line
     assert faults.left() == []
 
 

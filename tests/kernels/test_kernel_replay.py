@@ -115,7 +115,7 @@ def test_folded(any_stack: Stack, tmp_path: Path) -> None:
         contents.append((data / "a.bin").read_bytes())
     assert contents[0] == contents[1]
     line = any_stack.run("replay", "--schedule", str(file), "--dir", str(tmp_path)).error(2)
-    assert "the log has 4 processes, and here are 2" in line and "--fold" in line
+    assert "the log has 4 processes, this run has 2" in line and "--fold" in line
     file = write(tmp_path / "s", [[], [], []], level="mpiio-together", collective=True)
     line = any_stack.run("replay", "--schedule", str(file), "--dir", str(tmp_path)).error(2)
     assert "no access" in line
@@ -198,7 +198,7 @@ WRONG = {
     "no file": (one_act((WRITE, 7, 0, 8, 0, 1)), "an unknown file"),
     "kind": (one_act((99, 0, 0, 8, 0, 1)), "unknown kind"),
     "together": (one_act((WRITE_ALL, 0, 0, 8, 0, 1)), "a file without MPI-IO"),
-    "phases": (one_act(MET), "not have as many phases"),
+    "phases": (one_act(MET), "differ in their number of phases"),
     "closed": (lambda p: write(p, [[(WRITE, 0, 0, 9, 0, 1)], []]), "which is not open"),
 }
 

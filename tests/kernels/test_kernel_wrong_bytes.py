@@ -167,4 +167,4 @@ def test_a_copy_behind_the_data(stack: Stack, injector: Path, tmp_path: Path) ->
     environment = preload(injector, Plan("write", "double", times=None), tmp_path)
     run = stack.run(*words, environment=environment)
     assert run.status == 1
-    assert "something else was written behind the data, or data twice" in run.stderr
+    assert "other data was written after it, or data was written twice" in run.stderr

@@ -212,7 +212,7 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
         (1, RIGHT, "iokernel: error: process 1: MPI crashed in MPI_Finalize", "crash"),
         (139, None, "", "crash"),
         (None, None, "", "late"),
-        (1, {"status": "hung"}, "nothing has moved for 30 s", "hang"),
+        (1, {"status": "hung"}, "no progress for 30 s", "hang"),
     ],
 )
 def test_what_a_run_is_taken_for(

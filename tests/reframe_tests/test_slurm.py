@@ -237,8 +237,8 @@ def injector_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # One process on each of two nodes: what goes wrong in the second one's first write, and what the
 # first node's guard, which sees nothing of it, then says.
 STANDSTILLS = {
-    "block": r"process 1 on .*: nothing has moved .* it is writing, in phase write of method posix",
-    "stop": r"all processes on .* are stopped, or the node is gone: nothing was heard",
+    "block": r"process 1 on .*: no progress .* it is writing, in phase write of method posix",
+    "stop": r"all processes on .* are stopped, or the node is down: no message",
 }
 
 

@@ -18,7 +18,7 @@ from tools import soak
     "text, kind",
     [
         ("no end after 180 s:\nexit status -9; right is 0:\n", "no end"),
-        ("exit status 1; right is 0:\niokernel: error: process 1 on n: nothing has moved for 60 s",
+        ("exit status 1; right is 0:\niokernel: error: process 1 on n: no progress for 60 s",
          "hung"),
         ("exit status 1; right is 0:\niokernel: error: the library crashed in phase write (SIGBUS)",
          "crashed"),

@@ -116,7 +116,7 @@ def test_a_failed_test_stays_a_row(recorded: Recorded) -> None:
 def test_a_job_that_was_ended_says_what_its_document_says(recorded: Recorded) -> None:
     """ReFrame's time-out knows no reason; the document does. Where its checks came to run, they
     have said it."""
-    why = "process 1 on n1: nothing has moved for 60 s"
+    why = "process 1 on n1: no progress for 60 s"
     recorded.edit_document(MPIIO, "mpich", lambda d: d.update(status="hung", error=why))
     ended = {"result": "fail", "fail_reason": "job error: timed out"}
     recorded.edit_case(MPIIO, "mpich", lambda c: c.update(ended))
