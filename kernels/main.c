@@ -44,8 +44,7 @@ static void end_at_once(int number) {
 }
 
 /* MPI_Finalize would wait for a process that never arrives. Launchers return the exit code given to
- * MPI_Abort. If a
- * process merely exits, MPICH's launcher kills the others and may return 9. */
+ * MPI_Abort. If a process merely exits, MPICH's launcher kills the others and may return 9. */
 static void abort_job(int number) {
     (void)number;
     signal(SIGALRM, end_at_once);

@@ -89,8 +89,7 @@ struct io_method {
     /* Optional. The offset of a contiguous data set in the file; otherwise -1 without a message. */
     int (*dataset_offset)(io_file *file, int dataset, uint64_t *offset);
     /* Optional. The file offset of an element, for messages: `local` is its index in the part, `index` in the
-     * data
-     * set. -1 without a message if unknown. Default: from IO_FILE_PER_PROCESS or dataset_offset. */
+     * data set. -1 without a message if unknown. Default: from IO_FILE_PER_PROCESS or dataset_offset. */
     int (*locate)(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
     /* For compressing modes: adds the stored size of all data sets after they are written. */
     void (*stored)(io_file *file, uint64_t *bytes);

@@ -18,8 +18,7 @@ struct io_option_functions {
     void (*defaults)(void *state);
     int (*option)(void *state, int letter, const char *value, io_error *error);
     /* Checks the options for a number of processes. `mine` is the run's copy of this method. A method that
-     * uses
-     * another as its backend gets it from `find`, and copies its traits, extension and file queries. */
+     * uses another as its backend gets it from `find`, and copies its traits, extension and file queries. */
     int (*configure)(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
                      io_error *error);
     json_t *(*describe)(const void *state);
@@ -38,18 +37,16 @@ typedef struct {
 struct io_server_functions {
     uint64_t (*count)(const void *state);
     /* The method that servers write with. The driver also measures it directly, in mode independent. */
-    const io_method *(*behind)(const void *state);
+    const io_method *(*backend)(const void *state);
     /* Called first, by all processes of `all`. */
     int (*start)(const io_ctx *ctx, MPI_Comm all, bool serving);
     /* Runs a server until all its clients have stopped it, and returns their exit status. It times itself. */
     int (*serve)(const io_ctx *ctx);
     /* Called by clients at the end. After a failure, servers do not wait for the failed client, and remove
-     * the
-     * file unless `keep`. */
+     * the file unless `keep`. */
     void (*stop)(const io_ctx *ctx, int status, bool keep);
     /* Called by clients after closing: returns when all their data is in the files (durable if sync was
-     * called).
-     * Until then create, write, sync and close may return early. */
+     * called). Until then create, write, sync and close may return early. */
     int (*drain)(const io_ctx *ctx, io_queue_use *use);
 };
 

@@ -3,8 +3,8 @@
  *
  * To add one: a file in patterns/ that defines `const io_pattern io_pattern_NAME`, and a line in
  * patterns/patterns.def (docs/add-a-pattern.md). All functions are pure functions of the options and of
- * (process count, owner), so that --plan can describe any process of a machine of any size.
- * base/data.h defines the terms (schema, data set, part); base/layout.h and base/parse.h have helpers. */
+ * (process count, owner), so that --plan can describe any process of a machine of any size. base/data.h
+ * defines the terms (schema, data set, part); base/layout.h and base/parse.h have helpers. */
 #ifndef IOGAUGE_PATTERN_H
 #define IOGAUGE_PATTERN_H
 
@@ -64,20 +64,18 @@ struct io_pattern {
     void (*file_name)(const void *state, uint64_t step, const char *extension, char *name, size_t size);
     uint64_t (*transfers)(const void *state); /* per process and step; the same for all processes */
     /* The parts of a transfer, in file order and contiguous in memory. Returns their number. The number and
-     * the
-     * data sets are the same for all owners. */
+     * the data sets are the same for all owners. */
     int (*parts)(const void *state, uint64_t owner, uint64_t transfer, io_part *parts);
     uint64_t (*bytes)(const void *state, uint64_t owner); /* per step */
     int (*most_parts)(const void *state);
     /* Optional. Consecutive transfers with one name form a stretch, timed separately within the write and
-     * read
-     * phases: the names, at most IO_MAX_STRETCHES, ending with NULL, and the index for each transfer. */
+     * read phases: the names, at most IO_MAX_STRETCHES, ending with NULL, and the index for each transfer. */
     const char *const *stretches;
     int (*stretch)(const void *state, uint64_t transfer);
     /* Optional. A series: in each step a process handles this many files of its own
-     * (schema.file_per_process),
-     * one after another, and each operation on them is timed. All have the same size and number of transfers.
-     * Transfers are numbered across files; the offset of a part is within its file. */
+     * (schema.file_per_process), one after another, and each operation on them is timed. All have the same
+     * size and number of transfers. Transfers are numbered across files; the offset of a part is within its
+     * file. */
     uint64_t (*series)(const void *state);
     /* Optional. The owner whose parts a process reads back. Default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
@@ -87,21 +85,17 @@ struct io_pattern {
     void (*facts)(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out);
 
     /* For methods with a file per process; both optional. A pattern with a different layout in that case
-     * checks
-     * setup->own_files. */
+     * checks setup->own_files. */
     /* The name of the owner's file (`number` in its series, from 0). It may contain one directory, shared or
-     * per
-     * owner, which the driver creates. Default: file_name and the owner's number. */
+     * per owner, which the driver creates. Default: file_name and the owner's number. */
     void (*own_name)(const void *state, uint64_t step, uint64_t owner, uint64_t number, char *name,
                      size_t size);
     /* Small text files that process 0 writes as well, index 0, 1, ...: the name, and the text to `out` (NULL:
-     * only
-     * the name). False if there are no more. */
+     * only the name). False if there are no more. */
     bool (*text_file)(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 
     /* Optional. Replaces transfers: the recorded calls of each process, and the fraction of the time between
-     * phases
-     * to keep. The driver makes these calls (driver/replay.h) without a method. */
+     * phases to keep. The driver makes these calls (driver/replay.h) without a method. */
     const io_schedule *(*schedule)(const void *state, double *think);
 };
 

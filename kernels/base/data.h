@@ -2,10 +2,8 @@
 /* Data sets, the schema of a file, and the part of it that one call moves.
  *
  * A pattern defines which data exists and which process owns which part (pattern.h). A method defines how it
- * is
- * written and read (method.h). Neither depends on the other, and only the driver (driver/driver.c) reads a
- * clock.
- * All sizes, counts and offsets are 64-bit. */
+ * is written and read (method.h). Neither depends on the other, and only the driver (driver/driver.c) reads a
+ * clock. All sizes, counts and offsets are 64-bit. */
 #ifndef IOGAUGE_DATA_H
 #define IOGAUGE_DATA_H
 
@@ -65,15 +63,13 @@ typedef struct {
     bool facts; /* values come from io_pattern.facts instead of a hash */
     bool zeros; /* with facts: a part may be all zeros, so only a trace can show a lost write */
     /* Meshes: the zone (block) of the data set, and its name in the zone. Zones count from 0; the data sets
-     * of a
-     * zone are consecutive. */
+     * of a zone are consecutive. */
     int zone;
     const char *node;
     uint64_t chunk[IO_MAX_DIMS]; /* for chunked formats; 0: no preference */
     io_filters filters;          /* for formats with filters; 0: no preference */
     /* A compound, such as particles. Code that ignores members sees an array of bytes, whose last dimension
-     * is the
-     * size of an element and is never split. */
+     * is the size of an element and is never split. */
     int nmembers;
     const io_member *members;
     int repeated; /* repeated words in each group of 128: compressible data */
@@ -106,14 +102,12 @@ typedef struct {
     bool grows; /* formats with record variables (CDF-5): the first dimension is the record dimension */
     bool file_per_process; /* the pattern requires a file per process (IOR -F) */
     /* File per process: each row (the last dimension of a part) is a Fortran record, with its length in bytes
-     * as
-     * an int32 before and after it. */
+     * as an int32 before and after it. */
     bool records;
 } io_schema;
 
 /* A hyperslab of one data set that a process moves in one call. A process with a count of 0 still takes part
- * in
- * the call. */
+ * in the call. */
 typedef struct {
     int dataset;
     uint64_t start[IO_MAX_DIMS], count[IO_MAX_DIMS];

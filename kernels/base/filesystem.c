@@ -19,8 +19,7 @@ static bool is_below(const char *path, const char *mount) {
 }
 
 /* /proc/mounts writes a space as \040 and escapes other special characters likewise. glibc's getmntent does
- * not
- * decode all of them: newer kernels write # as \043. */
+ * not decode all of them: newer kernels write # as \043. */
 static char *unescape(char *word) {
     char *to = word;
     for (const char *from = word; *from; to++) {
@@ -91,8 +90,7 @@ void io_drop_node_caches(void) {
 }
 
 /* Uses system calls directly to bypass the recorder: the trace must show only the run's own calls, so that
- * its
- * times can be compared with the phases. */
+ * its times can be compared with the phases. */
 static void make_clean(int fd) {
 #ifdef SYS_fdatasync
     syscall(SYS_fdatasync, fd);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks hints before a library sees them: a cb_buffer_size of 0 or above INT_MAX crashes ROMIO in Open MPI
- * with
- * SIGFPE. */
+ * with SIGFPE. */
 #include "base/known_hints.h"
 
 #include <errno.h>

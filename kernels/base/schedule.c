@@ -89,7 +89,7 @@ static bool is_plain(const char *name) {
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-static int take_file(io_schedule *s, json_t *from, io_schedule_file *file, io_error *error) {
+static int parse_file(io_schedule *s, json_t *from, io_schedule_file *file, io_error *error) {
     const char *name, *level;
     json_int_t extent;
     int reads, writes, by_library = false; /* missing in older schedules */
@@ -110,7 +110,7 @@ static int take_file(io_schedule *s, json_t *from, io_schedule_file *file, io_er
     return file->name ? 0 : io_fail(error, "out of memory for the files of a schedule");
 }
 
-static int take_share(io_schedule *s, json_t *from, io_share *share, io_error *error) {
+static int parse_share(io_schedule *s, json_t *from, io_share *share, io_error *error) {
     json_int_t n[5];
     uint64_t *all = &s->all.reads, *mine = &share->reads;
     if (json_unpack(from, "[I,I,I,I,I!]", &n[0], &n[1], &n[2], &n[3], &n[4]))
@@ -128,7 +128,7 @@ static int take_share(io_schedule *s, json_t *from, io_share *share, io_error *e
                                                                   : 0;
 }
 
-static int take(io_schedule *s, json_t *header, uint64_t data, io_error *error) {
+static int parse_header(io_schedule *s, json_t *header, uint64_t data, io_error *error) {
     const char *format, *source, *recorder;
     const char *buffer = "whole"; /* missing in older schedules */
     json_t *files, *each;
@@ -154,9 +154,9 @@ static int take(io_schedule *s, json_t *header, uint64_t data, io_error *error) 
     if (!s->source || !s->recorder || !s->files || !s->shares)
         return io_fail(error, "out of memory for a schedule");
     for (size_t i = 0; i < s->nfiles; i++)
-        if (take_file(s, json_array_get(files, i), &s->files[i], error)) return -1;
+        if (parse_file(s, json_array_get(files, i), &s->files[i], error)) return -1;
     for (size_t i = 0; i < s->processes; i++)
-        if (take_share(s, json_array_get(each, i), &s->shares[i], error)) return -1;
+        if (parse_share(s, json_array_get(each, i), &s->shares[i], error)) return -1;
     const uint64_t most = MAX_OFFSET / sizeof(io_act);
     if (s->acts > most || s->nprepared > most || s->nundefined > most ||
         MAGIC_BYTES + s->acts * sizeof(io_act) + (s->nprepared + s->nundefined) * sizeof(io_extent) != data)
@@ -169,7 +169,7 @@ int io_schedule_open(const char *path, io_schedule *s, io_error *error) {
     *s = (io_schedule){0};
     snprintf(s->path, sizeof s->path, "%s", path);
     json_t *header = read_header(s, &data, error);
-    int status = header ? take(s, header, data, error) : -1;
+    int status = header ? parse_header(s, header, data, error) : -1;
     json_decref(header);
     if (status) io_schedule_close(s);
     return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A schedule: the file operations of each process of a recorded run, in order. `iogauge replay plan` converts
- * a trace
- * to this format (analysis/replay/schedule.py has the same tables).
+ * a trace to this format (analysis/replay/schedule.py has the same tables).
  *
  *   8 bytes     SCHEDULE_MAGIC
  *   operations  six 64-bit little-endian numbers each, process 0 first
@@ -25,8 +24,7 @@
 #define SCHEDULE_FORMAT "iogauge.schedule/1"
 
 /* `ALL`: collective calls. A phase begins when all processes have finished the previous one; its `length` is
- * the
- * pause before it, in nanoseconds. */
+ * the pause before it, in nanoseconds. */
 typedef enum {
     IO_ACT_OPEN,
     IO_ACT_CLOSE,

@@ -44,6 +44,6 @@ bool io_moves_nothing(const io_case *what);
 
 /* Number of servers, and the method they write with; 0 and NULL if the method has none. */
 uint64_t io_servers(const io_case *what);
-const io_method *io_method_behind(const io_case *what);
+const io_method *io_method_backend(const io_case *what);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The baseline of a method with a backend: the backend alone, in mode independent, on the same clients and
- * with
- * the same data, between the repeats of the run. It uses a directory of its own, because its file names are
- * the
- * same. */
+ * with the same data, between the repeats of the run. It uses a directory of its own, because its file names
+ * are the same. */
 #include "driver/direct.h"
 
 #include <errno.h>
@@ -18,8 +16,8 @@
 #define DIRECTORY "iogauge-direct"
 
 bool io_has_direct(const io_case *what) {
-    const io_method *behind = what->write ? io_method_behind(what) : NULL;
-    return behind && !(behind->traits & IO_MOVES_NOTHING);
+    const io_method *backend = what->write ? io_method_backend(what) : NULL;
+    return backend && !(backend->traits & IO_MOVES_NOTHING);
 }
 
 /* Adds wrong elements to those of the run; the number checked belongs to the sample. */
@@ -55,7 +53,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     io_case what = *session->what;
     io_session s = *session;
     char dir[IO_MAX_PATH];
-    what.method = io_method_behind(session->what);
+    what.method = io_method_backend(session->what);
     snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1),
              io_dir(&what, what.method->traits & IO_FILE_PER_PROCESS));
     what.own_dir = NULL;

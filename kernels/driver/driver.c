@@ -118,8 +118,7 @@ static int lap(io_step *f, io_phase which, int (*work)(io_step *)) {
 }
 
 /* Times one phase, in turns with --io-group. Failures are set in the world's error. All processes start
- * together,
- * except for the files of a series after the first, which each process handles independently. */
+ * together, except for the files of a series after the first, which each process handles independently. */
 static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);

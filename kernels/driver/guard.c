@@ -137,9 +137,8 @@ static void *end_by_deadline(void *data) {
 }
 
 /* With several nodes, a node that hangs may only be waiting for slow work on another one. So end the job only
- * if
- * the cause is on this node, or if no other node makes progress either. `line` describes a process of another
- * node, if that is the more likely cause. */
+ * if the cause is on this node, or if no other node makes progress either. `line` describes a process of
+ * another node, if that is the more likely cause. */
 static bool should_end_job(const io_guard *g, char *line, size_t size) {
     if (g->world->job_nodes == 1) return true;
     for (int i = 0; i < g->n; i++)
@@ -156,8 +155,7 @@ static void report_to_nodes(const io_guard *g) {
 }
 
 /* Ends the job by killing one process, `which` or, if that is this one, a neighbor: launchers handle that.
- * Open
- * MPI's launcher has hung when two died. */
+ * Open MPI's launcher has hung when two died. */
 static void end_by_one(const io_guard *g, int which) {
     int one = which != g->mine ? which : (which + 1) % g->n;
     if (one != g->mine && g->shared->of[one].pid > 0 && !kill(g->shared->of[one].pid, SIGKILL))
@@ -166,8 +164,7 @@ static void end_by_one(const io_guard *g, int which) {
 }
 
 /* Stops the other processes of the node before removing files, so that they create no new ones and the
- * launcher
- * does not end this process too early. If one has made progress meanwhile, all continue. */
+ * launcher does not end this process too early. If one has made progress meanwhile, all continue. */
 static bool end_job(io_guard *g, const char *elsewhere) {
     char line[IO_MAX_PATH + 4096];
     int which = io_find_hung(g->shared->of, g->n);
@@ -263,8 +260,7 @@ static int open_shared(const char *name, size_t bytes) {
 }
 
 /* Shared memory for a node. It has no name, so it cannot be left behind: the other processes open the
- * descriptor
- * of the first one. */
+ * descriptor of the first one. */
 static node *share_memory(MPI_Comm comm, size_t bytes) {
     int rank, fd = -1, there[2] = {-1, -1};
     MPI_Comm_rank(comm, &rank);

@@ -10,8 +10,7 @@
 typedef struct io_guard io_guard;
 
 /* Called by all, after io_world_start. NULL if `patience` (seconds) is 0, or if the processes of the node
- * cannot
- * share memory or read their I/O counters; then there is no guard. */
+ * cannot share memory or read their I/O counters; then there is no guard. */
 io_guard *io_guard_start(io_world *world, double patience);
 /* After MPI_Finalize. */
 void io_guard_stop(io_guard *guard);

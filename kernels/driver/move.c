@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers, values and transfers. A buffer either holds all data of a step, filled before the file is created
- * and
- * verified after it was read, or it is reused: it holds a piece of a transfer, filled just before the write
- * and
- * verified just after the read, while the clock of the step is stopped. */
+ * and verified after it was read, or it is reused: it holds a piece of a transfer, filled just before the
+ * write and verified just after the read, while the clock of the step is stopped. */
 #include "driver/move.h"
 
 #include <inttypes.h>
@@ -39,8 +37,7 @@ static int parts_of(io_step *f, uint64_t transfer) {
 }
 
 /* How many leading parts fit into a reused buffer, and their bytes. A transfer to a shared file is not split,
- * so
- * that all processes make the same number of calls: even independent calls may set a view or read metadata
+ * so that all processes make the same number of calls: even independent calls may set a view or read metadata
  * collectively. */
 static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
     int some = 0;
@@ -121,8 +118,7 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
 }
 
 /* Processes that share a file start each transfer together. Otherwise one would wait, on its clock, while
- * others
- * generate their values, and their writes would not overlap. */
+ * others generate their values, and their writes would not overlap. */
 static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = MPI_Wtime();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);

@@ -129,8 +129,7 @@ void io_nodes_update(io_nodes *n, double idle, int weight, const char *line) {
 }
 
 /* Ensures that all nodes have heard from each other before anything can fail. A node that was never heard is
- * not
- * considered missing. */
+ * not considered missing. */
 static void greet(io_nodes *n, MPI_Comm leaders) {
     io_nodes_update(n, 0, 0, "");
     MPI_Barrier(leaders);

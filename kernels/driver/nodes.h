@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between the guards of the nodes of a job, without MPI: how long each node has made no progress.
- * The
- * first process of a node acts for it. Nodes send datagrams to the first node. */
+ * The first process of a node acts for it. Nodes send datagrams to the first node. */
 #ifndef IOGAUGE_NODES_H
 #define IOGAUGE_NODES_H
 
@@ -12,16 +11,14 @@
 typedef struct io_nodes io_nodes;
 
 /* Called by all processes of `job`; `node` holds those of this node. NULL on all but the first process of
- * each
- * node, on a single node, and without a network. */
+ * each node, on a single node, and without a network. */
 io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node);
-/* Called regularly: this node has made no progress for `idle` seconds. `weight` is how likely it is the
- * cause
+/* Called regularly: this node has made no progress for `idle` seconds. `weight` is how likely it is the cause
  * (standstill.h), `line` the message about it. */
 void io_nodes_update(io_nodes *n, double idle, int weight, const char *line);
 /* Has no node, as far as this one knows, made progress for `patience` seconds? `line` becomes the message
- * about the
- * most likely cause, unless that is on this node. A node that was never heard may be making progress. */
+ * about the most likely cause, unless that is on this node. A node that was never heard may be making
+ * progress. */
 bool io_nodes_are_idle(io_nodes *n, double patience, char *line, size_t size);
 /* Tells the others that this node has reported why the job ends. */
 void io_nodes_set_reported(io_nodes *n);

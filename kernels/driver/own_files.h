@@ -10,8 +10,7 @@ void io_own_name(const io_case *what, uint64_t step, uint64_t owner, uint64_t nu
                  size_t size);
 
 /* Creates the directory in the pattern's names: process 0 before the others continue, or each process its
- * own.
- * Called by all; does nothing if names have no directory. */
+ * own. Called by all; does nothing if names have no directory. */
 int io_make_directory(io_session *session, uint64_t step);
 /* Removes it after its files; called by the processes that created it. Not an error if it still has other
  * files. */

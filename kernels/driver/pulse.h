@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process publishes in shared memory of its node: that it makes progress, and what it is doing. The
- * guards
- * (guard.h) read it. */
+ * guards (guard.h) read it. */
 #ifndef IOGAUGE_PULSE_H
 #define IOGAUGE_PULSE_H
 

@@ -93,8 +93,7 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
 }
 
 /* The calls of a phase, starting at `at`, whose data fits in memory together. If `acting`, also opens, closes
- * and
- * flushes files. Advances the position. */
+ * and flushes files. Advances the position. */
 static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visitor *each) {
     int status = 0;
     uint64_t used = 0;

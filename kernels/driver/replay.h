@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the calls of a schedule (base/schedule.h) as recorded: POSIX or MPI-IO. Only these calls are timed.
- * All
- * others (creating data that must exist before, reading back) bypass a recorder, so that the trace of a
- * replay
- * equals the log. */
+ * All others (creating data that must exist before, reading back) bypass a recorder, so that the trace of a
+ * replay equals the log. */
 #ifndef IOGAUGE_REPLAY_H
 #define IOGAUGE_REPLAY_H
 

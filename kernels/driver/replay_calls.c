@@ -182,8 +182,7 @@ void io_replay_forget(io_logged *l) {
 }
 
 /* Communicators of the processes that open a file collectively. Folded processes open each file
- * independently,
- * because some would open it twice. */
+ * independently, because some would open it twice. */
 int io_replay_communicators(io_replaying *r) {
     const io_world *w = r->session->world;
     bool folded = r->plan->processes > (uint64_t)w->size;

@@ -44,8 +44,7 @@ static void handle_path(io_session *s, const char *path, handle_file *handle) {
 }
 
 /* The files of a step: those of this process, at most `most` of a series, or the shared one if `shared`
- * assigns it
- * to this process. Process 0 also has the text files. */
+ * assigns it to this process. Process 0 also has the text files. */
 static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most, handle_file *handle) {
     char path[IO_MAX_PATH];
     bool own = s->own_files;
@@ -62,8 +61,7 @@ static void each_file(io_session *s, handle_file *handle) {
 }
 
 /* For the page cache of each node: one process per node handles a shared file. Only the first file of a
- * series,
- * because a look at a file loads metadata that the series measures. */
+ * series, because a look at a file loads metadata that the series measures. */
 static void each_cached_file(io_session *s, handle_file *handle) {
     for (uint64_t step = 0; step < s->what->steps; step++)
         handle_step(s, step, s->world->first_on_node, 1, handle);

@@ -7,8 +7,7 @@
 #include "driver/session.h"
 
 /* Is a process of the job a server? With N `servers`, it is the last process of each of N nearly equal ranges
- * of
- * ranks, so that servers are spread over the nodes and process 0 is a client. */
+ * of ranks, so that servers are spread over the nodes and process 0 is a client. */
 bool io_is_server(int rank, int size, int servers);
 
 /* Called by all clients: computes for --compute-seconds. */

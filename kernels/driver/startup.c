@@ -13,8 +13,7 @@
 
 #define CHECKS 8 /* checks per limit, but at least one per second */
 /* Most launchers end the job when one process ends. Processes give up at different times, so that only one
- * line is
- * printed. */
+ * line is printed. */
 #define SECONDS_APART 2
 
 struct io_startup {

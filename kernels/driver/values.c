@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generates and checks values. The loops are simple enough for the compiler to vectorize or pipeline, so that
- * both
- * run at memory speed. */
+ * both run at memory speed. */
 #include "driver/values.h"
 
 #include <string.h>
@@ -35,10 +34,9 @@ static inline uint64_t mix(uint64_t x) {
 }
 
 /* Mixes a multiple of STEP into the word at that index. Each line is invertible, so different words stay
- * different.
- * There is no product, which AVX2 lacks for 64 bits; in a loop the next multiple is an addition. Correlation
- * between
- * neighbors is acceptable: values only need to identify their position and be incompressible. */
+ * different. There is no product, which AVX2 lacks for 64 bits; in a loop the next multiple is an addition.
+ * Correlation between neighbors is acceptable: values only need to identify their position and be
+ * incompressible. */
 static inline uint64_t fold(uint64_t x) {
     x ^= x >> 32;
     return x + (x << 21);
@@ -50,10 +48,8 @@ uint64_t io_value_key(uint64_t seed, int dataset, uint64_t step) {
 }
 
 /* A word holds one value of 8 bytes, two of 4, four of 2 or eight bytes; these functions convert it. Floats
- * are in
- * [1, 2), so that every bit pattern is a number that no library changes. Signed integers other than bytes are
- * not
- * negative; characters are printable. */
+ * are in [1, 2), so that every bit pattern is a number that no library changes. Signed integers other than
+ * bytes are not negative; characters are printable. */
 static inline uint64_t as_float64(uint64_t word) { return (word >> 12) | 0x3FF0000000000000u; }
 static inline uint64_t as_float32(uint64_t word) {
     return (word >> 9 & 0x007FFFFF007FFFFFu) | 0x3F8000003F800000u;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The value of every element is a function of (seed, data set, step, global index), so that any process can
- * generate
- * and check any element without communication. */
+ * generate and check any element without communication. */
 #ifndef IOGAUGE_VALUES_H
 #define IOGAUGE_VALUES_H
 

@@ -27,8 +27,7 @@ typedef struct {
     io_error error; /* of this process; after io_agree the same on all */
     int failed;     /* how many processes failed */
     /* For a process that ends the job: what it was doing, in one line, and what it must do first (remove its
-     * files,
-     * write the document). */
+     * files, write the document). */
     char doing[IO_HOST_NAME + 128], doing_more[IO_MAX_PATH + 128], doing_path[IO_MAX_PATH];
     int ending;        /* exit status after the failure was reported: a crash in MPI_Finalize adds nothing */
     bool doing_over;   /* the phase has ended, and the next one has not begun */
@@ -45,9 +44,9 @@ void io_world_stop(io_world *world);
 int io_world_narrow(io_world *world, MPI_Comm comm);
 
 /* Called by all after each step that may fail. Returns 0 if it succeeded everywhere; else -1 everywhere, with
- * the
- * message of the first process that failed in world->error. If a process failed and the others do not arrive
- * (because they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the job. */
+ * the message of the first process that failed in world->error. If a process failed and the others do not
+ * arrive (because they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the
+ * job. */
 int io_agree(io_world *world);
 #define IO_PEER_SECONDS 5.0
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* adios2: a folder of ADIOS2's format BP5, with a variable for each array, written in one step.
+/* adios2: an ADIOS2 directory in BP5 format, with a variable per array, written in one step.
  *
- * collective: a write's parts are put from the application's memory, and all processes write them to the
+ * collective: the parts of a write are put from the application's memory, and all processes write them to the
  * files before it returns (adios2_perform_data_write). independent: each part is copied into the library's
- * buffers, and written when the step ends. A value without dimensions is an array of one element, so that it
- * stands among the data and not in the metadata. */
+ * buffers, and written when the step ends. A scalar is an array of one element, so that it is stored with the
+ * data and not in the metadata. */
 #include <adios2_c.h>
 #include <dirent.h>
 #include <errno.h>
@@ -30,10 +30,10 @@ typedef struct {
 } adios2_file;
 
 typedef struct {
-    uint64_t aggregators; /* of a node */
+    uint64_t aggregators; /* per node */
 } adios2_options;
 
-/* Text is bytes: ADIOS2's strings have no length that processes could share. */
+/* Text is stored as bytes: ADIOS2's strings have no length that processes could share. */
 static const adios2_type file_type[IO_TYPES] = {
     [IO_BYTE] = adios2_type_uint8_t,    [IO_INT32] = adios2_type_int32_t,
     [IO_INT64] = adios2_type_int64_t,   [IO_FLOAT32] = adios2_type_float,
@@ -48,7 +48,7 @@ static const adios2_type file_type[IO_TYPES] = {
 enum { AGGREGATORS = 1 };
 static const io_option options[] = {
     {"aggregators", AGGREGATORS, "N",
-     "processes of a node that write for all, each into files of its own (default 1)"},
+     "processes per node that write for all, each to its own files (default 1)"},
     {0},
 };
 
@@ -80,18 +80,17 @@ static int fail(const io_ctx *ctx, const char *call, const char *path, adios2_er
     static const char *const kinds[] = {
         [adios2_error_none] = "no handle",
         [adios2_error_invalid_argument] = "invalid argument",
-        [adios2_error_system_error] = "an error of the system",
-        [adios2_error_runtime_error] = "an error at run time",
-        [adios2_error_exception] = "an exception",
+        [adios2_error_system_error] = "system error",
+        [adios2_error_runtime_error] = "runtime error",
+        [adios2_error_exception] = "exception",
     };
     char text[96];
     const bool known = code >= 0 && (size_t)code < sizeof kinds / sizeof *kinds;
-    snprintf(text, sizeof text, "%s; ADIOS2's own words stand above, on stderr",
-             known ? kinds[code] : "unknown");
+    snprintf(text, sizeof text, "%s; see ADIOS2's message above, on stderr", known ? kinds[code] : "unknown");
     return io_fail_library(ctx->error, call, path, text);
 }
 
-/* Returns from the function at the first failing call, which names itself. */
+/* Returns from the function at the first failing call, with its name. */
 #define CHECK(f, call, ...)                                                                                  \
     do {                                                                                                     \
         adios2_error code_ = call(__VA_ARGS__);                                                              \
@@ -100,7 +99,7 @@ static int fail(const io_ctx *ctx, const char *call, const char *path, adios2_er
 
 /* ---------------------------------------------------------------- opening */
 
-/* Called by all of a file: how many processes of all nodes shall write. */
+/* Called by all processes of a file: the total number of processes that write. */
 static int count_aggregators(const io_ctx *ctx, const char *path, uint64_t *count) {
     MPI_Comm node;
     int rank;
@@ -228,7 +227,7 @@ static int define(io_file *file) {
 
 /* ---------------------------------------------------------------- data */
 
-/* Chooses the part's box; `some`: is there anything in it? */
+/* Selects the part's hyperslab; `some`: it is not empty. */
 static int choose(adios2_file *f, const io_part *part, bool *some) {
     const io_dataset *d = &f->base.schema->datasets[part->dataset];
     size_t first[IO_MAX_DIMS], count[IO_MAX_DIMS];
@@ -273,9 +272,9 @@ static int read_parts(io_file *file, const io_part *parts, int n) {
     return 0;
 }
 
-/* ---------------------------------------------------------------- the end */
+/* ---------------------------------------------------------------- close */
 
-/* The step's data and metadata are in the files when it has ended. */
+/* The data and metadata of a step are in the files after its end. */
 static int end_step(adios2_file *f) {
     if (!f->stepping) return 0;
     f->stepping = false;
@@ -339,7 +338,7 @@ static const io_option_functions own = {
 
 const io_method io_method_adios2 = {
     .name = "adios2",
-    .summary = "one directory in ADIOS2's format BP5",
+    .summary = "one directory in ADIOS2's BP5 format",
     .extension = ".bp",
     .modes = IO_MODES_OF_adios2,
     .default_mode = IO_COLLECTIVE,

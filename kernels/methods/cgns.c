@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cgns: one CGNS file on HDF5, through the CGNS library's own calls.
+/* cgns: one CGNS file on HDF5, through the CGNS library.
  *
- * collective and independent are cgp_pio_mode's: cgp_ calls, which first make every node of the file
- * (define), then fill and read them in parts; multi is collective, with one call for the arrays of a zone,
- * and collective-metadata is collective with HDF5's switches for its metadata (cgns_metadata.c). serial: one
- * process and the cg_ calls of before, each of which makes its node and writes it. All zones are in one base;
- * a zone's fields are in one solution, its user's arrays in one UserDefinedData_t.
+ * collective and independent are the modes of cgp_pio_mode: parallel (cgp_) calls, which first create all
+ * nodes of the file (define), then write and read them in parts. multi is collective, with one call for the
+ * arrays of a zone; collective-metadata is collective with HDF5's collective metadata settings
+ * (cgns_metadata.c). serial: one process and the serial (cg_) calls, each of which creates its node and
+ * writes it. All zones are in one base; a zone's fields are in one solution, its user-defined arrays in one
+ * UserDefinedData_t.
  *
- * The library keeps its communicator, hints and mode for the whole program: they are set before each open. */
+ * The library keeps its communicator, hints and mode in global state: they are set before each open. */
 #include "methods/cgns_file.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static int make_zone(cgns_file *f, int dataset) {
     return 0;
 }
 
-/* Zones are numbered by their names, and ours are in that order. */
+/* The library sorts zones by name, which is the order of ours. */
 static int find_zone(cgns_file *f, int dataset) {
     char name[IO_CGNS_NAME], expected[IO_CGNS_NAME];
     cgsize_t size[9], found[9] = {0};
@@ -100,24 +101,24 @@ static int find_base(cgns_file *f) {
                    f->base.path);
 }
 
-/* The first of its zone, or of its role there? */
+/* Is it the first data set of its zone, or of its role in the zone? */
 static bool is_first(const io_schema *s, int dataset, bool of_role) {
     for (int i = dataset - 1; i >= 0 && s->datasets[i].zone == s->datasets[dataset].zone; i--)
         if (!of_role || s->datasets[i].role == s->datasets[dataset].role) return false;
     return true;
 }
 
-/* The HDF5 file below, to be closed; -1 with a message. */
+/* The underlying HDF5 file, which the caller closes; -1 with a message. */
 static hid_t hdf5_of(cgns_file *f) {
     double root;
     hid_t group;
     if (cg_root_id(f->id, &root)) return io_cgns_fail(f, "cg_root_id");
-    memcpy(&group, &root, sizeof group); /* the library keeps HDF5's identifiers in doubles */
+    memcpy(&group, &root, sizeof group); /* the library keeps HDF5 identifiers in doubles */
     hid_t id = H5Iget_file_id(group);
     return id < 0 ? io_hdf5_fail(f->base.ctx, "H5Iget_file_id", f->base.path) : id;
 }
 
-/* Where SIDS puts it. In mode serial it is not there before it is written. */
+/* Where SIDS places it. In mode serial it does not exist before it is written. */
 static hid_t open_data(cgns_file *f, hid_t in, int dataset) {
     const io_dataset *d = &f->base.schema->datasets[dataset];
     char path[IO_MAX_PATH];
@@ -154,9 +155,9 @@ static int define(io_file *file) {
     return f->data ? open_all(f) : 0;
 }
 
-/* A call in which nobody else takes part may be left out where there is nothing to move: but for reading
- * metadata the library asks HDF5 for collective calls, unless it is told not to. */
-static bool may_leave_out(const cgns_file *f) {
+/* An independent call without data can be skipped, except that for reading metadata the library asks HDF5 for
+ * collective calls, unless told otherwise. */
+static bool may_skip(const cgns_file *f) {
     const char *metadata = io_hdf5_metadata(f->base.ctx);
     if (f->base.ctx->mode != IO_INDEPENDENT) return false;
     return f->creating ? !metadata || strcmp(metadata, "true") : metadata && !strcmp(metadata, "false");
@@ -165,7 +166,7 @@ static bool may_leave_out(const cgns_file *f) {
 static int move_one(cgns_file *f, const io_part *part, bool writing) {
     const io_cgns_range range = io_cgns_range_of(f->base.schema, part);
     const io_cgns_role *role = role_of(f, part->dataset);
-    if (!range.data && may_leave_out(f)) return 0;
+    if (!range.data && may_skip(f)) return 0;
     f->base.calls++;
     return writing ? role->write(f, part->dataset, &range) : role->read(f, part->dataset, &range);
 }
@@ -174,7 +175,7 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
     cgns_file *f = (cgns_file *)file;
     for (int i = 0, alike = 1; i < n; i += alike) {
 #ifdef IOKERNEL_CGNS_MULTI
-        if (f->data) alike = io_cgns_alike(f, parts + i, n - i);
+        if (f->data) alike = io_cgns_parts_per_call(f, parts + i, n - i);
         if (alike > 1 && io_cgns_move_alike(f, parts + i, alike, writing)) return -1;
 #endif
         if (alike == 1 && move_one(f, parts + i, writing)) return -1;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CGNS library sets HDF5's collective metadata itself (always for writing; for reading existing files)
- * and has no call to change it. To compare with and without, this file wraps H5Fcreate and H5Fopen, like a
- * tracing library. The setting comes in the MPI_Info that the library passes on, so nothing is stored here.
- * Files opened without it pass through. */
+ * and has no call to change it. To compare both settings, this file interposes H5Fcreate and H5Fopen, like a
+ * tracing library. The setting is passed in the MPI_Info that the library forwards, so there is no state
+ * here. Files opened without it are not affected. */
 #ifdef IOKERNEL_CGNS_METADATA
 #include <dlfcn.h>
 #include <hdf5.h>
 
 #include "methods/cgns_file.h"
 
-/* A function's address: C does not convert it from an object's. */
+/* Converts an object pointer to a function pointer, which C does not. */
 typedef union {
     void *object;
     hid_t (*create)(const char *, unsigned, hid_t, hid_t);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mode multi: one cgp_..._multi_... call for the arrays of a zone, which the library hands on as one
- * H5Dwrite_multi or H5Dread_multi. What those of CGNS 4.4 and 4.5 cannot do is met here and in cgns_open.c:
- * - A process with nothing to move cannot take part: it makes HDF5's call itself, with the data sets that
- *   `define` opened on all processes together.
- * - They reserve a word for each array and store one for each dimension: fewer arrays go one by one. */
+/* Mode multi: one cgp_..._multi_... call for the arrays of a zone, which the library forwards as one
+ * H5Dwrite_multi or H5Dread_multi. This file and cgns_open.c work around bugs in CGNS 4.4 and 4.5:
+ * - A process without data cannot take part: it makes HDF5's call itself, with the data sets that all
+ *   processes opened collectively in `define`.
+ * - The library allocates a word per array but stores one per dimension: fewer arrays go one at a time. */
 #ifdef IOKERNEL_CGNS_MULTI
 #include <string.h>
 
 #include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]
-#define MOST 16 /* arrays of one call */
+#define MOST 16 /* arrays per call */
 
-/* `n` data sets from `dataset` on, the same range of each. */
+/* `n` data sets from `dataset` on, with the same range of each. */
 typedef int mover(cgns_file *f, int dataset, int n, const io_cgns_range *r, void **data);
 
 static int write_coordinates(cgns_file *f, int dataset, int n, const io_cgns_range *r, void **data) {
@@ -50,7 +50,7 @@ static int read_arrays(cgns_file *f, int dataset, int n, const io_cgns_range *r,
     return io_cgns_fail(f, "cgp_array_multi_read_data");
 }
 
-/* Connectivity has no such call. */
+/* There is no such call for connectivity. */
 static const struct {
     mover *write, *read;
 } movers[] = {
@@ -59,8 +59,8 @@ static const struct {
     [IO_USER_ARRAY] = {write_arrays,      read_arrays     },
 };
 
-/* By the schema alone: all processes must come to the same number. */
-int io_cgns_alike(const cgns_file *f, const io_part *parts, int n) {
+/* Depends on the schema alone: all processes must get the same number. */
+int io_cgns_parts_per_call(const cgns_file *f, const io_part *parts, int n) {
     const io_dataset *first = &f->base.schema->datasets[parts->dataset];
     int alike = 1;
     for (; alike < n && alike < MOST && parts[alike].dataset == parts->dataset + alike; alike++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a CGNS file, and what can be asked of one. */
+/* Opening a CGNS file, and checking what it can hold. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@ int io_cgns_check_hint(const io_hint *hint, io_mode mode, io_error *error) {
             hint->key);
 #ifndef IOKERNEL_CGNS_METADATA
     return io_fail_usage(error,
-                         "--hint %s: method cgns needs a shared HDF5 for it, and this build's is static; "
-                         "leave it out",
+                         "--hint %s: method cgns needs a shared HDF5 for it, but this build's is static; "
+                         "omit it",
                          hint->key);
 #endif
     return io_hdf5_check_metadata(hint, mode, error);
 }
 
-/* ---------------------------------------------------------------- what its files can hold */
+/* ---------------------------------------------------------------- supported schemas */
 
 static const char *why_not(const io_schema *s, const io_dataset *d, const io_dataset *first) {
     bool alike = d->ndims == first->ndims && !memcmp(d->dim, first->dim, sizeof d->dim);
@@ -69,7 +69,7 @@ int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_er
 
 /* ---------------------------------------------------------------- opening */
 
-/* The user's hints, and with them word of collective metadata to our H5Fcreate and H5Fopen. */
+/* The user's hints, and the collective metadata setting for our H5Fcreate and H5Fopen. */
 static int info_for(const io_ctx *ctx, MPI_Info *info) {
     const char *metadata = io_hdf5_metadata(ctx);
     *info = MPI_INFO_NULL;
@@ -112,7 +112,7 @@ int io_cgns_start(const io_method *method, const io_ctx *ctx, const char *path, 
     f->index = calloc((size_t)schema->ndatasets, sizeof *f->index);
     f->data = multi ? calloc((size_t)schema->ndatasets, sizeof *f->data) : NULL;
     f->base.calls++;
-    /* cgp_coord_multi_read_data refuses a file that cannot be written. */
+    /* cgp_coord_multi_read_data rejects a file opened read-only. */
     int mode = creating ? CG_MODE_WRITE : multi ? CG_MODE_MODIFY : CG_MODE_READ, status;
     if (!f->zone || !f->index || (multi && !f->data))
         status = io_fail(ctx->error, "out of memory for %d data sets: %s", schema->ndatasets, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cgp_ calls: nodes are made by all, then each process moves its part. */
+/* The parallel (cgp_) calls: all processes create nodes, then each process moves its part. */
 #include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]
@@ -32,7 +32,7 @@ static int make_section(cgns_file *f, int dataset) {
     return io_cgns_fail(f, "cgp_section_write");
 }
 
-/* Of elements, not of their corners: the second dimension, which is the slow one. */
+/* A range of elements, not of their nodes: the second, slower dimension. */
 static int write_elements(cgns_file *f, int dataset, const io_cgns_range *r) {
     if (!cgp_elements_write_data(PLACE, f->index[dataset], r->first[1], r->last[1], r->data)) return 0;
     return io_cgns_fail(f, "cgp_elements_write_data");

@@ -38,7 +38,7 @@ io_cgns_range io_cgns_range_of(const io_schema *schema, const io_part *part) {
     return range;
 }
 
-/* ---------------------------------------------------------------- parents */
+/* ---------------------------------------------------------------- parent nodes */
 
 int io_cgns_make_solution(cgns_file *f, int dataset) {
     int solution;
@@ -59,15 +59,15 @@ int io_cgns_make_user_data(cgns_file *f, int dataset) {
     return cg_user_data_write("UserData") ? io_cgns_fail(f, "cg_user_data_write") : 0;
 }
 
-/* ---------------------------------------------------------------- finding */
+/* ---------------------------------------------------------------- finding nodes */
 
 typedef struct {
     char name[IO_CGNS_NAME];
     CGNS_ENUMT(DataType_t) type;
-    cgsize_t length; /* 0: the library has compared it with the zone */
+    cgsize_t length; /* 0: the library has checked it against the zone */
 } node;
 
-/* What is there as number k, from 1. */
+/* Describes node number k, from 1. */
 typedef int look_at(cgns_file *f, int dataset, int k, node *found);
 
 static int look_at_coordinate(cgns_file *f, int dataset, int k, node *found) {
@@ -88,7 +88,7 @@ static int look_at_array(cgns_file *f, int dataset, int k, node *found) {
     return 0;
 }
 
-/* By its name, and of the right type: the library reads what the file has. */
+/* Finds a node by name and checks its type: the library would read whatever type the file has. */
 static int search(cgns_file *f, int dataset, int n, look_at *look, const char *call) {
     const io_dataset *d = &f->base.schema->datasets[dataset];
     cgsize_t length = (cgsize_t)io_dataset_length(f->base.schema, dataset);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cg_ calls of one process: each makes a node and writes it whole. The paper's speed-ups are against
- * these. */
+/* The serial (cg_) calls of one process: each creates a node and writes it. The speed-ups in the CGNS paper
+ * are relative to these. */
 #include "methods/cgns_file.h"
 
 #define PLACE f->id, f->in_base, f->zone[dataset]

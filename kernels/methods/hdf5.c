@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hdf5: one HDF5 file, a data set for each array, through the MPI-IO driver.
+/* hdf5: one HDF5 file, with a data set per array, through the MPI-IO driver.
  *
- * collective and independent are HDF5's transfer modes, a call for each data set; multi is collective with
- * one call for all data sets (HDF5 1.14); collective-metadata is collective with HDF5's switches for its
- * metadata, chunked with chunks of a process's block, filtered with filters. Hints beginning with hdf5_ are
- * properties of the library itself: see `own_hints`. */
+ * collective and independent are HDF5's transfer modes, with a call per data set; multi is collective with
+ * one call for all data sets (HDF5 1.14); collective-metadata is collective with HDF5's collective metadata
+ * settings; chunked uses chunks of a process's block; filtered adds filters. Hints beginning with hdf5_ are
+ * properties of the library: see `own_hints`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,12 @@ extern const io_method io_method_hdf5;
 typedef struct {
     io_file base;
     bool creating;
-    hid_t file, transfer, independent; /* independent: no other process takes part */
-    hid_t find;                        /* how H5Dopen2 reads metadata */
-    hid_t *datasets, *types;           /* of each: its elements' */
+    hid_t file, transfer, independent; /* independent: for transfers without other processes */
+    hid_t find;                        /* access list for H5Dopen2: how it reads metadata */
+    hid_t *datasets, *types;           /* types: of the elements */
 } hdf5_file;
 
-/* The library's own properties, as hints. */
+/* Properties of the library, as hints. */
 static int set_alignment(hid_t access, const char *value) {
     return H5Pset_alignment(access, 65536, strtoull(value, NULL, 10)) < 0 ? -1 : 0;
 }
@@ -36,19 +36,19 @@ static const struct {
     const char *key;
     int (*set)(hid_t access, const char *value); /* a number */
 } own_hints[] = {
-    /* hdf5_chunk is a property of data sets: see make_dataset */
+    /* hdf5_chunk is a data set property: see make_dataset */
     {"hdf5_alignment",       set_alignment },
     {"hdf5_meta_block_size", set_meta_block},
 };
 
-/* Names and values come from known_hints.def. */
+/* known_hints.def has checked names and values. */
 static int check_hint(const io_hint *hint, io_mode mode, io_error *error) {
     if (io_hdf5_is_filter_hint(hint->key)) return io_hdf5_check_filter_hint(hint, mode, error);
     return strcmp(hint->key, IO_HDF5_METADATA) ? 0 : io_hdf5_check_metadata(hint, mode, error);
 }
 
-/* MPI_COMM_SELF: for another method, which wants to know where data sets stand and moves no data. Without
- * MPI-IO that takes a third of the time; without it HDF5 locks a file, which not every file system can. */
+/* MPI_COMM_SELF is for a method that asks for offsets of data sets and moves no data. Without MPI-IO that
+ * takes a third of the time; but then HDF5 locks the file, which not every file system supports. */
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
 static bool by_mpi(const io_ctx *ctx) { return ctx->comm != MPI_COMM_SELF; }
 static int leave_unlocked(hid_t access) { return H5Pset_file_locking(access, false, true) < 0 ? -1 : 0; }
@@ -70,8 +70,8 @@ static hid_t access_list(const io_ctx *ctx) {
     return access;
 }
 
-/* For H5Dopen2: HDF5 1.10.5 to 1.10.8, 1.12.0 and 1.12.1 pass over what the file's own list says of reading
- * metadata (HDFFV-11260), and heed a data set's. */
+/* For H5Dopen2: HDF5 1.10.5 to 1.10.8, 1.12.0 and 1.12.1 ignore the file access list's setting for reading
+ * metadata (HDFFV-11260), but respect a data set's. */
 static hid_t finding_list(const io_ctx *ctx) {
     const char *metadata = io_hdf5_metadata(ctx);
     hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
@@ -82,7 +82,7 @@ static hid_t finding_list(const io_ctx *ctx) {
     return list;
 }
 
-/* One data set, without fill values: every byte of it is written by the run. */
+/* Without fill values: the run writes every byte. */
 static hid_t make_dataset(const hdf5_file *f, int dataset) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[dataset];
@@ -127,7 +127,7 @@ static void release(hdf5_file *f) {
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,
                  io_file **file) {
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* messages are ours to print, once */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* we print the messages, once */
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", by_mpi(ctx) ? ctx->prefix : "", path);
     hdf5_file *f = io_file_new(sizeof *f, &io_method_hdf5, ctx, path, schema);
@@ -188,9 +188,9 @@ static int define(io_file *file) {
     return 0;
 }
 
-/* Memory and file selection of parts of one data set. Memory has a single part's own shape: with
- * another one HDF5 maps chunks element by element. Several parts stand in memory as they do in the
- * file, one after the other. */
+/* Memory and file selection of parts of one data set. For a single part, memory has the part's own shape:
+ * with any other, HDF5 maps chunks element by element. Several parts are in the same order in memory as in
+ * the file. */
 static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *memory, hid_t *space) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
     hsize_t start[IO_MAX_DIMS], count[IO_MAX_DIMS], all = 0;
@@ -222,7 +222,7 @@ static uint64_t elements_of(const hdf5_file *f, const io_part *parts, int n) {
     return all;
 }
 
-/* Parts of one data set, in one call; none where there is nothing and nobody waits. */
+/* Parts of one data set, in one call; skipped if there is no data and the call is not collective. */
 static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     const io_dataset *d = &f->base.schema->datasets[parts->dataset];
     hid_t memory = -1, space = -1, type = f->types[parts->dataset];
@@ -236,7 +236,7 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
     else if (code >= 0)
         code = H5Dread(dataset, type, memory, space, transfer, parts->data);
     int status = code < 0 ? io_hdf5_fail(f->base.ctx, writing ? "H5Dwrite" : "H5Dread", f->base.path) : 0;
-    if (memory >= 0) H5Sclose(memory); /* after io_hdf5_fail: these empty HDF5's error stack */
+    if (memory >= 0) H5Sclose(memory); /* after io_hdf5_fail, because these clear HDF5's error stack */
     if (space >= 0) H5Sclose(space);
     return status;
 }
@@ -253,10 +253,10 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
 #define LACKS_OF_MULTI NULL
 #define MODES IO_MODES_OF_hdf5
 
-/* What a call for several data sets takes, an item for each. */
+/* Arguments of a call for several data sets, one item for each. */
 typedef struct {
     hid_t *datasets, *types, *memory, *spaces;
-    union { /* HDF5's words for writing and reading */
+    union { /* HDF5's types for writing and reading */
         const void **from;
         void **to;
     } data;
@@ -283,7 +283,7 @@ static int add_one(hdf5_file *f, several *s, const io_part *parts, int n) {
                : 0;
 }
 
-/* All data sets in one call, except small ones: each process moves these alone. */
+/* All data sets in one call, except small ones, which each process moves independently. */
 static int move_several(hdf5_file *f, const io_part *parts, int n, bool writing) {
     hid_t *ids = malloc((size_t)n * 4 * sizeof *ids);
     void **data = malloc((size_t)n * sizeof *data);
@@ -342,7 +342,7 @@ static int hints(io_file *file, MPI_Info *used) {
 
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     haddr_t at = H5Dget_offset(((hdf5_file *)file)->datasets[dataset]);
-    if (at == HADDR_UNDEF) return -1; /* chunked: in many pieces */
+    if (at == HADDR_UNDEF) return -1; /* chunked: not contiguous */
     *offset = at;
     return 0;
 }

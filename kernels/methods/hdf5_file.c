@@ -81,7 +81,7 @@ int io_hdf5_attributes(hid_t file, const hid_t *datasets, const io_schema *schem
     return 0;
 }
 
-/* The first message of HDF5's error stack that says more than "can't do it": the innermost. */
+/* The innermost message of HDF5's error stack that says more than "can't do it". */
 static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *text) {
     (void)n;
     snprintf(text, 512, "%s: %s", entry->func_name, entry->desc);
@@ -91,13 +91,13 @@ static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *text) {
 int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path) {
     char text[512] = "no message";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
-    /* Upward ends at the API call; the system's own words are at the other end. */
+    /* Walking upward ends at the API call; the system's message is at the other end. */
     char inner[512] = "";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, innermost, inner);
     return io_fail_library(ctx->error, call, path, inner[0] ? inner : text);
 }
 
-/* The MPI_File or file descriptor below HDF5. */
+/* The MPI_File or file descriptor used by HDF5. */
 static int handle_of(hid_t id, void **handle, bool *mpi) {
     hid_t access = H5Fget_access_plist(id);
     if (access < 0) return -1;
@@ -110,7 +110,7 @@ int io_hdf5_sync(io_file *file, hid_t id) {
     bool mpi;
     file->calls += 2;
     if (H5Fflush(id, H5F_SCOPE_GLOBAL) < 0) return io_hdf5_fail(file->ctx, "H5Fflush", file->path);
-    /* H5Fflush passes its buffers to the layer below; that one makes them durable. */
+    /* H5Fflush passes its buffers to the layer below, which then makes them durable. */
     if (handle_of(id, &handle, &mpi)) return io_hdf5_fail(file->ctx, "H5Fget_vfd_handle", file->path);
     if (!mpi) return fsync(*(int *)handle) ? io_fail_errno(file->ctx->error, "fsync", file->path, errno) : 0;
     int code = MPI_File_sync(*(MPI_File *)handle);
@@ -135,7 +135,7 @@ int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
                          io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
 }
 
-/* HDF5's settings of collective metadata, in addition to MPI's hints. */
+/* Adds HDF5's collective metadata settings to MPI's hints. */
 static int add_metadata(hid_t id, MPI_Info used) {
     hbool_t read = false, write = false;
     hid_t access = H5Fget_access_plist(id);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filters, of mode filtered alone: those of --hint hdf5_filter, else those that the data sets wish for, else
- * deflate for all. */
+/* The filters of mode filtered: those in --hint hdf5_filter, else the data set's own, else deflate. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ bool io_hdf5_is_filter_hint(const char *key) {
     return !strcmp(key, HINT);
 }
 
-/* Names with commas between them: known_hints.def has checked them. */
+/* Comma-separated names, checked by known_hints.def. */
 static void parse(const char *names, io_filters *filters) {
     for (; *names; names += *names == ',') {
         size_t n = strcspn(names, ",");
@@ -42,7 +41,7 @@ static bool wishes(const io_schema *schema) {
     return false;
 }
 
-/* What a data set passes through. Small ones are moved by independent calls, which cannot. */
+/* The filters of a data set. Small ones are moved by independent calls, which do not support filters. */
 static io_filters filters_of(const io_schema *schema, const io_dataset *d, const io_hints *hints) {
     io_filters found = {0};
     const char *named = io_hint_value(hints, HINT);
@@ -53,7 +52,7 @@ static io_filters filters_of(const io_schema *schema, const io_dataset *d, const
         found = d->filters;
     else
         parse("deflate", &found);
-    if (d->nmembers) found.bits &= ~(1u << IO_SZIP); /* which is for numbers */
+    if (d->nmembers) found.bits &= ~(1u << IO_SZIP); /* szip is for numbers */
     for (size_t i = 0; i < LEVELS; i++) {
         const char *level = io_hint_value(hints, levels[i].key);
         if (level) found.level[levels[i].filter] = (int)strtol(level, NULL, 10);
@@ -63,7 +62,7 @@ static io_filters filters_of(const io_schema *schema, const io_dataset *d, const
 
 static bool can_encode(const io_filter_facts *facts) {
     unsigned config = 0;
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* of a plugin that is looked for, too */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* for the search for plugins, too */
     return H5Zfilter_avail((H5Z_filter_t)facts->number) > 0 &&
            H5Zget_filter_info((H5Z_filter_t)facts->number, &config) >= 0 &&
            config & H5Z_FILTER_CONFIG_ENCODE_ENABLED;
@@ -113,14 +112,15 @@ bool io_hdf5_has_filters(const io_ctx *ctx, const io_schema *schema, const io_da
     return io_mode_has(ctx->mode, IO_COMPRESSES) && filters_of(schema, d, ctx->hints).bits;
 }
 
-/* Optional for HDF5: a chunk that a filter does not make smaller is stored as it is. */
+/* Optional filters: HDF5 stores a chunk unfiltered if it does not become smaller. */
 int io_hdf5_set_filters(hid_t create, const io_ctx *ctx, const io_schema *schema, const io_dataset *d,
                         const hsize_t *chunk) {
     if (!io_hdf5_has_filters(ctx, schema, d)) return 0;
     io_filters f = filters_of(schema, d, ctx->hints);
     hsize_t elements = 1;
     for (int i = 0; i < io_rank(d); i++) elements *= chunk[i];
-    if (elements < (hsize_t)f.level[IO_SZIP]) f.bits &= ~(1u << IO_SZIP); /* HDF5 refuses less than a block */
+    if (elements < (hsize_t)f.level[IO_SZIP])
+        f.bits &= ~(1u << IO_SZIP); /* HDF5 rejects chunks smaller than a block */
     for (int i = 0; i < IO_FILTERS; i++) {
         const io_filter_facts *facts = io_filter_of((io_filter)i);
         unsigned values[2] = {(unsigned)f.level[i], 0};

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ioserver: the application's processes send their data to reserved I/O processes, which queue it and write
- * it with another method, and go on (PAIO: application-controlled parallel asynchronous I/O, NASA-GSFC).
+ * it with another method while the application continues (PAIO: application-controlled parallel asynchronous
+ * I/O, NASA-GSFC).
  *
- * What the calls of a client mean:
- * - create: the servers know the file; they create it when they come to it;
- * - write: the caller's array is free again. Zero-copy: the servers have received it; copy: it lies in send
- *   buffers of the client;
- * - sync: the servers will make the file durable once they have written all of it;
- * - close: all bytes have left the client, so that computing is not in their way;
- * - drain: all files are closed, and durable where sync was called.
- * A queue has a limit in bytes: a client whose data finds no room waits, and nothing fails or grows. Read
- * back is by the clients themselves, from the inner method's files. */
+ * Semantics of a client's calls:
+ * - create: the servers know the file, and create it when they process the request;
+ * - write: the application may reuse the array. Zero-copy: the servers have received it; copy: it is in a
+ *   send buffer of the client;
+ * - sync: the servers will make the file durable after writing all of it;
+ * - close: all data has left the client, so that sending does not delay computing;
+ * - drain: all files are closed, and durable if sync was called.
+ * A queue has a limit in bytes: a client whose data does not fit waits; nothing fails or grows. Clients
+ * themselves read data back, from the inner method's files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ extern const io_method io_method_ioserver;
 enum { PROCESSES = 1, LIMIT, SEND, INNER };
 static const io_option options[] = {
     {"io-processes", PROCESSES, "N", "number of I/O processes (default 1)"},
-    {"queue-limit", LIMIT, "SIZE", "most bytes queued by each of them (default 64m)"},
+    {"queue-limit", LIMIT, "SIZE", "maximum size of each I/O process's queue (default 64m)"},
     {"send", SEND, "HOW", "copy (through a send buffer) or zero-copy (default)"},
     {"inner", INNER, "M", "method used by the I/O processes (default posix)"},
     {0},
@@ -57,7 +58,7 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset);
 static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
 static int hints(io_file *file, MPI_Info *used);
 
-/* Servers get bytes, in pieces that may end within an element. */
+/* Servers receive bytes, in pieces that may end within an element. */
 static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
     const ioserver *s = choice->state;
     const char *compound = io_first_compound(schema);
@@ -111,16 +112,16 @@ static json_t *describe(const void *state) {
 }
 
 static uint64_t count(const void *state) { return ((const ioserver *)state)->processes; }
-static const io_method *behind(const void *state) { return ((const ioserver *)state)->inner; }
+static const io_method *backend(const void *state) { return ((const ioserver *)state)->inner; }
 
-/* Client c of C and server i of S are each other's where their ranges of 0..1 overlap: with fewer servers
- * than clients each client has one, with more each server has one. */
-static bool belong(int client, int clients, int server, int servers) {
+/* Client c of C and server i of S are connected if their ranges of 0..1 overlap: with fewer servers than
+ * clients each client has one server, with more each server has one client. */
+static bool connected(int client, int clients, int server, int servers) {
     return servers <= clients ? (long)client * servers / clients == server
                               : (long)server * clients / servers == client;
 }
 
-/* `kinds`: of each rank in `all`, whether it serves. */
+/* `kinds`: for each rank in `all`, whether it is a server. */
 static void join(ioserver *s, const int *kinds, int size, int rank, bool serving) {
     int servers = 0, clients = 0, mine = 0, c = 0, v = 0, others = 0;
     for (int i = 0; i < size; i++) kinds[i] ? servers++ : clients++;
@@ -129,14 +130,15 @@ static void join(ioserver *s, const int *kinds, int size, int rank, bool serving
     for (int i = 0; i < size; i++) {
         int number = kinds[i] ? v++ : c++;
         if (kinds[i] == (int)serving) continue;
-        bool ours = serving ? belong(number, clients, mine, servers) : belong(mine, clients, number, servers);
+        bool ours =
+            serving ? connected(number, clients, mine, servers) : connected(mine, clients, number, servers);
         int *list = serving ? s->clients : s->servers;
         if (ours) list[s->nmine++] = i;
     }
     if (!serving) return;
     c = 0;
     for (int i = 0; i < size; i++)
-        if (!kinds[i] && !belong(c++, clients, mine, servers)) s->clients[s->nmine + others++] = i;
+        if (!kinds[i] && !connected(c++, clients, mine, servers)) s->clients[s->nmine + others++] = i;
 }
 
 static int start(const io_ctx *ctx, MPI_Comm all, bool serving) {
@@ -162,7 +164,7 @@ static int start(const io_ctx *ctx, MPI_Comm all, bool serving) {
 
 static void stop(const io_ctx *ctx, int status, bool keep) {
     ioserver *s = ctx->state;
-    header *last = malloc(sizeof *last); /* not freed after a failure: it may be under way for ever */
+    header *last = malloc(sizeof *last); /* not freed after a failure: the send may never complete */
     if (!last) return;
     *last = (header){.request = REQUEST_STOP, .status = status, .keep = keep};
     for (int i = 0; i < s->nmine; i++) {
@@ -183,11 +185,11 @@ static void release(void *state) {
     free(s->servers);
 }
 
-/* A client's file: announced to servers when writing, the inner method's when reading. */
+/* A client's file: announced to servers for writing, opened by the inner method for reading. */
 typedef struct {
     io_file base;
     uint64_t number;
-    int first, count; /* of its servers: those that this file's data goes to */
+    int first, count; /* the servers that this file's data goes to */
     unsigned turn;
     io_ctx inner_ctx;
     io_file *inner;
@@ -198,7 +200,7 @@ static int tell_each(client_file *f, const header *head, const void *bytes) {
     ioserver *s = ctx->state;
     for (int i = 0; i < f->count; i++) {
         f->base.calls++;
-        if (ioserver_tell(ctx, s->servers[f->first + i], head, bytes)) return -1;
+        if (ioserver_send(ctx, s->servers[f->first + i], head, bytes)) return -1;
     }
     return ioserver_wait_sent(ctx);
 }
@@ -217,7 +219,7 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     void *packed = ioserver_pack(path, schema, &head.bytes);
     if (!packed) return io_fail(ctx->error, "out of memory to announce %s", path);
     int status = tell_each(f, &head, packed);
-    if (!status) free(packed); /* else it may still be in use */
+    if (!status) free(packed); /* otherwise it may still be in use */
     return status;
 }
 
@@ -248,7 +250,7 @@ static int write_parts(io_file *file, const io_part *parts, int n) {
                                (unsigned long long)head.bytes * 4, file->path);
             file->calls++;
             int server = s->servers[f->first + (int)(f->turn++ % (unsigned)f->count)];
-            if (ioserver_tell(file->ctx, server, &head, head.part.data)) return -1;
+            if (ioserver_send(file->ctx, server, &head, head.part.data)) return -1;
         }
     }
     return s->copy ? 0 : ioserver_wait_sent(file->ctx);
@@ -280,13 +282,13 @@ static int close_file(io_file *file) {
 static int drain(const io_ctx *ctx, io_queue_use *use) {
     ioserver *s = ctx->state;
     for (int i = 0; i < s->nmine; i++)
-        if (ioserver_tell(ctx, s->servers[i], &(header){.request = REQUEST_DRAIN}, NULL)) return -1;
-    /* Does not wait for these to be received: the answer shows it. */
+        if (ioserver_send(ctx, s->servers[i], &(header){.request = REQUEST_DRAIN}, NULL)) return -1;
+    /* Does not wait for the sends: the answers imply them. */
     int status = ioserver_wait_answers(ctx, use);
     return status ? status : ioserver_wait_sent(ctx);
 }
 
-/* About a file that is read. */
+/* Of a file being read. */
 static int hints(io_file *file, MPI_Info *used) {
     io_file *inner = ((client_file *)file)->inner;
     return inner->method->hints(inner, used);
@@ -312,7 +314,7 @@ static const io_option_functions own_options = {
 
 static const io_server_functions own_servers = {
     .count = count,
-    .behind = behind,
+    .backend = backend,
     .start = start,
     .serve = ioserver_serve,
     .stop = stop,
@@ -321,7 +323,7 @@ static const io_server_functions own_servers = {
 
 const io_method io_method_ioserver = {
     .name = "ioserver",
-    .summary = "reserved I/O processes queue data and write it with another method",
+    .summary = "dedicated I/O processes queue data and write it with another method",
     .extension = ".bin",
     .create = create,
     .open = open_existing,

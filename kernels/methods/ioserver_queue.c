@@ -8,7 +8,7 @@ int ioserver_queue_start(queue *q, uint64_t limit) {
     *q = (queue){.arena = malloc(limit), .limit = limit};
     q->last = &q->first;
     if (!q->arena) return -1;
-    memset(q->arena, 0, limit); /* touched, so that the first page faults are not timed */
+    memset(q->arena, 0, limit); /* touch the pages, so that page faults are not timed */
     return 0;
 }
 
@@ -28,7 +28,7 @@ void ioserver_queue_stop(queue *q) {
     free(q->arena);
 }
 
-/* Data lies in one piece: what is too short at the arena's end is spent along with it. */
+/* Data is contiguous: too small a rest at the end of the arena is skipped. */
 static char *place(queue *q, uint64_t bytes, uint64_t *spent) {
     uint64_t tail = q->limit - q->end;
     bool wraps = q->end >= q->begin && bytes > tail && (q->used || q->end);

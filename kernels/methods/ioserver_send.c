@@ -6,10 +6,10 @@
 
 #include "methods/ioserver.h"
 
-#define SETTLING 2000 /* milliseconds, about */
+#define DRAIN_TRIES 2000 /* milliseconds, approximately */
 
-/* A waiting process yields its core after a while: a server may need it. */
-static void wait_a_little(unsigned turn) {
+/* Yields the core after a while: a server may need it. */
+static void back_off(unsigned turn) {
     static const struct timespec little = {.tv_nsec = 20000};
     if (turn > 1000)
         nanosleep(&little, NULL);
@@ -31,12 +31,12 @@ int ioserver_send_start(const io_ctx *ctx) {
     return 0;
 }
 
-/* After a failure pending messages should still arrive, because their memory will be freed; but a server that
- * hangs in a library never receives them. */
-static void settle(ioserver *s) {
+/* After a failure, waits for pending sends, because their memory will be freed; but a server that hangs in a
+ * library never receives them. */
+static void drain_sends(ioserver *s) {
     static const struct timespec little = {.tv_nsec = 1000000};
     MPI_Status statuses[2];
-    for (int i = 0, turns = 0; i < SLOTS && turns < SETTLING; turns++) {
+    for (int i = 0, tries = 0; i < SLOTS && tries < DRAIN_TRIES; tries++) {
         int done = 0;
         if (MPI_Testall(2, s->slots[i].requests, &done, statuses)) return;
         if (done)
@@ -50,7 +50,7 @@ static int receive_news(const io_ctx *ctx, int from) {
     ioserver *s = ctx->state;
     news got, *n = &got;
     int code = MPI_Recv(n, sizeof *n, MPI_BYTE, from, NEWS_TAG, s->link, MPI_STATUS_IGNORE);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Recv", "news of an I/O process", code);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Recv", "a message from an I/O process", code);
     if (!n->failed) {
         s->answered++;
         if (n->use.busy > s->use.busy) s->use.busy = n->use.busy;
@@ -63,13 +63,13 @@ static int receive_news(const io_ctx *ctx, int from) {
     if (!ctx->error->set) {
         *ctx->error = n->error;
         ctx->error->relayed = true;
-        settle(s);
+        drain_sends(s);
     }
     return -1;
 }
 
-/* Receives messages of servers; -1 if one has failed: then do not wait for it. */
-static int look_for_news(const io_ctx *ctx) {
+/* Receives messages from servers; -1 if a server has failed: then do not wait for it. */
+static int poll_servers(const io_ctx *ctx) {
     ioserver *s = ctx->state;
     int there = 0;
     MPI_Status status;
@@ -84,8 +84,8 @@ static int wait_slot(const io_ctx *ctx, slot *s) {
         int code = MPI_Testall(2, s->requests, &done, statuses);
         if (code) return io_fail_mpi(ctx->error, "MPI_Issend", "an I/O process", code);
         if (done) break;
-        if (look_for_news(ctx)) return -1;
-        wait_a_little(turn);
+        if (poll_servers(ctx)) return -1;
+        back_off(turn);
     }
     return 0;
 }
@@ -94,11 +94,11 @@ int ioserver_wait_sent(const io_ctx *ctx) {
     ioserver *s = ctx->state;
     for (unsigned i = 0; i < SLOTS; i++)
         if (wait_slot(ctx, &s->slots[(s->next + i) % SLOTS])) return -1;
-    return look_for_news(ctx);
+    return poll_servers(ctx);
 }
 
-/* Synchronous, because small messages would else be buffered by MPI without a limit. */
-int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void *bytes) {
+/* Synchronous, because MPI would buffer small messages without a limit. */
+int ioserver_send(const io_ctx *ctx, int server, const header *head, const void *bytes) {
     ioserver *s = ctx->state;
     slot *to = &s->slots[s->next++ % SLOTS];
     if (wait_slot(ctx, to)) return -1;
@@ -121,8 +121,8 @@ int ioserver_tell(const io_ctx *ctx, int server, const header *head, const void 
 int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use) {
     ioserver *s = ctx->state;
     for (unsigned turn = 0; s->answered < s->nmine; turn++) {
-        if (look_for_news(ctx)) return -1;
-        wait_a_little(turn);
+        if (poll_servers(ctx)) return -1;
+        back_off(turn);
     }
     *use = s->use;
     s->use = (io_queue_use){0};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The main loop of a server: receive while the queue has room and something arrives, else write the first
- * entry of the queue, else wait. It receives nothing during a call of the inner method: hence small pieces.
- * After a failure all clients are told, and what still arrives is received and dropped, so that no client
- * hangs. */
+/* The main loop of a server: receive while the queue has room and messages arrive, else write the first entry
+ * of the queue, else wait. It receives nothing during a call of the inner method, so pieces are small. After
+ * a failure it tells all clients, and receives and drops what still arrives, so that no client hangs. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,11 +10,11 @@
 
 #include "methods/ioserver.h"
 
-/* A file announced by clients: the shared one, or one of a client. Kept until they drain. */
+/* A file announced by clients: shared, or owned by one client. Kept until they drain. */
 typedef struct served {
     struct served *next;
     uint64_t number;
-    int client, closes; /* client: whose own; -1: shared by all of this server's */
+    int client, closes; /* client: the owner; -1: shared by all clients of this server */
     bool sync;
     void *packed; /* path and schema */
     io_schema schema;
@@ -23,7 +22,7 @@ typedef struct served {
     io_file *file; /* NULL: closed */
 } served;
 
-/* A header whose data did not find room yet. */
+/* A header whose data has no room in the queue yet. */
 typedef struct waiting {
     struct waiting *next;
     header head;
@@ -39,7 +38,7 @@ typedef struct {
     int drains, stops, status;
     bool told, keep;
     news alarm;
-    double began, idle, blocked, blocked_since; /* began 0: nothing since the last drain */
+    double began, idle, blocked, blocked_since; /* began: 0 if nothing happened since the last drain */
 } server;
 
 static int fail(server *s) {
@@ -58,8 +57,7 @@ static int fail(server *s) {
 static served *find(server *s, const entry *e) {
     for (served *f = s->files; f; f = f->next)
         if (f->number == e->head.file && (f->client < 0 || f->client == e->client)) return f;
-    io_fail(s->ctx->error,
-            "process %d speaks of file %llu, which nobody has created; that is an error in iokernel",
+    io_fail(s->ctx->error, "process %d refers to file %llu, which was not created; this is a bug in iokernel",
             e->client, (unsigned long long)e->head.file);
     return NULL;
 }
@@ -83,7 +81,7 @@ static int create(server *s, entry *e) {
                   .packed = e->data,
                   .schema = schema,
                   .ctx = *s->ctx};
-    e->data = NULL; /* the file's now */
+    e->data = NULL; /* now owned by the file */
     s->files = f;
     f->ctx.mode = IO_INDEPENDENT;
     f->ctx.state = NULL;
@@ -102,14 +100,14 @@ static int write_piece(server *s, entry *e) {
     return s->method->inner->write(f->file, &e->head.part, 1);
 }
 
-/* Done when the file is closed: a client that is about to close would else wait for a long call. */
+/* Deferred until the file is closed: a client that is about to close would otherwise wait for a long call. */
 static int sync_file(server *s, entry *e) {
     served *f = find(s, e);
     if (f) f->sync = true;
     return f ? 0 : -1;
 }
 
-/* By the last of its clients. */
+/* The last client closes the file. */
 static int close_file(server *s, entry *e) {
     const io_method *inner = s->method->inner;
     served *f = find(s, e);
@@ -144,7 +142,7 @@ static int drain(server *s, entry *e) {
     int code = 0;
     for (int i = 0; i < s->method->nmine && !code; i++)
         code = MPI_Send(&n, sizeof n, MPI_BYTE, s->method->clients[i], NEWS_TAG, s->method->link);
-    if (code) return io_fail_mpi(s->ctx->error, "MPI_Send", "news to a client", code);
+    if (code) return io_fail_mpi(s->ctx->error, "MPI_Send", "a message to a client", code);
     forget_files(s, false);
     s->drains = 0;
     s->queue.peak = 0;
@@ -163,12 +161,12 @@ static void do_first(server *s) {
     ioserver_queue_drop(&s->queue);
 }
 
-/* Takes in a header's bytes; false: the queue has no room. */
-static bool take_in(server *s, const header *head, int client) {
+/* Receives the data of a header; false if the queue has no room. */
+static bool receive_data(server *s, const header *head, int client) {
     entry *e;
     if (!ioserver_queue_add(&s->queue, head, client, &e)) return false;
     if (!e) {
-        io_fail(s->ctx->error, "out of memory for an entry of the queue");
+        io_fail(s->ctx->error, "out of memory for a queue entry");
         fail(s);
     } else if (head->bytes) {
         int code = MPI_Recv(e->data, (int)head->bytes, MPI_BYTE, client, BYTES_TAG, s->method->link,
@@ -181,10 +179,10 @@ static bool take_in(server *s, const header *head, int client) {
     return true;
 }
 
-/* Those that waited first. */
+/* Admits waiting headers, oldest first. */
 static bool admit(server *s) {
     bool some = false;
-    while (s->first && take_in(s, &s->first->head, s->first->client)) {
+    while (s->first && receive_data(s, &s->first->head, s->first->client)) {
         waiting *done = s->first;
         s->first = done->next;
         if (!s->first) s->last = &s->first;
@@ -198,8 +196,8 @@ static bool admit(server *s) {
     return some;
 }
 
-/* One header, if one has come. */
-static bool hear(server *s) {
+/* Receives one header, if there is one. */
+static bool receive_header(server *s) {
     int there = 0;
     MPI_Status status;
     MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
@@ -245,7 +243,7 @@ int ioserver_serve(const io_ctx *ctx) {
     }
     while (s.stops < m->nmine) {
         bool heard = false;
-        while (hear(&s)) heard = true, admit(&s);
+        while (receive_header(&s)) heard = true, admit(&s);
         if (admit(&s) || heard) continue;
         if (s.queue.first)
             do_first(&s);

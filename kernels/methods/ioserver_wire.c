@@ -4,10 +4,10 @@
 
 #include "methods/ioserver.h"
 
-/* Packed: path, schema, dimensions, data sets, then the names of all of them and of the attributes, in this
+/* Layout: path, schema, dimensions, data sets, then all their names and those of the attributes, in this
  * order, each with its 0. Client and server are the same program. */
 typedef struct {
-    char *at; /* NULL: only counted */
+    char *at; /* NULL: only counts */
     uint64_t bytes;
 } packing;
 
@@ -59,13 +59,13 @@ void ioserver_unpack(void *packed, io_schema *s) {
         datasets[i].name = take_name(&at);
         if (datasets[i].node) datasets[i].node = take_name(&at);
         datasets[i].small = true;
-        datasets[i].nmembers = 0; /* bytes, for a server */
+        datasets[i].nmembers = 0; /* servers see bytes */
         datasets[i].members = NULL;
     }
     for (int i = 0; i < s->nattributes; i++) s->attributes[i].name = take_name(&at);
     s->dims = dims;
     s->datasets = datasets;
-    s->nuser_attributes = 0; /* no file that servers write has room for them */
+    s->nuser_attributes = 0; /* files written by servers cannot hold them */
 }
 
 bool ioserver_next_piece(pieces *p, io_part *piece) {
@@ -74,8 +74,8 @@ bool ioserver_next_piece(pieces *p, io_part *piece) {
     uint64_t size = io_type_size(d->type), below = 1, row = part->count[d->ndims - 1];
     uint64_t most = p->most / size;
     if (p->at >= io_part_elements(p->schema, part)) return false;
-    /* The dimension that is cut: the last one whose single slices are small enough. Rows that are records
-     * stay whole. */
+    /* The dimension to split: the last one with small enough slices. Rows that are Fortran records are never
+     * split. */
     int cut = d->ndims - 1;
     if (p->schema->records) below = row, cut--;
     while (cut > 0 && below * part->count[cut] <= most) below *= part->count[cut--];

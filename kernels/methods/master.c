@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* master: process 0 gathers everything and alone writes one canonical raw file.
+/* master: process 0 gathers all data and writes one canonical raw file.
  *
- * It works through the file in slabs, so that it never holds more than two slabs besides its own
- * data. Within a slab each process's share is contiguous in its memory, because runs follow file
- * order there, so shares are sent from and received into the user's array. When a file call fails,
- * process 0 goes on taking part in the messages, so that nobody is left waiting. */
+ * It works through the file in slabs, so that it never holds more than two slabs besides its own data. Within
+ * a slab each process's share is contiguous in its memory, because runs are in file order, so shares are sent
+ * from and received into the user's array. When a file call fails, process 0 keeps taking part in the
+ * messages, so that no process hangs. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +17,17 @@ extern const io_method io_method_master;
 #define SLAB_BYTES (8u << 20)
 #define BOX (2 * IO_MAX_DIMS)
 
-/* The position of a process in its part: runs can be taken in pieces. */
+/* The position of a process in its part: runs can be consumed in pieces. */
 typedef struct {
     io_runs runs;
     bool more;
-    uint64_t used; /* elements of the present run already taken */
+    uint64_t used; /* elements of the current run already consumed */
 } cursor;
 
 typedef struct {
     io_posix_file posix; /* open on process 0 only */
     char *slab, *share;  /* process 0: the slab, and one process's share of it */
-    cursor *cursors;     /* process 0: of every process */
+    cursor *cursors;     /* process 0: one per process */
     uint64_t *boxes;     /* process 0: start and count of every process's part */
 } master_file;
 
@@ -52,7 +52,7 @@ static bool take(cursor *c, uint64_t hi, uint64_t *global, uint64_t *local, uint
     return true;
 }
 
-/* How many elements before `hi` are left to take, and where they begin in the part. */
+/* How many elements before `hi` are left, and where they begin in the part. */
 static uint64_t remaining(cursor c, uint64_t hi, uint64_t *first) {
     uint64_t global, local, length, sum = 0;
     while (take(&c, hi, &global, &local, &length)) {
@@ -92,12 +92,12 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     struct stat st;
     if (start(ctx, path, schema, O_RDONLY, file)) return -1;
     if (ctx->rank || fstat(((master_file *)*file)->posix.fd, &st)) return 0;
-    /* Checked here, where all agree, and not in a call where others would wait. */
+    /* Checked here, where all processes agree, and not in a call in which others would wait. */
     return io_raw_check_size(ctx, path, schema, (uint64_t)st.st_size);
 }
 
-/* Moves one process's pieces between its share and the slab (or, where the slab has holes, the
- * file itself: `base` is then the data set's place in it). */
+/* Copies one process's pieces between its share and the slab or, if the slab has gaps, the file itself, where
+ * the data set begins at `base`. */
 static int place(master_file *f, cursor *c, bool writing, bool dense, char *share, uint64_t lo, uint64_t hi,
                  uint64_t size, uint64_t base) {
     uint64_t global, local, length;
@@ -113,7 +113,7 @@ static int place(master_file *f, cursor *c, bool writing, bool dense, char *shar
     return status;
 }
 
-/* Process 0's half of one slab. */
+/* Process 0's side of one slab. */
 static int slab_of_master(master_file *f, const io_part *part, bool writing, uint64_t lo, uint64_t hi) {
     const io_ctx *ctx = f->posix.base.ctx;
     const io_schema *schema = f->posix.base.schema;
@@ -140,7 +140,7 @@ static int slab_of_master(master_file *f, const io_part *part, bool writing, uin
     return status;
 }
 
-/* Every other process's half. */
+/* The other processes' side. */
 static int slab_of_other(io_file *file, cursor *c, const io_part *part, bool writing, uint64_t hi) {
     uint64_t size = io_type_size(file->schema->datasets[part->dataset].type), first = 0;
     uint64_t n = remaining(*c, hi, &first), global, local, length;
@@ -156,7 +156,7 @@ static int slab_of_other(io_file *file, cursor *c, const io_part *part, bool wri
     return code ? io_fail_mpi(file->ctx->error, writing ? "MPI_Send" : "MPI_Recv", file->path, code) : 0;
 }
 
-/* Tells process 0 everybody's box, and everybody the range of elements that this call touches. */
+/* Gathers all boxes on process 0, and computes the range of elements that this call touches. */
 static int agree(master_file *f, const io_part *part, uint64_t *lo, uint64_t *hi) {
     const io_ctx *ctx = f->posix.base.ctx;
     const io_schema *schema = f->posix.base.schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* IO_MODES_OF_<identifier>: the modes that a method's line in methods.def gives it. */
+/* IO_MODES_OF_<identifier>: the modes of a method in methods.def. */
 #ifndef IOGAUGE_MODES_OF_H
 #define IOGAUGE_MODES_OF_H
 

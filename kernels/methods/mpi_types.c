@@ -5,7 +5,7 @@
 
 #define PIECE (1u << 30)
 
-/* Each call is checked; the first that fails names itself. */
+/* Returns from the function at the first failing call, with its name. */
 #define CHECK(call, name)                                                                                    \
     do {                                                                                                     \
         int code_ = (call);                                                                                  \
@@ -30,13 +30,13 @@ static MPI_Datatype type_of(io_type type) {
     }
 }
 
-/* Uncommitted, so that it can be built upon. */
+/* Uncommitted, for building other types. */
 static int several(io_type of, uint64_t n, MPI_Datatype *type, io_error *error) {
     if (n <= INT32_MAX) {
         CHECK(MPI_Type_contiguous((int)n, type_of(of), type), "MPI_Type_contiguous");
         return 0;
     }
-    /* Pieces of 2^30 and the rest, side by side. */
+    /* Blocks of 2^30 elements and the rest, one after another. */
     MPI_Datatype piece, pieces;
     CHECK(MPI_Type_contiguous(PIECE, type_of(of), &piece), "MPI_Type_contiguous");
     CHECK(MPI_Type_contiguous((int)(n / PIECE), piece, &pieces), "MPI_Type_contiguous");
@@ -63,7 +63,7 @@ int io_mpi_bytes(uint64_t bytes, MPI_Datatype *type, io_error *error) {
     return io_mpi_values(IO_BYTE, bytes, type, error);
 }
 
-/* Nested vectors rather than a subarray: its sizes are ints, a stride in bytes is not. */
+/* Nested vectors instead of a subarray: its sizes are ints, while a stride in bytes is not. */
 static int part_type(const io_schema *schema, const io_part *part, MPI_Datatype *type, MPI_Aint *at,
                      io_error *error) {
     uint64_t size = io_type_size(schema->datasets[part->dataset].type);

@@ -2,11 +2,10 @@
 /* mpiio: one canonical raw file through MPI-IO.
  *
  * collective: one MPI_File_write_at_all for all parts of a call, through a file view;
- * independent: the same with MPI_File_write_at, and so small data sets in every mode but ordered;
- * nonblocking: one MPI_File_iwrite_at_all for each
- * part, then one wait; ordered: the shared file pointer, so the file holds the processes' data in
- * the order of ranks, call after call; external32: collective, in MPI's portable representation, a call
- * for each type of data. */
+ * independent: the same with MPI_File_write_at, which all modes but ordered use for small data sets;
+ * nonblocking: one MPI_File_iwrite_at_all per part, then one wait; ordered: the shared file pointer, so the
+ * file holds the processes' data in rank order, call after call; external32: collective, in MPI's portable
+ * representation, with a call per data type. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 extern const io_method io_method_mpiio;
 
-/* Where an ordered call put this process's bytes, for messages. */
+/* Where an ordered call placed this process's data, for messages. */
 typedef struct {
     uint64_t offset, bytes, file_offset; /* in the owner's data; length; in the file */
 } placed;
@@ -50,13 +49,13 @@ static int write_ordered(MPI_File f, void *b, int n, MPI_Datatype t, MPI_Status 
     return MPI_File_write_ordered(f, b, n, t, s);
 }
 
-/* The two directions as one table: what differs is the call and its name. */
+/* The two directions as a table: only the calls and their names differ. */
 typedef struct {
     at_call all, one;
     iat_call start;
     ordered_call ordered;
     const char *all_name, *one_name, *start_name, *ordered_name;
-    const char *when_short; /* what to look at when fewer bytes moved than asked */
+    const char *when_short; /* advice if fewer bytes moved than requested */
 } direction;
 
 static const direction writing = {write_at_all,
@@ -67,7 +66,7 @@ static const direction writing = {write_at_all,
                                   "MPI_File_write_at",
                                   "MPI_File_iwrite_at_all",
                                   "MPI_File_write_ordered",
-                                  "check the free space and the quota there (df), or ask for less data"};
+                                  "check free space and quota (df), or reduce the data size"};
 static const direction reading = {MPI_File_read_at_all,
                                   MPI_File_read_at,
                                   MPI_File_iread_at_all,
@@ -76,7 +75,7 @@ static const direction reading = {MPI_File_read_at_all,
                                   "MPI_File_read_at",
                                   "MPI_File_iread_at_all",
                                   "MPI_File_read_ordered",
-                                  "the file is cut short, or was written with other options"};
+                                  "the file is truncated, or was written with other options"};
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, int amode, io_file **file) {
     mpiio_file *f = io_file_new(sizeof *f, &io_method_mpiio, ctx, path, schema);
@@ -89,7 +88,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, i
         free(f);
         return io_fail_mpi(ctx->error, "MPI_File_open", name, code);
     }
-    f->viewed = ctx->mode == IO_EXTERNAL32; /* a file opens in native, and must be told otherwise */
+    f->viewed = ctx->mode == IO_EXTERNAL32; /* a file opens in native representation, so a view must be set */
     *file = &f->base;
     return 0;
 }
@@ -98,8 +97,8 @@ static int create(const io_ctx *ctx, const char *path, const io_schema *schema, 
     return start(ctx, path, schema, MPI_MODE_CREATE | MPI_MODE_WRONLY, file);
 }
 
-/* A file that is too short is not read: OMPIO's nonblocking read would never end, and ROMIO's strided
- * one would give zeros. */
+/* Do not read a file that is too short: OMPIO's nonblocking read would never complete, and ROMIO's strided
+ * read would return zeros. */
 static int open_existing(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
     if (start(ctx, path, schema, MPI_MODE_RDONLY, file)) return -1;
     MPI_Offset size = 0;
@@ -108,8 +107,8 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return io_raw_check_size(ctx, path, schema, (uint64_t)size);
 }
 
-/* A contiguous piece of a data set needs no view. Every process decides the same, because it looks at the
- * largest block of the data set, not at its own part. */
+/* A contiguous piece of a data set needs no view. Decided by the largest block of the data set, not by the
+ * process's own part, so that all processes decide the same. */
 static bool needs_view(const mpiio_file *f, const io_part *parts, int n) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[parts[0].dataset];
@@ -147,13 +146,13 @@ static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offs
     return status;
 }
 
-static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *way,
+static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *dir,
                        const char *call) {
     MPI_Count moved = 0;
     MPI_Get_elements_x(status, MPI_BYTE, &moved);
     if ((uint64_t)moved == bytes) return 0;
     return io_fail(f->base.ctx->error, "%s: moved only %lld of %llu bytes: %s; %s", call, (long long)moved,
-                   (unsigned long long)bytes, f->base.path, way->when_short);
+                   (unsigned long long)bytes, f->base.path, dir->when_short);
 }
 
 static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n) {
@@ -163,7 +162,7 @@ static uint64_t call_bytes(const io_schema *schema, const io_part *parts, int n)
 }
 
 /* The memory type of a call: bytes, or values that MPI converts. MPICH 4.0 crashes in MPI_Pack_external_size
- * of an empty type, so an unused one has one value. */
+ * for an empty type, so an unused one has one value. */
 static int memory_type(const mpiio_file *f, io_type of, uint64_t bytes, MPI_Datatype *type) {
     io_error *error = f->base.ctx->error;
     if (f->base.ctx->mode != IO_EXTERNAL32) return io_mpi_bytes(bytes, type, error);
@@ -174,25 +173,25 @@ static io_type type_of(const mpiio_file *f, const io_part *part) {
     return f->base.schema->datasets[part->dataset].type;
 }
 
-/* Parts of one call lie one after the other in memory (pattern.h), so one type covers them all. */
-static int move_once(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+/* The parts of a call are contiguous in memory (pattern.h), so one type covers them all. */
+static int move_once(mpiio_file *f, const io_part *parts, int n, const direction *dir) {
     io_error *error = f->base.ctx->error;
     bool all = io_mode_has(f->base.ctx->mode, IO_IS_COLLECTIVE);
-    const char *name = all ? way->all_name : way->one_name;
+    const char *name = all ? dir->all_name : dir->one_name;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
     MPI_Offset offset;
     MPI_Datatype type;
     MPI_Status status;
     if (set_view(f, parts, n, &offset) || memory_type(f, type_of(f, parts), bytes, &type)) return -1;
     f->base.calls++;
-    int code = (all ? way->all : way->one)(f->handle, offset, parts->data, bytes ? 1 : 0, type, &status);
+    int code = (all ? dir->all : dir->one)(f->handle, offset, parts->data, bytes ? 1 : 0, type, &status);
     MPI_Type_free(&type);
     if (code) return io_fail_mpi(error, name, f->base.path, code);
-    return bytes ? check_count(f, &status, bytes, way, name) : 0;
+    return bytes ? check_count(f, &status, bytes, dir, name) : 0;
 }
 
-/* Headers and tables: each process its own runs of them, alone. */
-static int move_small(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+/* Headers and tables: each process moves its own runs independently. */
+static int move_small(mpiio_file *f, const io_part *parts, int n, const direction *dir) {
     const io_schema *schema = f->base.schema;
     if (f->viewed && change_view(f, MPI_BYTE)) return -1;
     for (int i = 0; i < n; i++) {
@@ -203,24 +202,24 @@ static int move_small(mpiio_file *f, const io_part *parts, int n, const directio
             MPI_Status status;
             if (memory_type(f, type_of(f, &parts[i]), r.length * size, &type)) return -1;
             f->base.calls++;
-            int code = way->one(f->handle, (MPI_Offset)(base + r.global * size),
+            int code = dir->one(f->handle, (MPI_Offset)(base + r.global * size),
                                 (char *)parts[i].data + r.local * size, 1, type, &status);
             MPI_Type_free(&type);
-            if (code) return io_fail_mpi(f->base.ctx->error, way->one_name, f->base.path, code);
-            if (check_count(f, &status, r.length * size, way, way->one_name)) return -1;
+            if (code) return io_fail_mpi(f->base.ctx->error, dir->one_name, f->base.path, code);
+            if (check_count(f, &status, r.length * size, dir, dir->one_name)) return -1;
         }
     }
     return 0;
 }
 
-/* What the requests of one call need until they are done: ROMIO goes on reading the data types. */
+/* Resources of a call's requests until they complete: ROMIO keeps reading the data types. */
 typedef struct {
     MPI_Request *requests;
     MPI_Status *statuses;
     MPI_Datatype *types;
 } pending;
 
-static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const direction *way, pending *p) {
+static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const direction *dir, pending *p) {
     io_error *error = f->base.ctx->error;
     MPI_Offset offset;
     if (set_view(f, parts, n, &offset)) return -1;
@@ -229,24 +228,24 @@ static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const dire
         uint64_t bytes = io_part_bytes(f->base.schema, &parts[i]);
         if (io_mpi_bytes(bytes, &p->types[i], error)) return -1;
         f->base.calls++;
-        code = way->start(f->handle, offset, parts[i].data, bytes ? 1 : 0, p->types[i], &p->requests[i]);
+        code = dir->start(f->handle, offset, parts[i].data, bytes ? 1 : 0, p->types[i], &p->requests[i]);
         offset += (MPI_Offset)bytes;
     }
-    if (code) return io_fail_mpi(error, way->start_name, f->base.path, code);
+    if (code) return io_fail_mpi(error, dir->start_name, f->base.path, code);
     f->base.calls++;
     code = MPI_Waitall(n, p->requests, p->statuses);
     for (int i = 0; code == MPI_ERR_IN_STATUS && i < n; i++)
         if (p->statuses[i].MPI_ERROR != MPI_SUCCESS) code = p->statuses[i].MPI_ERROR;
-    if (code) return io_fail_mpi(error, way->start_name, f->base.path, code);
+    if (code) return io_fail_mpi(error, dir->start_name, f->base.path, code);
     for (int i = 0; i < n; i++) MPI_Type_free(&p->types[i]);
     return 0;
 }
 
-static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const direction *dir) {
     pending p = {malloc((size_t)n * sizeof *p.requests), malloc((size_t)n * sizeof *p.statuses),
                  malloc((size_t)n * sizeof *p.types)};
     int status = p.requests && p.statuses && p.types
-                     ? start_and_wait(f, parts, n, way, &p)
+                     ? start_and_wait(f, parts, n, dir, &p)
                      : io_fail(f->base.ctx->error, "out of memory for %d requests", n);
     free(p.requests);
     free(p.statuses);
@@ -268,7 +267,7 @@ static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     return 0;
 }
 
-/* ROMIO keeps the shared pointer in a hidden file, and removes it in the closing that no longer comes. */
+/* ROMIO keeps the shared pointer in a hidden file, which it removes at a close that will not happen. */
 static void remove_pointer(const char *path) {
     char pattern[IO_MAX_PATH + 16];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -279,38 +278,38 @@ static void remove_pointer(const char *path) {
     globfree(&found);
 }
 
-static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+static int move_ordered(mpiio_file *f, const io_part *parts, int n, const direction *dir) {
     io_error *error = f->base.ctx->error;
     uint64_t bytes = call_bytes(f->base.schema, parts, n);
     MPI_Datatype type;
     MPI_Status status;
     if (io_mpi_bytes(bytes, &type, error)) return -1;
     f->base.calls++;
-    int code = way->ordered(f->handle, parts->data, bytes ? 1 : 0, type, &status);
+    int code = dir->ordered(f->handle, parts->data, bytes ? 1 : 0, type, &status);
     MPI_Type_free(&type);
     if (code) {
         remove_pointer(f->base.path);
-        return io_fail_mpi(error, way->ordered_name, f->base.path, code);
+        return io_fail_mpi(error, dir->ordered_name, f->base.path, code);
     }
     if (remember(f, parts, bytes)) return -1;
-    return bytes ? check_count(f, &status, bytes, way, way->ordered_name) : 0;
+    return bytes ? check_count(f, &status, bytes, dir, dir->ordered_name) : 0;
 }
 
-/* MPICH 4.0 crashes there of a type of several types, too: a call for each. */
-static int move_by_type(mpiio_file *f, const io_part *parts, int n, const direction *way) {
+/* MPICH 4.0 crashes there for a type of several types, too: a call for each. */
+static int move_by_type(mpiio_file *f, const io_part *parts, int n, const direction *dir) {
     for (int i = 0, same; i < n; i += same) {
         for (same = 1; i + same < n && type_of(f, &parts[i + same]) == type_of(f, &parts[i]);) same++;
-        if (move_once(f, parts + i, same, way)) return -1;
+        if (move_once(f, parts + i, same, dir)) return -1;
     }
     return 0;
 }
 
-static int move(io_file *file, const io_part *parts, int n, const direction *way) {
+static int move(io_file *file, const io_part *parts, int n, const direction *dir) {
     mpiio_file *f = (mpiio_file *)file;
-    if (file->ctx->mode == IO_ORDERED) return move_ordered(f, parts, n, way);
-    if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, way);
-    if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, way);
-    return file->ctx->mode == IO_EXTERNAL32 ? move_by_type(f, parts, n, way) : move_once(f, parts, n, way);
+    if (file->ctx->mode == IO_ORDERED) return move_ordered(f, parts, n, dir);
+    if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, dir);
+    if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, dir);
+    return file->ctx->mode == IO_EXTERNAL32 ? move_by_type(f, parts, n, dir) : move_once(f, parts, n, dir);
 }
 
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, &writing); }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* netcdf4: one NetCDF-4 file, a variable for each array, through NetCDF's C library and its parallel HDF5.
+/* netcdf4: one NetCDF-4 file, with a variable per array, through the NetCDF C library and its parallel HDF5.
  *
- * collective and independent are the library's access modes, set for each variable; a call for each part.
- * Small variables, and those without dimensions, are moved alone in every mode: of one value a process cannot
- * take nothing. Dimensions are fixed: the library lets variables grow in collective calls only. */
+ * collective and independent are the library's access modes, set per variable, with a call per part. Small
+ * variables and scalars are moved independently in every mode, because a process cannot select nothing of a
+ * scalar. Dimensions are fixed: the library lets variables grow in collective calls only. */
 #include <netcdf.h>
 #include <netcdf_par.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 extern const io_method io_method_netcdf4;
 
-#define MAX_FILES 64 /* that HDF5 has open */
+#define MAX_FILES 64 /* open in HDF5 */
 
 typedef struct {
     int group, id;
@@ -41,14 +41,14 @@ static int fail(const io_ctx *ctx, const char *call, const char *path, int code)
     return io_fail_library(ctx->error, call, path, nc_strerror(code));
 }
 
-/* Returns from the function at the first failing call, which names itself. */
+/* Returns from the function at the first failing call, with its name. */
 #define CHECK(file, call, ...)                                                                               \
     do {                                                                                                     \
         int code_ = call(__VA_ARGS__);                                                                       \
         if (code_ != NC_NOERR) return fail((file)->ctx, #call, (file)->path, code_);                         \
     } while (0)
 
-/* The group that a name with slashes is in, made where it is not there, and the name within it. */
+/* Splits a name with slashes into its group, which is created if necessary, and the name within it. */
 static int find_group(const netcdf4_file *f, const char *name, int *group, const char **within) {
     char part[NC_MAX_NAME + 1];
     *group = f->id;
@@ -76,7 +76,7 @@ static int make_dimensions(const netcdf4_file *f, int *ids) {
     return 0;
 }
 
-/* Without fill values: every byte is written by the run. */
+/* Without fill values: the run writes every byte. */
 static int make_variable(netcdf4_file *f, int dataset, const int *dims) {
     const io_schema *schema = f->base.schema;
     const io_dataset *d = &schema->datasets[dataset];
@@ -134,7 +134,7 @@ static int find_variables(netcdf4_file *f) {
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,
                  io_file **file) {
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* messages are ours to print, once */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* we print the messages, once */
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", ctx->prefix, path);
     netcdf4_file *f = io_file_new(sizeof *f + (size_t)schema->ndatasets * sizeof *f->variables,
@@ -142,7 +142,7 @@ static int start(const io_ctx *ctx, const char *path, const io_schema *schema, b
     if (!f) return -1;
     f->creating = creating;
     f->base.calls++;
-    /* NC_MPIIO: before 4.6.2 the library asks for it. */
+    /* The library requires NC_MPIIO before 4.6.2. */
     int code = creating
                    ? nc_create_par(name, NC_CLOBBER | NC_NETCDF4 | NC_MPIIO, ctx->comm, ctx->info, &f->id)
                    : nc_open_par(name, NC_NOWRITE | NC_MPIIO, ctx->comm, ctx->info, &f->id);
@@ -160,7 +160,7 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     return start(ctx, path, schema, false, file);
 }
 
-/* How each variable is called from now on. */
+/* Sets the access mode of each variable. */
 static int choose_access(netcdf4_file *f) {
     const io_schema *schema = f->base.schema;
     for (int i = 0; i < schema->ndatasets; i++) {
@@ -207,7 +207,8 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
 static int write_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 static int read_parts(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
-/* NetCDF gives away no handle of the file below, but HDF5 says which files it has open. -1 for none. */
+/* NetCDF has no call for the handle of the HDF5 file, but HDF5 lists its open files. -1 if it is not
+ * found. */
 static hid_t hdf5_of(const io_file *file) {
     hid_t ids[MAX_FILES], found = -1;
     char expected[IO_MAX_PATH + 64], name[sizeof expected];
@@ -229,10 +230,10 @@ static int hints(io_file *file, MPI_Info *used) { return io_hdf5_hints(file, hdf
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     const hid_t id = H5Dopen2(hdf5_of(file), file->schema->datasets[dataset].name, H5P_DEFAULT);
     if (id < 0)
-        return -1; /* named as a dimension that it does not have, a variable is called otherwise there */
+        return -1; /* a variable named like a dimension that it does not have is stored under another name */
     const haddr_t at = H5Dget_offset(id);
     H5Dclose(id);
-    if (at == HADDR_UNDEF) return -1; /* chunked: in many pieces */
+    if (at == HADDR_UNDEF) return -1; /* chunked: not contiguous */
     *offset = at;
     return 0;
 }

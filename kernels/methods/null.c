@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* null: moves nothing, so what is measured is the driver itself. */
+/* null: moves nothing, to measure the driver itself. */
 #include <stdlib.h>
 
 #include "method.h"
@@ -30,7 +30,7 @@ static int stop(io_file *file) {
 
 const io_method io_method_null = {
     .name = "null",
-    .summary = "moves nothing: the cost of the driver itself",
+    .summary = "moves no data: measures the overhead of the driver",
     .extension = "",
     .traits = IO_MOVES_NOTHING | IO_WRITES_INDEPENDENTLY,
     .create = start,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pnetcdf: one CDF-5 file, a variable for each array.
+/* pnetcdf: one CDF-5 file, with a variable per array.
  *
- * collective: one ncmpi_put_vara_all for each part; independent: ncmpi_put_vara between
- * begin_indep_data and end_indep_data; nonblocking: one iput for each part of a call and one
- * ncmpi_wait_all, which merges them. Parts of one variable go together (varn); small variables are
- * put independently in every mode. */
+ * collective: one ncmpi_put_vara_all per part; independent: ncmpi_put_vara between begin_indep_data and
+ * end_indep_data; nonblocking: one iput per part of a call and one ncmpi_wait_all, which merges them. Parts
+ * of one variable use one call (varn); small variables are written independently in every mode. */
 #include <pnetcdf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ static MPI_Datatype memory_type(io_type type) {
     }
 }
 
-/* Returns from the function at the first failing call, which names itself. */
+/* Returns from the function at the first failing call, with its name. */
 #define CHECK(ctx, path, call, ...)                                                                          \
     do {                                                                                                     \
         int code_ = call(__VA_ARGS__);                                                                       \
@@ -147,7 +146,7 @@ static const calls independent_calls = {ncmpi_put_vara,   ncmpi_get_vara,   ncmp
                                         ncmpi_get_varn,   "ncmpi_put_vara", "ncmpi_get_vara",
                                         "ncmpi_put_varn", "ncmpi_get_varn"};
 
-/* A box in PnetCDF's words; how many elements. */
+/* A part's start and count as MPI_Offset; returns the number of elements. */
 static MPI_Offset box_of(const pnetcdf_file *f, const io_part *part, MPI_Offset *start, MPI_Offset *count) {
     for (int i = 0; i < f->base.schema->datasets[part->dataset].ndims; i++) {
         start[i] = (MPI_Offset)part->start[i];
@@ -156,20 +155,20 @@ static MPI_Offset box_of(const pnetcdf_file *f, const io_part *part, MPI_Offset 
     return (MPI_Offset)io_part_elements(f->base.schema, part);
 }
 
-static int move_one(pnetcdf_file *f, const io_part *part, bool writing, const calls *way) {
+static int move_one(pnetcdf_file *f, const io_part *part, bool writing, const calls *api) {
     MPI_Offset start[IO_MAX_DIMS], count[IO_MAX_DIMS], n = box_of(f, part, start, count);
     MPI_Datatype type = memory_type(f->base.schema->datasets[part->dataset].type);
     int variable = f->variables[part->dataset];
     f->base.calls++;
-    int code = writing ? way->put(f->id, variable, start, count, part->data, n, type)
-                       : way->get(f->id, variable, start, count, part->data, n, type);
+    int code = writing ? api->put(f->id, variable, start, count, part->data, n, type)
+                       : api->get(f->id, variable, start, count, part->data, n, type);
     if (code == NC_NOERR) return 0;
-    return io_fail_library(f->base.ctx->error, writing ? way->put_name : way->get_name, f->base.path,
+    return io_fail_library(f->base.ctx->error, writing ? api->put_name : api->get_name, f->base.path,
                            ncmpi_strerror(code));
 }
 
-/* Parts of one variable, which follow each other in memory, in one call. */
-static int move_many(pnetcdf_file *f, const io_part *parts, int n, bool writing, const calls *way) {
+/* Parts of one variable, contiguous in memory, in one call. */
+static int move_many(pnetcdf_file *f, const io_part *parts, int n, bool writing, const calls *api) {
     MPI_Offset *numbers = malloc((size_t)n * 2 * IO_MAX_DIMS * sizeof *numbers), all = 0;
     MPI_Offset **boxes = malloc((size_t)n * 2 * sizeof *boxes);
     int used = 0, code = NC_NOERR, status = 0;
@@ -185,10 +184,10 @@ static int move_many(pnetcdf_file *f, const io_part *parts, int n, bool writing,
     int variable = f->variables[parts->dataset];
     f->base.calls++;
     if (!status)
-        code = writing ? way->putn(f->id, variable, used, boxes, boxes + n, parts->data, all, type)
-                       : way->getn(f->id, variable, used, boxes, boxes + n, parts->data, all, type);
+        code = writing ? api->putn(f->id, variable, used, boxes, boxes + n, parts->data, all, type)
+                       : api->getn(f->id, variable, used, boxes, boxes + n, parts->data, all, type);
     if (code != NC_NOERR)
-        status = io_fail_library(f->base.ctx->error, writing ? way->putn_name : way->getn_name, f->base.path,
+        status = io_fail_library(f->base.ctx->error, writing ? api->putn_name : api->getn_name, f->base.path,
                                  ncmpi_strerror(code));
     free(numbers);
     free(boxes);
@@ -225,7 +224,7 @@ static int move_nonblocking(pnetcdf_file *f, const io_part *parts, int n, bool w
     return status;
 }
 
-/* Headers and tables: each process its own, alone. */
+/* Headers and tables: each process moves its own independently. */
 static int move_small(pnetcdf_file *f, const io_part *parts, int n, bool writing) {
     const io_ctx *ctx = f->base.ctx;
     bool within = ctx->mode == IO_INDEPENDENT; /* the file is in independent mode already */
@@ -240,12 +239,12 @@ static int move_small(pnetcdf_file *f, const io_part *parts, int n, bool writing
 
 static int move(io_file *file, const io_part *parts, int n, bool writing) {
     pnetcdf_file *f = (pnetcdf_file *)file;
-    const calls *way = file->ctx->mode == IO_COLLECTIVE ? &collective_calls : &independent_calls;
+    const calls *api = file->ctx->mode == IO_COLLECTIVE ? &collective_calls : &independent_calls;
     if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, writing);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
         same = io_leading_parts(parts + i, n - i);
-        if (same > 1 ? move_many(f, parts + i, same, writing, way) : move_one(f, &parts[i], writing, way))
+        if (same > 1 ? move_many(f, parts + i, same, writing, api) : move_one(f, &parts[i], writing, api))
             return -1;
     }
     return 0;

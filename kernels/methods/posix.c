@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* posix: a file for each process, its parts one after the other; Fortran records where the pattern
- * says so. */
+/* posix: a file per process, its parts one after another; Fortran records if the pattern requires them. */
 #include <fcntl.h>
 
 #include "methods/records.h"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Linux moves at most 0x7ffff000 bytes in one call. */
+/* Linux moves at most 0x7ffff000 bytes per call. */
 #define MOST 0x40000000u
 
 int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
@@ -31,8 +31,8 @@ int io_posix_cut(io_posix_file *file, const char *call, uint64_t data_end) {
     if (fstat(file->fd, &st)) return io_fail_errno(file->base.ctx->error, "fstat", file->base.path, errno);
     uint64_t end = (uint64_t)st.st_size;
     return io_fail(file->base.ctx->error,
-                   "%s: the file ends at byte %" PRIu64 ", %" PRIu64 " bytes before its data does: %s; "
-                   "it is cut short, or was written with other options",
+                   "%s: the file ends at byte %" PRIu64 ", %" PRIu64 " bytes before the end of its data: %s; "
+                   "it is truncated, or was written with other options",
                    call, end, data_end - (end < data_end ? end : data_end), file->base.path);
 }
 
@@ -79,7 +79,7 @@ int io_raw_check_size(const io_ctx *ctx, const char *path, const io_schema *sche
     uint64_t expected = io_dataset_offset(schema, schema->ndatasets);
     if (size >= expected) return 0;
     return io_fail(ctx->error,
-                   "open: the file has %llu bytes, but its data %llu: %s; "
-                   "it is cut short, or was written with other options",
+                   "open: the file has %llu bytes, expected %llu: %s; "
+                   "it is truncated, or was written with other options",
                    (unsigned long long)size, (unsigned long long)expected, path);
 }

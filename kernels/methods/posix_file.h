@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A POSIX file whose every call is checked, counted and repeated until all bytes have moved. */
+/* A POSIX file; every call is checked, counted and repeated until all bytes have moved. */
 #ifndef IOGAUGE_POSIX_FILE_H
 #define IOGAUGE_POSIX_FILE_H
 
@@ -13,16 +13,16 @@ typedef struct {
 /* Opens with `flags` and mode 0666; *file is set only on success. */
 int io_posix_start(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                    int flags, io_file **file);
-/* All of `bytes`, to the file or from it. */
+/* Moves exactly `bytes` bytes, to the file or from it. */
 int io_posix_move_at(io_posix_file *file, bool writing, void *data, uint64_t bytes, uint64_t offset);
-/* Fails: the file ends before its data does, which ends at `data_end`. */
+/* Reports that the file ends before `data_end`, the end of its data. */
 int io_posix_cut(io_posix_file *file, const char *call, uint64_t data_end);
 int io_posix_sync(io_file *file);
 int io_posix_close(io_file *file);
 
-/* Of a canonical raw file: data sets back to back. */
+/* In a canonical raw file: data sets back to back. */
 int io_raw_dataset_offset(io_file *file, int dataset, uint64_t *offset);
-/* Has it room for all of them? */
+/* Is the file large enough for all data sets? */
 int io_raw_check_size(const io_ctx *ctx, const char *path, const io_schema *schema, uint64_t size);
 
 #endif

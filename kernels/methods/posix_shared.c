@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* posix-shared: one canonical raw file, every process its own contiguous runs, one pwrite each. */
+/* posix-shared: one canonical raw file, to which every process writes its contiguous runs, one pwrite
+ * each. */
 #include <fcntl.h>
 
 #include "methods/posix_file.h"
@@ -7,7 +8,7 @@
 extern const io_method io_method_posix_shared;
 
 static int create(const io_ctx *ctx, const char *path, const io_schema *schema, io_file **file) {
-    /* One process makes the file, so that none can cut what another has begun to write. */
+    /* One process creates the file, so that none truncates what another has begun to write. */
     int status = 0;
     if (ctx->rank == 0)
         status =

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows and their marks go to the system as they stand in memory, many in a call (pwritev, preadv), so that
- * small records cost no call each and large ones no copy. */
+/* Rows and their record marks are written straight from memory, many in a call (pwritev, preadv), so that
+ * small records do not cost a call each and large ones are not copied. */
 #include "methods/records.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sys/uio.h>
 
-#define RECORDS 256 /* in one call; three pieces each, and Linux takes 1024 */
+#define RECORDS 256 /* per call; three iovecs each, and Linux allows 1024 */
 
-/* The records of one call, which follow each other in the file. */
+/* The records of one call, contiguous in the file. */
 typedef struct {
     io_posix_file *file;
     bool writing;
@@ -30,7 +30,7 @@ uint64_t io_records_offset(const io_schema *schema, const io_part *part, uint64_
     return part->offset + part->frames + marks + local * size;
 }
 
-/* All bytes of the batch, whatever the system moves in one go. */
+/* Moves all bytes of the batch, with as many calls as necessary. */
 static int move_bytes(batch *b) {
     io_file *file = &b->file->base;
     struct iovec *next = b->pieces;
@@ -53,7 +53,7 @@ static int move_bytes(batch *b) {
     return 0;
 }
 
-/* The marks that were read are those of the records that should be there. */
+/* Compares the marks that were read with the expected ones. */
 static int check_marks(const batch *b) {
     const io_file *file = &b->file->base;
     uint64_t at = b->begin;
@@ -83,7 +83,7 @@ static int add(batch *b, char *data, uint64_t bytes, uint64_t offset) {
     if (bytes > INT32_MAX - 8)
         return io_fail(
             file->ctx->error,
-            "a record of %llu bytes is more than a Fortran record of one piece holds (2^31 - 9): %s; "
+            "a record of %llu bytes exceeds the limit of an unsplit Fortran record (2^31 - 9): %s; "
             "use more processes",
             (unsigned long long)bytes, file->path);
     if (b->n == RECORDS || (b->n && b->end != offset))

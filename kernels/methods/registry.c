@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The build says of each library of libraries.def whether it is there: IO_HAS_hdf5 is 1 or 0. A method whose
- * library is not there has no symbol: its entry is NULL, chosen by pasting that number. */
+/* The build defines IO_HAS_<library> as 1 or 0 for each library in libraries.def. A method whose library is
+ * missing has no symbol: its entry is NULL, selected by token pasting. */
 #include "methods/registry.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "methods/methods.def"
 #undef IO_METHOD
 
-/* What messages call the libraries. */
+/* Names of the libraries for messages. */
 #define LIBRARY_none NULL
 #define IO_LIBRARY(id, name, ...) static const char LIBRARY_##id[] __attribute__((unused)) = name;
 #include "libraries.def"
@@ -38,7 +38,7 @@ const io_method_entry *io_methods(int *n) {
     return methods;
 }
 
-/* Each library and the one that it needs itself. */
+/* Each library and the one it depends on. */
 static const struct {
     const char *id, *needs;
 } libraries[] = {
@@ -67,8 +67,9 @@ int io_method_find(const char *name, const io_method **method, io_error *error) 
             *method = methods[i].method;
             if (*method) return 0;
             return io_fail_usage(
-                error, "method %s: this build lacks %s; build with it, or choose from iokernel --list", name,
-                methods[i].library);
+                error,
+                "method %s: this build lacks %s; rebuild with it, or choose another from iokernel --list",
+                name, methods[i].library);
         }
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", methods[i].name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The methods in methods.def, including those that this build lacks. */
+/* The methods in methods.def, including those missing in this build. */
 #ifndef IOGAUGE_METHOD_REGISTRY_H
 #define IOGAUGE_METHOD_REGISTRY_H
 
@@ -7,9 +7,9 @@
 
 typedef struct {
     const char *name;
-    const io_method *method; /* NULL: this build lacks it */
-    const char *library;     /* the library that it needs, as in messages; NULL for none */
-    const char *needs;       /* the same, as in libraries.def; none */
+    const io_method *method; /* NULL if missing in this build */
+    const char *library;     /* name for messages of the library that it needs, or NULL */
+    const char *needs;       /* the same, as in libraries.def, or none */
 } io_method_entry;
 
 const io_method_entry *io_methods(int *n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* twophase: one canonical file, by collective buffering in plain MPI and POSIX, without MPI-IO.
+/* twophase: one canonical file, by collective buffering with plain MPI and POSIX, without MPI-IO.
  *
- * Aggregators (by default all processes) have buffers in a window that the processes of a node share. Each
- * process copies its rows from its array straight into them, and the aggregator writes a buffer with one
- * pwrite, while the next ones fill. What is for another node goes there as messages from the array. Reading
- * is the same backwards. The buffers bound the memory, whatever the data's size. Long rows gain nothing by
- * this and are not exchanged, and small writes are kept until there are enough (twophase_calls.c). */
+ * Aggregators (by default all processes) have buffers in a window of memory shared by the processes of a
+ * node. Each process copies its rows from its array directly into them, and the aggregator writes a buffer
+ * with one pwrite while the next ones fill. Data for other nodes is sent in messages from the array. Reading
+ * is the reverse. Buffers bound the memory, whatever the data size. Long rows are not exchanged, because they
+ * gain nothing, and small writes are collected until there are enough (twophase_calls.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,16 +15,16 @@
 extern const io_method io_method_twophase;
 
 #define MIN_BUFFER 4096
-#define MAX_BUFFER (UINT64_C(1) << 30) /* a message of it has an int's length */
+#define MAX_BUFFER (UINT64_C(1) << 30) /* the length of its message is an int */
 
 /* ---------------------------------------------------------------- options */
 
 enum { BUFFER = 1, AGGREGATORS, ROUNDS, SHARE, FORMAT, JOIN, STRAIGHT };
 static const io_option options[] = {
-    {"buffer-size", BUFFER, "SIZE", "size of a buffer, and of a chunk of the file (default 256k)"},
+    {"buffer-size", BUFFER, "SIZE", "size of a buffer and of a file chunk (default 256k)"},
     {"aggregators", AGGREGATORS, "N", "aggregators per node (default: all processes)"},
     {"rounds", ROUNDS, "N", "buffers per aggregator (default 2)"},
-    {"share", SHARE, "N", "most processes that share memory (default: all of a node; 1: messages only)"},
+    {"share", SHARE, "N", "maximum processes that share memory (default: all of a node; 1: messages only)"},
     {"format", FORMAT, "F",
      "file format: raw (default), cdf5 or hdf5, as written by posix-shared, pnetcdf and hdf5"},
     {"join", JOIN, "SIZE", "collect small writes of a process up to this size (default 1m)"},
@@ -74,7 +74,7 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
     return 0;
 }
 
-/* buffer_memory: what an aggregator has at most, with that for messages and for small writes. */
+/* buffer_memory: the maximum of an aggregator, including messages and collected small writes. */
 static json_t *describe(const void *state) {
     const twophase *t = state;
     return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:I}", "buffer_size", (json_int_t)t->buffer, "aggregators",
@@ -86,8 +86,8 @@ static json_t *describe(const void *state) {
 
 /* ---------------------------------------------------------------- files */
 
-/* A buffer is no larger than the largest data set, and an element that begins in a chunk may end behind it.
- */
+/* A buffer is no larger than the largest data set, plus room for an element that crosses the end of a
+ * chunk. */
 static uint64_t room_for(const io_schema *schema, uint64_t buffer) {
     uint64_t most = 0;
     for (int i = 0; i < schema->ndatasets; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of method twophase share. A call's data sets go one after the other. A data set is cut at
- * multiples of the buffer's size in the file into chunks; an element belongs to the chunk in which its first
- * byte lies. Chunk k is aggregator k modulo their number's: it alone moves it to the file or from it. */
+/* Shared by the files of method twophase. The data sets of a call are moved one after another. A data set is
+ * divided into chunks at multiples of the buffer size in the file; an element belongs to the chunk that holds
+ * its first byte. Chunk k belongs to aggregator k modulo the number of aggregators, which alone moves it to
+ * or from the file. */
 #ifndef IOGAUGE_TWOPHASE_H
 #define IOGAUGE_TWOPHASE_H
 
@@ -11,29 +12,29 @@
 #include "method_roles.h"
 #include "methods/posix_file.h"
 
-#define TWOPHASE_ROUNDS 16  /* most buffers in flight */
+#define TWOPHASE_ROUNDS 16  /* maximum buffers in flight */
 #define TWOPHASE_JOINED 256 /* parts; every process holds the boxes of all processes for them */
 #define TWOPHASE_NEVER ((uint64_t)1 << 30) /* --straight of at least this: never */
-#define TWOPHASE_TURNED (64 << 10)         /* bytes that are byte-swapped at a time */
+#define TWOPHASE_SWAP_BYTES (64 << 10)     /* bytes that are byte-swapped at a time */
 
 typedef struct twophase_file twophase_file;
 
-/* A file format: the method that makes it, and facts about its data. */
+/* A file format: the method that creates it, and properties of its data. */
 typedef struct {
     const char *name, *maker;
-    bool swapped; /* its byte order is not the one of this machine */
+    bool swapped; /* its byte order differs from this machine's */
     int (*check_schema)(const io_schema *schema, const io_choice *choice, io_error *error);
 } twophase_format;
 
-/* NULL after io_fail_usage. */
+/* NULL after io_fail_usage */
 const twophase_format *twophase_format_find(const char *name, io_error *error);
-/* Called by one process: makes the file or opens an existing one, returns the offsets of its data sets, and
+/* Called by one process: creates the file or opens an existing one, returns the offsets of its data sets, and
  * closes it. */
 int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offsets);
 
 /* The options. */
 typedef struct {
-    uint64_t buffer, aggregators, rounds, share; /* aggregators, share: 0 for as many as there are */
+    uint64_t buffer, aggregators, rounds, share; /* aggregators, share: 0 for all */
     uint64_t join, straight;
     const twophase_format *format;
     const io_method *maker, *mine;
@@ -46,12 +47,12 @@ typedef struct {
     _Atomic uint64_t events;
 } twophase_board;
 
-/* An aggregator's, in front of its buffers in the window. Chunk number n (of its own, from 0 since the file
- * was opened) is in buffer n modulo rounds. */
+/* An aggregator's control block, before its buffers in the window. Its chunk number n, from 0 since the file
+ * was opened, uses buffer n modulo rounds. */
 typedef struct {
-    uint64_t ready; /* reading: chunks that have been put into a buffer so far */
+    uint64_t ready; /* reading: chunks that have been read into a buffer */
     uint64_t done;  /* chunks whose buffer is free again */
-    /* Of each buffer: how many of the node's processes have put in, or taken out, their shares. */
+    /* Per buffer: how many processes of the node have copied their shares in or out. */
     uint64_t arrived[TWOPHASE_ROUNDS];
 } twophase_queue;
 
@@ -59,16 +60,16 @@ typedef struct {
     int rank;              /* in the file's communicator */
     twophase_queue *queue; /* NULL: on another node */
     char *buffers;
-    uint64_t chunks;                        /* of earlier data sets and calls */
-    MPI_Request under_way[TWOPHASE_ROUNDS]; /* this process's messages to it, or from it */
+    uint64_t chunks;                      /* of earlier data sets and calls */
+    MPI_Request pending[TWOPHASE_ROUNDS]; /* this process's messages to or from it */
 } twophase_aggregator;
 
-/* A process's small writes that are to be exchanged together. */
+/* A process's small writes that are collected to be exchanged together. */
 typedef struct {
     io_part *parts;
     int n;
     char *data;
-    uint64_t used, most; /* bytes: what there is; what any process may have */
+    uint64_t used, most; /* bytes: current, and the maximum of any process */
 } twophase_joined;
 
 struct twophase_file {
@@ -76,24 +77,24 @@ struct twophase_file {
     const twophase *options;
     uint64_t *offsets; /* of the data sets */
     twophase_joined joined;
-    char *turned;  /* for byte-swapping on the way to the file */
-    bool failed;   /* a file call failed; all hear of it at the next agreement */
-    uint64_t room; /* bytes in a buffer */
-    MPI_Comm node; /* the processes that share the window */
+    char *swap_buffer; /* for byte-swapping on the way to the file */
+    bool failed;       /* a file call failed; reported at the next agreement */
+    uint64_t room;     /* buffer size in bytes */
+    MPI_Comm node;     /* the processes that share the window */
     int node_size;
-    bool *near;       /* for each rank: is it one of them? */
-    bool single_node; /* all are */
+    bool *on_node;    /* for each rank: does it share the window? */
+    bool single_node; /* all do */
     MPI_Win window;
     twophase_board *board;
-    int crowded;  /* so many of the next waits sleep at once */
-    char *memory; /* instead of the window, for a single process */
+    int oversubscribed; /* how many of the next waits sleep without yielding first */
+    char *memory;       /* instead of the window, for a single process */
     twophase_aggregator *aggregators;
-    int naggregators, mine; /* mine: which one this process is, or -1 */
-    /* An aggregator's messages from the other nodes' processes, or to them: one of each rank. */
+    int naggregators, mine; /* mine: the index of this process, or -1 */
+    /* An aggregator's messages to or from processes of other nodes, one per rank. */
     char *messages;
     MPI_Request *requests;
     MPI_Status *statuses;
-    bool receiving; /* writing: those of its next chunk have begun */
+    bool receiving; /* writing: the messages for its next chunk have been posted */
 };
 
 /* The functions of a method's file (twophase_calls.c). */
@@ -105,13 +106,13 @@ int twophase_join_start(twophase_file *f);
 /* Either all continue, or all fail with the message of the first that failed. */
 int twophase_agree(const twophase_file *f, int status);
 
-/* The window, the aggregators and the way between them; by all processes together. */
+/* Creates and frees the window and the aggregators' queues; collective. */
 int twophase_node_start(twophase_file *f);
 int twophase_node_stop(twophase_file *f);
-uint64_t twophase_events(twophase_file *f); /* events so far; call it before looking for work */
-/* Waits for another event; with other nodes only for a moment, because MPI must make progress. */
+uint64_t twophase_events(twophase_file *f); /* number of events so far; call it before looking for work */
+/* Waits for another event; with several nodes only briefly, because MPI must make progress. */
 void twophase_wait(twophase_file *f, uint64_t seen);
-/* Call these around looking at a queue, or changing it (`change`). */
+/* Call these around reading a queue, or modifying it (`change`). */
 void twophase_lock(twophase_file *f);
 void twophase_unlock(twophase_file *f, bool change);
 
@@ -119,38 +120,38 @@ void twophase_unlock(twophase_file *f, bool change);
 typedef struct {
     twophase_file *file;
     const io_part *parts;      /* this process's */
-    const uint64_t *boxes;     /* everybody's */
+    const uint64_t *boxes;     /* of all processes */
     int n, stride;             /* parts of a process in this data set; in the call */
-    bool writing, dense;       /* dense: each element between lo and hi has an owner */
+    bool writing, dense;       /* dense: every element between lo and hi has an owner */
     uint64_t base, size, swap; /* swap: size of numbers to byte-swap, or 1 */
     uint64_t lo, hi;           /* elements */
     uint64_t first, end;       /* chunks */
-    uint64_t next, own;        /* next chunk in which this process has a share; next one as aggregator */
+    uint64_t next, own;        /* next chunk with a share of this process; next chunk as aggregator */
     bool failed;               /* a file call failed; the other processes are still served */
-} twophase_way;
+} twophase_exchange;
 
-/* Called by all processes together; -1 if messages failed. */
-int twophase_write_way(twophase_way *w);
-int twophase_read_way(twophase_way *w);
+/* Collective; -1 if messages failed. */
+int twophase_exchange_write(twophase_exchange *w);
+int twophase_exchange_read(twophase_exchange *w);
 
 #define TWOPHASE_BOX (2 * IO_MAX_DIMS)
 
-/* Part i of a process, as a part without data. */
-io_part twophase_box(const twophase_way *w, int rank, int i);
-/* Elements of a chunk. */
-void twophase_chunk(const twophase_way *w, uint64_t chunk, uint64_t *first, uint64_t *end);
-/* Bytes of a rank's share of elements first to end; `at`: where they begin in that rank's data of this data
+/* Part i of a process, without data. */
+io_part twophase_box(const twophase_exchange *w, int rank, int i);
+/* The elements of a chunk. */
+void twophase_chunk(const twophase_exchange *w, uint64_t chunk, uint64_t *first, uint64_t *end);
+/* Bytes of a rank's share of elements first to end; `at` is where they begin in that rank's data of this data
  * set. */
-uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_t end, uint64_t *at);
-/* Copies a rank's share into the buffer where element `first` stands at `buffer`, or out of it. */
-void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end, char *buffer, char *share,
-                   bool in);
-/* Copies and byte-swaps numbers of `swap` bytes; `to` may be `from`. */
-void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes);
+uint64_t twophase_share(const twophase_exchange *w, int rank, uint64_t first, uint64_t end, uint64_t *at);
+/* Copies a rank's share into the buffer, in which element `first` is at `buffer`, or out of it. */
+void twophase_copy(const twophase_exchange *w, int rank, uint64_t first, uint64_t end, char *buffer,
+                   char *share, bool in);
+/* Copies and byte-swaps numbers of `swap` bytes; `to` may equal `from`. */
+void twophase_swap_bytes(uint64_t swap, char *to, const char *from, uint64_t bytes);
 /* Moves the elements first to end between buffer and file; sets `failed`. */
-void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer);
-/* The number that a chunk has with its aggregator, and its buffer. */
-twophase_aggregator *twophase_place(const twophase_way *w, uint64_t chunk, uint64_t *number);
+void twophase_move_chunk(twophase_exchange *w, uint64_t first, uint64_t end, char *buffer);
+/* The aggregator of a chunk and the chunk's number there; the buffer of that number. */
+twophase_aggregator *twophase_place(const twophase_exchange *w, uint64_t chunk, uint64_t *number);
 char *twophase_buffer(const twophase_file *f, const twophase_aggregator *a, uint64_t number);
 
 #endif

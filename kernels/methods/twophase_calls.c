@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is done with the data sets of a call.
+/* How the data sets of a call are moved:
  *
- * - Those of long rows go straight: each process moves its own, and nobody waits for anybody.
+ * - Data sets with long rows go straight to the file: each process moves its own without waiting for others.
  * - Small writes are joined: each process keeps a copy, and those of many calls are exchanged together.
  * - All others are exchanged at once.
- * Which it is follows from the schema alone, so that all processes do the same without asking each other. */
+ * The schema alone decides, so that all processes do the same without communication. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int open_file(twophase_file *f, bool writing) {
 
 /* ---------------------------------------------------------------- exchange */
 
-/* The boxes of all processes for some parts. */
+/* Gathers the boxes of all processes for some parts. */
 static uint64_t *gather(const twophase_file *f, const io_part *parts, int n) {
     const io_ctx *ctx = f->posix.base.ctx;
     size_t mine = (size_t)n * TWOPHASE_BOX;
@@ -60,7 +60,7 @@ static uint64_t *gather(const twophase_file *f, const io_part *parts, int n) {
     return NULL;
 }
 
-/* A part's first element, and the one behind its last; false where it has none. */
+/* A part's first element, and the one after its last; false if the part is empty. */
 static bool ends_of(const io_schema *schema, const io_part *part, uint64_t *first, uint64_t *end) {
     uint64_t n = io_part_elements(schema, part);
     if (!n) return false;
@@ -71,9 +71,8 @@ static bool ends_of(const io_schema *schema, const io_part *part, uint64_t *firs
     return true;
 }
 
-/* How many parts, from the first on, are in file order on every process: parts of different calls need not
- * be. */
-static int in_order(const twophase_way *w) {
+/* How many leading parts are in file order on every process: parts of different calls need not be. */
+static int in_order(const twophase_exchange *w) {
     const io_schema *schema = w->file->posix.base.schema;
     int n = w->n;
     for (int rank = 0; rank < w->file->posix.base.ctx->size; rank++) {
@@ -88,8 +87,8 @@ static int in_order(const twophase_way *w) {
     return n;
 }
 
-/* The range of elements and chunks to move. */
-static void set_range(twophase_way *w) {
+/* Sets the range of elements and chunks to move. */
+static void set_range(twophase_exchange *w) {
     const io_schema *schema = w->file->posix.base.schema;
     uint64_t there = 0, first, end;
     w->lo = io_dataset_length(schema, w->parts->dataset);
@@ -113,24 +112,24 @@ static uint64_t swap_of(const twophase_file *f, uint64_t size) {
     return f->options->format->swapped ? size : 1;
 }
 
-/* Of parts of one data set; how many of them there were in *n. */
+/* Exchanges parts of one data set; sets *n to their number. */
 static int exchange_some(twophase_file *f, const io_part *parts, const uint64_t *boxes, int *n, int stride,
                          bool writing) {
     int dataset = parts->dataset;
     uint64_t size = io_type_size(f->posix.base.schema->datasets[dataset].type);
-    twophase_way w = {.file = f,
-                      .parts = parts,
-                      .boxes = boxes,
-                      .n = *n,
-                      .stride = stride,
-                      .writing = writing,
-                      .base = f->offsets[dataset],
-                      .size = size,
-                      .swap = swap_of(f, size),
-                      .failed = f->failed};
+    twophase_exchange w = {.file = f,
+                           .parts = parts,
+                           .boxes = boxes,
+                           .n = *n,
+                           .stride = stride,
+                           .writing = writing,
+                           .base = f->offsets[dataset],
+                           .size = size,
+                           .swap = swap_of(f, size),
+                           .failed = f->failed};
     *n = w.n = in_order(&w);
     set_range(&w);
-    int status = writing ? twophase_write_way(&w) : twophase_read_way(&w);
+    int status = writing ? twophase_exchange_write(&w) : twophase_exchange_read(&w);
     f->failed = w.failed;
     return status;
 }
@@ -143,7 +142,7 @@ static int prepare(twophase_file *f, bool writing) {
     return twophase_agree(f, status);
 }
 
-/* By all processes together, with the same data sets. */
+/* Collective, with the same data sets on all processes. */
 static int exchange(twophase_file *f, const io_part *parts, int n, bool writing) {
     if (!n) return 0;
     if (prepare(f, writing)) return -1;
@@ -187,7 +186,7 @@ static int flush(twophase_file *f) {
     return exchange(f, j->parts, n, true);
 }
 
-/* Keeps the parts for later. If there is no room for them, those kept before are moved first. */
+/* Keeps the parts for later. If they do not fit, those kept before are moved first. */
 static int write_later(twophase_file *f, const io_part *parts, int n) {
     const io_schema *schema = f->posix.base.schema;
     twophase_joined *j = &f->joined;
@@ -207,8 +206,8 @@ int twophase_join_start(twophase_file *f) {
     twophase_joined *j = &f->joined;
     j->parts = malloc(TWOPHASE_JOINED * sizeof *j->parts);
     j->data = malloc(f->options->join); /* the system allocates pages when they are touched */
-    f->turned = malloc(TWOPHASE_TURNED);
-    if (j->parts && j->data && f->turned) return 0;
+    f->swap_buffer = malloc(TWOPHASE_SWAP_BYTES);
+    if (j->parts && j->data && f->swap_buffer) return 0;
     return io_fail(f->posix.base.ctx->error,
                    "out of memory for %llu bytes of small writes; use a smaller --join",
                    (unsigned long long)f->options->join);
@@ -216,9 +215,8 @@ int twophase_join_start(twophase_file *f) {
 
 /* ---------------------------------------------------------------- straight */
 
-/* Would an exchange gain nothing? It gains for data sets that are not moved by independent calls, whose
- * largest part has short runs; but not for reading one contiguous part: a short write can wait for others, a
- * read cannot. */
+/* Is an exchange useless? It helps data sets, other than small ones, whose largest part has short runs; but
+ * not reads of one contiguous part: a short write can wait for others, a read cannot. */
 static bool is_straight(const twophase_file *f, const io_dataset *d, bool writing) {
     const io_schema *schema = f->posix.base.schema;
     uint64_t run = io_type_size(d->type), runs = 1;
@@ -234,9 +232,9 @@ static bool is_straight(const twophase_file *f, const io_dataset *d, bool writin
 
 static int turned_write(twophase_file *f, const char *data, uint64_t bytes, uint64_t size, uint64_t offset) {
     for (uint64_t done = 0, some; done < bytes; done += some) {
-        some = bytes - done < TWOPHASE_TURNED ? bytes - done : TWOPHASE_TURNED;
-        twophase_turn(size, f->turned, data + done, some);
-        if (io_posix_move_at(&f->posix, true, f->turned, some, offset + done)) return -1;
+        some = bytes - done < TWOPHASE_SWAP_BYTES ? bytes - done : TWOPHASE_SWAP_BYTES;
+        twophase_swap_bytes(size, f->swap_buffer, data + done, some);
+        if (io_posix_move_at(&f->posix, true, f->swap_buffer, some, offset + done)) return -1;
     }
     return 0;
 }
@@ -253,12 +251,13 @@ static int straight_part(twophase_file *f, const io_part *part, bool writing) {
             status = turned_write(f, data, bytes, swap, offset);
         else
             status = io_posix_move_at(&f->posix, writing, data, bytes, offset);
-        if (!writing && !status && swap > 1) twophase_turn(swap, data, data, bytes);
+        if (!writing && !status && swap > 1) twophase_swap_bytes(swap, data, data, bytes);
     }
     return status;
 }
 
-/* A process that fails continues, because others depend on it: all hear of it at the next agreement. */
+/* A process that fails continues, because others depend on it; the failure is reported at the next
+ * agreement. */
 static void straight(twophase_file *f, const io_part *parts, int n, bool writing) {
     if (!f->failed && open_file(f, writing)) f->failed = true;
     for (int i = 0; i < n && !f->failed; i++)
@@ -286,23 +285,23 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
 int twophase_write(io_file *file, const io_part *parts, int n) { return move(file, parts, n, true); }
 int twophase_read(io_file *file, const io_part *parts, int n) { return move(file, parts, n, false); }
 
-/* Moves what was kept, and waits for the calls of all processes: an exchange ends with that. */
-static int settle(twophase_file *f) { return f->joined.n ? flush(f) : twophase_agree(f, f->failed); }
+/* Moves what was kept, and waits for the calls of all processes, as the end of an exchange does. */
+static int finish_writes(twophase_file *f) { return f->joined.n ? flush(f) : twophase_agree(f, f->failed); }
 
-/* Called by each process that has written: as fast as one per node, and simpler. */
+/* Called by every process that has written: as fast as one per node, and simpler. */
 int twophase_sync(io_file *file) {
     twophase_file *f = (twophase_file *)file;
-    if (settle(f)) return -1;
+    if (finish_writes(f)) return -1;
     return f->posix.fd < 0 ? 0 : io_posix_sync(file);
 }
 
 int twophase_close(io_file *file) {
     twophase_file *f = (twophase_file *)file;
-    int status = settle(f);
+    int status = finish_writes(f);
     if (twophase_node_stop(f)) status = -1;
     free(f->joined.parts);
     free(f->joined.data);
-    free(f->turned);
+    free(f->swap_buffer);
     free(f->offsets);
     if (f->posix.fd >= 0) return io_posix_close(file) || status ? -1 : 0;
     free(f);

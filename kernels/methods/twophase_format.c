@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that method twophase writes are those of other methods. One process makes such a file with the
- * other method, asks where its data sets begin, and closes it: what the data stands in is the library's work.
- */
+/* Method twophase writes the formats of other methods. One process creates the file with the other method,
+ * asks for the offsets of its data sets, and closes it: the library writes everything around the data. */
 #include <stdio.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ int twophase_format_place(const twophase_file *f, bool creating, uint64_t *offse
     int status = 0;
     for (int i = 0; i < base->schema->ndatasets && !status; i++)
         if (maker->dataset_offset(file, i, &offsets[i]))
-            status = io_fail(base->ctx->error, "data set %s stands nowhere in one piece: %s",
+            status = io_fail(base->ctx->error, "data set %s is not contiguous in the file: %s",
                              base->schema->datasets[i].name, base->path);
     return maker->close(file) || status ? -1 : 0;
 }

@@ -7,9 +7,9 @@
 #include "methods/twophase.h"
 
 #define PAGE 4096
-/* How often a process lets others go on before it sleeps; when that took so long that others than those of
- * this job are at work, and for how many waits it then sleeps at once. */
-enum { YIELDS = 500, CROWDED_WAITS = 50 };
+/* How often a process yields before it sleeps; the duration of that from which the node counts as
+ * oversubscribed by other jobs; and for how many waits the process then sleeps without yielding. */
+enum { YIELDS = 500, OVERSUBSCRIBED_WAITS = 50 };
 #define LONG_YIELD 2e-3 /* seconds */
 
 static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
@@ -43,7 +43,7 @@ static bool aggregates(const twophase_file *f, int node_rank) {
     return !f->options->aggregators || (uint64_t)node_rank < f->options->aggregators;
 }
 
-/* Finds the processes that share a window with this one, and the aggregators, in order of ranks. */
+/* Finds the processes that share a window with this one, and the aggregators, in rank order. */
 static int find_aggregators(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     int rank, facts[2] = {ctx->rank, 0};
@@ -51,21 +51,21 @@ static int find_aggregators(twophase_file *f) {
     int code = MPI_Bcast(facts, 1, MPI_INT, 0, f->node);
     facts[1] = aggregates(f, rank);
     int mine = facts[0], *all = malloc((size_t)ctx->size * sizeof facts);
-    f->near = malloc((size_t)ctx->size * sizeof *f->near);
+    f->on_node = malloc((size_t)ctx->size * sizeof *f->on_node);
     f->aggregators = calloc((size_t)ctx->size, sizeof *f->aggregators);
     f->requests = malloc((size_t)ctx->size * sizeof(MPI_Request));
     f->statuses = malloc(((size_t)ctx->size + TWOPHASE_ROUNDS) * sizeof *f->statuses);
-    bool room = all && f->near && f->aggregators && f->requests && f->statuses;
+    bool room = all && f->on_node && f->aggregators && f->requests && f->statuses;
     if (room && !code) code = MPI_Allgather(facts, 2, MPI_INT, all, 2, MPI_INT, ctx->comm);
     f->mine = -1;
     for (int i = 0; room && !code && i < ctx->size; i++) {
-        f->near[i] = all[2 * i] == mine;
+        f->on_node[i] = all[2 * i] == mine;
         f->requests[i] = MPI_REQUEST_NULL;
         if (!all[2 * i + 1]) continue;
         if (i == ctx->rank) f->mine = f->naggregators;
         twophase_aggregator *a = &f->aggregators[f->naggregators++];
         a->rank = i;
-        for (int k = 0; k < TWOPHASE_ROUNDS; k++) a->under_way[k] = MPI_REQUEST_NULL;
+        for (int k = 0; k < TWOPHASE_ROUNDS; k++) a->pending[k] = MPI_REQUEST_NULL;
     }
     free(all);
     f->single_node = f->node_size == ctx->size;
@@ -73,7 +73,7 @@ static int find_aggregators(twophase_file *f) {
     return code ? failed(f, "MPI_Allgather", code) : 0;
 }
 
-/* The window's part of the first process begins with the board, that of an aggregator goes on with its queue
+/* The first process's segment of the window begins with the board; an aggregator's continues with its queue
  * and buffers. */
 static uint64_t own_bytes(const twophase_file *f, int node_rank) {
     uint64_t bytes = node_rank ? 0 : pages(sizeof(twophase_board));
@@ -94,7 +94,7 @@ static int make_window(twophase_file *f, int node_rank) {
     return 0;
 }
 
-/* Where the part of a process of this node begins. */
+/* Where the segment of a process of this node begins. */
 static int part_of(twophase_file *f, int node_rank, char **start) {
     MPI_Aint size;
     int unit;
@@ -112,7 +112,7 @@ static int find_parts(twophase_file *f) {
     for (int rank = 0; rank < f->posix.base.ctx->size; rank++) {
         twophase_aggregator *a =
             i < f->naggregators && f->aggregators[i].rank == rank ? &f->aggregators[i++] : NULL;
-        if (!f->near[rank]) continue;
+        if (!f->on_node[rank]) continue;
         if (a && part_of(f, node_rank, &start)) return -1;
         if (a) {
             a->queue = (twophase_queue *)(start + (node_rank ? 0 : pages(sizeof(twophase_board))));
@@ -142,8 +142,7 @@ static int prepare(twophase_file *f, int node_rank) {
     if (find_parts(f)) return -1;
     if (f->mine >= 0) memset(f->aggregators[f->mine].queue, 0, sizeof(twophase_queue));
     if (!node_rank && make_board(f->board))
-        return io_fail(ctx->error, "pthread_mutex_init: no lock that processes share: %s",
-                       f->posix.base.path);
+        return io_fail(ctx->error, "pthread_mutex_init: no process-shared mutex: %s", f->posix.base.path);
     if (f->single_node || f->mine < 0) return 0;
     f->messages = malloc(f->room);
     if (f->messages) return 0;
@@ -170,7 +169,7 @@ int twophase_node_stop(twophase_file *f) {
     if (f->window != MPI_WIN_NULL && !code) code = MPI_Win_free(&f->window);
     if (f->node_size == 1) free(f->memory);
     if (f->node != MPI_COMM_NULL && !code) code = MPI_Comm_free(&f->node);
-    free(f->near);
+    free(f->on_node);
     free(f->aggregators);
     free(f->requests);
     free(f->statuses);
@@ -190,21 +189,21 @@ void twophase_unlock(twophase_file *f, bool change) {
 
 uint64_t twophase_events(twophase_file *f) { return atomic_load(&f->board->events); }
 
-/* True once there was an event. To sleep and to be woken takes longer than most waits; of two processes on a
- * core, the one that yields lets the other go on. Where strangers are at work it would be the last to run. */
+/* True once there was an event. Sleeping and waking take longer than most waits; if two processes share a
+ * core, the one that yields lets the other run. With other jobs on the node it would be scheduled last. */
 static bool yielded(twophase_file *f, uint64_t seen) {
-    for (int i = 0; i < YIELDS && !f->crowded; i++) {
+    for (int i = 0; i < YIELDS && !f->oversubscribed; i++) {
         double began = MPI_Wtime();
         sched_yield();
-        if (MPI_Wtime() - began > LONG_YIELD) f->crowded = CROWDED_WAITS;
+        if (MPI_Wtime() - began > LONG_YIELD) f->oversubscribed = OVERSUBSCRIBED_WAITS;
         if (twophase_events(f) != seen) return true;
     }
-    if (f->crowded) f->crowded--;
+    if (f->oversubscribed) f->oversubscribed--;
     return false;
 }
 
 void twophase_wait(twophase_file *f, uint64_t seen) {
-    if (!f->single_node) { /* MPI must go on meanwhile */
+    if (!f->single_node) { /* MPI must make progress meanwhile */
         sched_yield();
         return;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Geometry: the share of each process in a chunk, and copying it. It follows from the boxes, so that
- * processes need not ask each other. */
+/* Geometry: the share of each process in a chunk, and copying it. Computed from the boxes, without
+ * communication. */
 #include <string.h>
 
 #include "methods/twophase.h"
 
-io_part twophase_box(const twophase_way *w, int rank, int i) {
+io_part twophase_box(const twophase_exchange *w, int rank, int i) {
     io_part part = {.dataset = w->parts->dataset};
     const uint64_t *box = w->boxes + ((size_t)rank * (size_t)w->stride + (size_t)i) * TWOPHASE_BOX;
     memcpy(part.start, box, sizeof part.start);
@@ -13,19 +13,19 @@ io_part twophase_box(const twophase_way *w, int rank, int i) {
     return part;
 }
 
-/* The first element that begins at a byte of the file or behind it. */
-static uint64_t element_at(const twophase_way *w, uint64_t byte) {
+/* The first element that begins at or after a byte of the file. */
+static uint64_t element_at(const twophase_exchange *w, uint64_t byte) {
     uint64_t element = byte <= w->base ? 0 : (byte - w->base + w->size - 1) / w->size;
     return element < w->lo ? w->lo : element > w->hi ? w->hi : element;
 }
 
-void twophase_chunk(const twophase_way *w, uint64_t chunk, uint64_t *first, uint64_t *end) {
+void twophase_chunk(const twophase_exchange *w, uint64_t chunk, uint64_t *first, uint64_t *end) {
     uint64_t bytes = w->file->options->buffer;
     *first = element_at(w, chunk * bytes);
     *end = element_at(w, (chunk + 1) * bytes);
 }
 
-uint64_t twophase_share(const twophase_way *w, int rank, uint64_t first, uint64_t end, uint64_t *at) {
+uint64_t twophase_share(const twophase_exchange *w, int rank, uint64_t first, uint64_t end, uint64_t *at) {
     uint64_t earlier = 0, elements = 0;
     *at = 0;
     for (int i = 0; i < w->n; i++) {
@@ -66,7 +66,7 @@ static void turn8(char *to, const char *from, uint64_t bytes) {
     }
 }
 
-void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes) {
+void twophase_swap_bytes(uint64_t swap, char *to, const char *from, uint64_t bytes) {
     if (swap == 8)
         turn8(to, from, bytes);
     else if (swap == 4)
@@ -79,22 +79,22 @@ void twophase_turn(uint64_t swap, char *to, const char *from, uint64_t bytes) {
 
 /* The contiguous pieces of a rank's share of some elements. */
 typedef struct {
-    const twophase_way *way;
+    const twophase_exchange *exchange;
     int rank, part;
     uint64_t first, end; /* of the data set */
     uint64_t at, to;     /* of the part */
     io_runs runs;
 } pieces;
 
-static pieces pieces_of(const twophase_way *w, int rank, uint64_t first, uint64_t end) {
-    return (pieces){.way = w, .rank = rank, .part = -1, .first = first, .end = end};
+static pieces pieces_of(const twophase_exchange *w, int rank, uint64_t first, uint64_t end) {
+    return (pieces){.exchange = w, .rank = rank, .part = -1, .first = first, .end = end};
 }
 
 static bool next_piece(pieces *p, uint64_t *element, uint64_t *n) {
-    const io_schema *schema = p->way->file->posix.base.schema;
+    const io_schema *schema = p->exchange->file->posix.base.schema;
     while (p->at == p->to || !io_runs_next(&p->runs)) {
-        if (++p->part >= p->way->n) return false;
-        io_part part = twophase_box(p->way, p->rank, p->part);
+        if (++p->part >= p->exchange->n) return false;
+        io_part part = twophase_box(p->exchange, p->rank, p->part);
         p->at = io_part_before(schema, &part, p->first);
         p->to = io_part_before(schema, &part, p->end);
         if (p->at != p->to) p->runs = io_runs_from(schema, &part, p->at);
@@ -106,23 +106,23 @@ static bool next_piece(pieces *p, uint64_t *element, uint64_t *n) {
     return true;
 }
 
-void twophase_copy(const twophase_way *w, int rank, uint64_t first, uint64_t end, char *buffer, char *share,
-                   bool in) {
+void twophase_copy(const twophase_exchange *w, int rank, uint64_t first, uint64_t end, char *buffer,
+                   char *share, bool in) {
     uint64_t element, n;
     for (pieces p = pieces_of(w, rank, first, end); next_piece(&p, &element, &n);) {
         char *there = buffer + (element - first) * w->size;
-        twophase_turn(w->swap, in ? there : share, in ? share : there, n * w->size);
+        twophase_swap_bytes(w->swap, in ? there : share, in ? share : there, n * w->size);
         share += n * w->size;
     }
 }
 
-static void move_run(twophase_way *w, uint64_t element, uint64_t n, char *data) {
+static void move_run(twophase_exchange *w, uint64_t element, uint64_t n, char *data) {
     if (w->failed) return;
     if (io_posix_move_at(&w->file->posix, w->writing, data, n * w->size, w->base + element * w->size))
         w->failed = true;
 }
 
-void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
+void twophase_move_chunk(twophase_exchange *w, uint64_t first, uint64_t end, char *buffer) {
     int ranks = w->file->posix.base.ctx->size;
     uint64_t there = 0, at, element, n;
     for (int rank = 0; !w->dense && rank < ranks; rank++) there += twophase_share(w, rank, first, end, &at);
@@ -137,10 +137,10 @@ void twophase_move_chunk(twophase_way *w, uint64_t first, uint64_t end, char *bu
             move_run(w, element, n, buffer + (element - first) * w->size);
 }
 
-twophase_aggregator *twophase_place(const twophase_way *w, uint64_t chunk, uint64_t *number) {
+twophase_aggregator *twophase_place(const twophase_exchange *w, uint64_t chunk, uint64_t *number) {
     uint64_t all = (uint64_t)w->file->naggregators;
     twophase_aggregator *a = &w->file->aggregators[chunk % all];
-    /* Its first chunk of this data set is less than `all` behind the data set's first. */
+    /* Its first chunk of this data set is among the data set's first `all` chunks. */
     uint64_t first = w->first + (chunk % all + all - w->first % all) % all;
     *number = a->chunks + (chunk - first) / all;
     return a;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cgns-structured: the grids of "Benchmarking Parallel I/O Performance for CFD Applications" (2005).
  *
- * Written there: one structured zone for each process, three float32 coordinates of 50^3 to 250^3 vertices;
- * all processes make all zones, and each fills its own. Read there: one block of 64^3 to 256^3, split over
- * the processes (--one-block); here along z, whole planes, so that with more processes than planes some have
- * none. */
+ * Writes one structured zone per process, with three float32 coordinates of 50^3 to 250^3 vertices; all
+ * processes create all zones, and each fills its own. The paper reads one block of 64^3 to 256^3, split over
+ * the processes (--one-block); here it is split along z into whole planes, so with more processes than planes
+ * some have none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,13 +148,13 @@ static uint64_t transfers(const void *state) {
     return ((const structured *)state)->by_coordinate ? COORDINATES : 1;
 }
 
-/* Every transfer has as many. */
+/* Every transfer has the same number. */
 static int most_parts(const void *state) {
     const structured *s = state;
     return (int)s->zones * (s->by_coordinate ? 1 : COORDINATES);
 }
 
-/* All zones for every process, because a collective call on a zone is everybody's. */
+/* All zones for every process, because a collective call on a zone involves all processes. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const structured *s = state;
     int n = most_parts(state);

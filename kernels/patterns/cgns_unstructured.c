@@ -2,9 +2,9 @@
 /* cgns-unstructured: the mesh of The HDF Group's CGNS benchmark (benchmark_hdf5).
  *
  * Elements of 6 nodes each (PENTA_6), no node shared, so 6 x elements nodes; 3 coordinates, 3 fields at the
- * nodes, a float64 and an int64 array of the user's own, int64 connectivity: 72 bytes a node. Each process
- * has a range of nodes and a range of elements. A transfer for each of coordinates, elements, fields and
- * arrays, and each is timed on its own, as there. */
+ * nodes, a float64 and an int64 user-defined array, int64 connectivity: 72 bytes per node. Each process has a
+ * range of nodes and a range of elements. Coordinates, elements, fields and arrays are one transfer each, and
+ * each is timed separately, as in the benchmark. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const array arrays[] = {
 };
 #define ARRAYS ((int)(sizeof arrays / sizeof *arrays))
 
-/* One transfer for each: its name, and which arrays. */
+/* One transfer each: its name, and its arrays. */
 static const struct {
     int first, n;
 } groups[] = {
@@ -84,7 +84,7 @@ static void build_schema(mesh *m) {
                           .dim = {NODES},
                           .block = {nodes}};
         if (d->role != IO_CONNECTIVITY) continue;
-        d->facts = true; /* a reader follows them */
+        d->facts = true; /* readers follow them, so they must be valid */
         d->ndims = 2;
         d->dim[0] = ELEMENTS;
         d->dim[1] = CORNERS;
@@ -163,7 +163,7 @@ static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *
 
 static uint64_t bytes(const void *state, uint64_t owner) { return bytes_before(state, owner, ARRAYS); }
 
-/* Node numbers, from 1: the nodes of an element follow each other. */
+/* Node numbers, from 1: the nodes of an element are consecutive. */
 static void facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
     int64_t *number = out;
     (void)state;

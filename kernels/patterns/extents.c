@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* extents: what another program wrote, as arrays and boxes of them, through any method. Of a trace,
- * iogauge replay plan --what-if makes the file that is read here:
+/* extents: the data of another program, as arrays and hyperslabs, through any method. iogauge replay plan
+ * --what-if converts a trace to this format:
  *
  *   8 bytes EXTENTS_MAGIC
- *   for each transfer, for each process, its parts: start and count in each dimension (uint64,
- * little-endian); a count of 0 fills up where another process has more parts a JSON object: format, source,
- * recorder, said, processes, steps, datasets: name, type (byte, float64), dims (slowest first), transfers:
- * dataset, parts (of each process) uint64: its length, 8 bytes EXTENTS_END */
+ *   uint64 (little-endian) numbers: for each transfer, for each process, its parts: start and count in each
+ *     dimension; parts with a count of 0 make their number equal on all processes
+ *   a JSON object: format, source, recorder, said, processes, steps,
+ *     datasets: name, type (byte, float64), dims (slowest first), transfers: dataset, parts (per process)
+ *   uint64: its length, 8 bytes EXTENTS_END */
 #include <endian.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@ extern const io_pattern io_pattern_extents;
 
 typedef struct {
     int dataset;
-    uint64_t parts, first; /* first: of all numbers, that of process 0 */
+    uint64_t parts, first; /* first: index of process 0's first number */
 } transfer_of;
 
 typedef struct {
@@ -47,13 +48,12 @@ typedef struct {
     io_dataset *datasets;
     transfer_of *transfers;
     uint64_t *made;      /* without a file: the numbers */
-    uint64_t columns[3]; /* of --columns; else 0 */
+    uint64_t columns[3]; /* of --columns, or 0 */
     char text[96];
 } extents;
 
 static const io_option options[] = {
-    {"extents", 256, "FILE",
-     "arrays of a traced program, made by iogauge replay plan LOG -o S --what-if FILE"},
+    {"extents", 256, "FILE", "arrays of a traced program, from iogauge replay plan LOG -o S --what-if FILE"},
     {"columns", 257, "RxAxB",
      "instead: R rows of A and B bytes; one call writes the first columns, another the rest"},
     {0},
@@ -88,26 +88,26 @@ static int map_file(extents *s, io_error *error) {
     int fd = open(s->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st)) {
         if (fd >= 0) close(fd);
-        return io_fail_usage(error, "--extents: cannot be opened: %s", s->path);
+        return io_fail_usage(error, "--extents: cannot open %s", s->path);
     }
     s->bytes = (uint64_t)st.st_size;
     void *map = S_ISREG(st.st_mode) && s->bytes >= MAGIC_BYTES + TAIL
                     ? mmap(NULL, s->bytes, PROT_READ, MAP_PRIVATE, fd, 0)
                     : MAP_FAILED;
     close(fd);
-    if (map == MAP_FAILED) return damaged(s, "it is no such file", error);
+    if (map == MAP_FAILED) return damaged(s, "not a file of extents", error);
     s->map = map;
     s->mapped = s->bytes;
     uint64_t length;
     memcpy(&length, s->map + s->bytes - TAIL, sizeof length);
     length = le64toh(length);
-    if (memcmp(s->map, EXTENTS_MAGIC, MAGIC_BYTES)) return damaged(s, "it is no such file", error);
+    if (memcmp(s->map, EXTENTS_MAGIC, MAGIC_BYTES)) return damaged(s, "not a file of extents", error);
     if (memcmp(s->map + s->bytes - MAGIC_BYTES, EXTENTS_END, MAGIC_BYTES) ||
         length > s->bytes - MAGIC_BYTES - TAIL)
-        return damaged(s, "it is cut off", error);
+        return damaged(s, "truncated", error);
     s->header = json_loadb(s->map + s->bytes - TAIL - length, length, JSON_REJECT_DUPLICATES, NULL);
     s->bytes -= TAIL + length + MAGIC_BYTES; /* of the numbers */
-    return s->header ? 0 : damaged(s, "its end is no JSON", error);
+    return s->header ? 0 : damaged(s, "its header is not JSON", error);
 }
 
 static bool is_plain(const char *name) {
@@ -116,16 +116,16 @@ static bool is_plain(const char *name) {
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-static int take_dataset(extents *s, json_t *from, uint64_t i, uint64_t *sum, io_error *error) {
+static int parse_dataset(extents *s, json_t *from, uint64_t i, uint64_t *sum, io_error *error) {
     const char *name, *type;
     json_t *dims;
     io_dataset *d = &s->datasets[i];
     if (json_unpack(from, "{s:s,s:s,s:o}", "name", &name, "type", &type, "dims", &dims) || !is_plain(name))
-        return damaged(s, "the entry of an array lacks something", error);
+        return damaged(s, "incomplete entry of an array", error);
     *d = (io_dataset){.name = name, .type = strcmp(type, "byte") ? IO_FLOAT64 : IO_BYTE};
     size_t n = json_array_size(dims);
     if (!n || n > IO_MAX_DIMS || strcmp(type, io_type_name(d->type)))
-        return damaged(s, "an array has impossible dimensions, or an unknown type", error);
+        return damaged(s, "array with invalid dimensions, or of unknown type", error);
     d->ndims = (int)n;
     uint64_t all = io_type_size(d->type);
     for (size_t k = 0; k < n; k++) {
@@ -134,13 +134,12 @@ static int take_dataset(extents *s, json_t *from, uint64_t i, uint64_t *sum, io_
         char *text = s->names + at * 32;
         snprintf(text, 32, "a%" PRIu64 "_%d", i, (int)k);
         if (length <= 0 || __builtin_mul_overflow(all, (uint64_t)length, &all) || all > MAX_BYTES)
-            return damaged(s, "an array has impossible dimensions", error);
+            return damaged(s, "array with invalid dimensions", error);
         s->dims[at] = (io_dim){text, (uint64_t)length};
         d->dim[k] = (int)at;
     }
-    return __builtin_add_overflow(*sum, all, sum) || *sum > MAX_BYTES
-               ? damaged(s, "its arrays are impossibly large", error)
-               : 0;
+    return __builtin_add_overflow(*sum, all, sum) || *sum > MAX_BYTES ? damaged(s, "arrays too large", error)
+                                                                      : 0;
 }
 
 static int make_room(extents *s, io_error *error) {
@@ -153,7 +152,7 @@ static int make_room(extents *s, io_error *error) {
     return 0;
 }
 
-/* Does every part lie in its array? Its largest ones are the array's blocks. */
+/* Checks that all parts lie in their array. The largest ones become the array's blocks. */
 static int check_parts(extents *s, const transfer_of *t, io_error *error) {
     io_dataset *d = &s->datasets[t->dataset];
     uint64_t at = t->first;
@@ -161,14 +160,13 @@ static int check_parts(extents *s, const transfer_of *t, io_error *error) {
         for (int k = 0; k < d->ndims; k++) {
             uint64_t start = number(s, at + (uint64_t)k), count = number(s, at + (uint64_t)(d->ndims + k));
             uint64_t length = s->dims[d->dim[k]].length;
-            if (start > length || count > length - start)
-                return damaged(s, "a part lies outside of its array", error);
+            if (start > length || count > length - start) return damaged(s, "part outside its array", error);
             if (count > d->block[k]) d->block[k] = count;
         }
     return 0;
 }
 
-static int take_transfers(extents *s, json_t *list, io_error *error) {
+static int parse_transfers(extents *s, json_t *list, io_error *error) {
     uint64_t numbers = 0;
     for (uint64_t i = 0; i < s->ntransfers; i++) {
         transfer_of *t = &s->transfers[i];
@@ -176,17 +174,17 @@ static int take_transfers(extents *s, json_t *list, io_error *error) {
         uint64_t more;
         if (json_unpack(json_array_get(list, i), "{s:I,s:I}", "dataset", &dataset, "parts", &n) ||
             dataset < 0 || (uint64_t)dataset >= s->ndatasets || n <= 0 || n > INT32_MAX)
-            return damaged(s, "the entry of a transfer lacks something", error);
+            return damaged(s, "incomplete entry of a transfer", error);
         *t = (transfer_of){(int)dataset, (uint64_t)n, numbers};
         uint64_t each = 2 * (uint64_t)s->datasets[dataset].ndims;
         if (__builtin_mul_overflow(s->processes, t->parts * each, &more) || more > MAX_BYTES / 8)
-            return damaged(s, "its transfers are impossibly many", error);
+            return damaged(s, "too many transfers", error);
         numbers += more;
-        if (numbers * sizeof numbers > s->bytes) return damaged(s, "it is cut off", error);
+        if (numbers * sizeof numbers > s->bytes) return damaged(s, "truncated", error);
         if (t->parts > s->most) s->most = t->parts;
         if (check_parts(s, t, error)) return -1;
     }
-    return numbers * sizeof numbers == s->bytes ? 0 : damaged(s, "it holds more than it says", error);
+    return numbers * sizeof numbers == s->bytes ? 0 : damaged(s, "more data than its header gives", error);
 }
 
 static int read_file(extents *s, io_error *error) {
@@ -199,19 +197,19 @@ static int read_file(extents *s, io_error *error) {
                     "recorder", &s->recorder, "processes", &processes, "datasets", &datasets, "transfers",
                     &transfers) ||
         strcmp(format, EXTENTS_FORMAT) || processes <= 0)
-        return damaged(s, "its end is not what " EXTENTS_FORMAT " has", error);
+        return damaged(s, "its header does not match " EXTENTS_FORMAT "", error);
     s->processes = (uint64_t)processes;
     s->ndatasets = json_array_size(datasets);
     s->ntransfers = json_array_size(transfers);
     if (!s->ndatasets || s->ndatasets > MAX_DATASETS || !s->ntransfers)
-        return damaged(s, "it has no array, or more than 65536", error);
+        return damaged(s, "no arrays, or more than 65536", error);
     if (make_room(s, error)) return -1;
     for (uint64_t i = 0; i < s->ndatasets; i++)
-        if (take_dataset(s, json_array_get(datasets, i), i, &sum, error)) return -1;
-    return take_transfers(s, transfers, error);
+        if (parse_dataset(s, json_array_get(datasets, i), i, &sum, error)) return -1;
+    return parse_transfers(s, transfers, error);
 }
 
-/* Without a file, for any number of processes: two transfers, of four numbers of each process. */
+/* Built-in data for any number of processes: two transfers, with four numbers per process. */
 static int make_transfers(extents *s, const char *source, uint64_t datasets, io_error *error) {
     s->source = source, s->recorder = "none";
     s->ndatasets = datasets;
@@ -221,7 +219,7 @@ static int make_transfers(extents *s, const char *source, uint64_t datasets, io_
     return make_room(s, error);
 }
 
-/* Columns of a plane, and bytes in turn. */
+/* Columns of a plane, and interleaved bytes. */
 static int make_small(extents *s, io_error *error) {
     enum { ROWS = 5, COLUMNS = 3, EACH = 2, PIECE = 7 };
     const uint64_t n = s->processes;
@@ -246,8 +244,8 @@ static int make_small(extents *s, io_error *error) {
     return check_parts(s, &s->transfers[0], error) || check_parts(s, &s->transfers[1], error) ? -1 : 0;
 }
 
-/* So programs write one member of their particles after the other: between what a call writes stands what
- * another one wrote, and a library that writes back more than it was given must leave that as it is. Each
+/* Programs write one member of their particles after another like this: a call's data is interleaved with
+ * that of other calls, and a library that writes back more than it was given must preserve those. Each
  * process has a block of the rows. */
 static int make_columns(extents *s, io_error *error) {
     const uint64_t n = s->processes, rows = s->columns[0], *widths = s->columns + 1;
@@ -305,9 +303,9 @@ static uint64_t transfers(const void *state) { return ((const extents *)state)->
 
 static int most_parts(const void *state) { return (int)((const extents *)state)->most; }
 
-/* The parts of a transfer, `offset` bytes from the start of the owner's data on; returns their bytes. */
-static uint64_t take_parts(const extents *s, uint64_t owner, const transfer_of *t, uint64_t offset,
-                           io_part *out) {
+/* The parts of a transfer, starting `offset` bytes into the owner's data; returns their size in bytes. */
+static uint64_t parts_of_transfer(const extents *s, uint64_t owner, const transfer_of *t, uint64_t offset,
+                                  io_part *out) {
     const io_dataset *d = &s->datasets[t->dataset];
     const uint64_t n = (uint64_t)d->ndims, began = offset;
     uint64_t at = t->first + owner * t->parts * 2 * n;
@@ -328,15 +326,16 @@ static uint64_t take_parts(const extents *s, uint64_t owner, const transfer_of *
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const extents *s = state;
     uint64_t before = 0;
-    for (uint64_t t = 0; t < transfer; t++) before += take_parts(s, owner, &s->transfers[t], 0, NULL);
-    take_parts(s, owner, &s->transfers[transfer], before, out);
+    for (uint64_t t = 0; t < transfer; t++) before += parts_of_transfer(s, owner, &s->transfers[t], 0, NULL);
+    parts_of_transfer(s, owner, &s->transfers[transfer], before, out);
     return (int)s->transfers[transfer].parts;
 }
 
 static uint64_t bytes(const void *state, uint64_t owner) {
     const extents *s = state;
     uint64_t sum = 0;
-    for (uint64_t t = 0; t < s->ntransfers; t++) sum += take_parts(s, owner, &s->transfers[t], 0, NULL);
+    for (uint64_t t = 0; t < s->ntransfers; t++)
+        sum += parts_of_transfer(s, owner, &s->transfers[t], 0, NULL);
     return sum;
 }
 

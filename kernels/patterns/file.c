@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file: arrays like those of a file that the user has. `iogauge replay like` reads it and writes
- * what it holds as a document (--like); the dimensions are cut over the processes, each by itself, and a call
- * moves one variable. A process holds what belongs to its places along all of the variable's dimensions; a
- * variable that lacks a dimension which is cut belongs to the first places along that one.
+/* file: arrays like those in a file of the user. `iogauge replay like` describes such a file in a document
+ * (--like). Each dimension is distributed independently over a grid of processes, and a call moves one
+ * variable. A process holds the points at its coordinates along all of the variable's dimensions; a variable
+ * without a distributed dimension belongs to the processes at coordinate 0 along it.
  *
- * In a file the runs of a cyclic dimension lie apart. A variable's parts therefore are: for each point along
- * the dimensions before the last one that is cut so, the runs along that one; whole behind it. Of a variable
- * with a decomposition map of several dimensions together: file_maps.c. */
+ * The runs of a cyclic dimension are not contiguous in a file. The parts of a variable therefore are, for
+ * each point along the dimensions before the last cyclic one, the runs along that one, with all of the
+ * dimensions after it. For variables with a decomposition map over several dimensions see file_maps.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +19,14 @@ extern const io_pattern io_pattern_file;
 enum { LIKE = 256, GRID, CUT, CALM };
 #define MAX_PARTS (1 << 20)
 #define LONGEST "longest" /* --cut */
-#define REPEAT_GROUP 128  /* of which io_dataset.repeated counts */
+#define REPEAT_GROUP 128  /* see io_dataset.repeated */
 
 typedef struct {
     const char *path, *grid, *cut;
     double repeated;
     file_schema file;
-    bool by_variable; /* each variable is cut by itself: by its map, or in blocks of its longest dimension */
+    bool by_variable; /* each variable is distributed by itself: by its map, or in blocks of its longest
+                         dimension */
     file_cut spread;  /* these blocks */
     uint64_t processes;
     int most_parts;
@@ -33,13 +34,13 @@ typedef struct {
 
 static const io_option options[] = {
     {"like", LIKE, "FILE",
-     "description of a file, made by iogauge replay like output.nc -o FILE (default: a small built-in one)"},
+     "description of a file, from iogauge replay like output.nc -o FILE (default: a small built-in one)"},
     {"procs-grid", GRID, "AxBx...",
      "process grid along the last dimensions of the largest variable (default: even blocks)"},
     {"cut", CUT, "D=N[:cyclic[:B]],...",
-     "instead, by name: dimension D over N processes, in blocks or cyclically B points at a time; " LONGEST
+     "instead, by name: dimension D over N processes, in blocks or cyclically, B points at a time; " LONGEST
      ": each variable in blocks of its longest dimension"},
-    {"compressibility", CALM, "X", "share of the values that repeats: 0 (default) to 1"},
+    {"compressibility", CALM, "X", "fraction of the values that repeat: 0 (default) to 1"},
     {0},
 };
 
@@ -59,13 +60,13 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return io_fail_usage(error, "--compressibility %s: expected a number from 0 to 1, such as 0.5", value);
 }
 
-/* ---------------------------------------------------------------- what is whose */
+/* ---------------------------------------------------------------- distribution */
 
 typedef struct {
     uint64_t owner, along[FILE_MAX_DIMS];
 } place;
 
-/* Which place the owner has along each dimension: along the last one it goes round fastest. */
+/* The owner's coordinates in the process grid; the last dimension varies fastest. */
 static place place_of(const like *s, uint64_t owner) {
     place p = {.owner = owner};
     for (int i = s->file.schema.ndims; i--;) {
@@ -80,7 +81,7 @@ static bool has_map(const like *s, const io_dataset *d) {
     return file_map_of(&s->file, d, &axis);
 }
 
-/* The longest axis, of which each process has a block; -1: it is too short. */
+/* The longest axis, of which each process has a block; -1 if it is too short. */
 static int spread_axis(const like *s, const io_dataset *d) {
     int longest = 0;
     for (int i = 1; i < io_rank(d); i++)
@@ -94,7 +95,8 @@ static bool has_dim(const io_dataset *d, int axes, int dim) {
     return false;
 }
 
-/* The cut of an axis of a variable; one dimension of two axes is cut along the first of them. */
+/* The distribution of an axis of a variable. If a variable has a dimension twice, the first axis is
+ * distributed. */
 static const file_cut *cut_of(const like *s, const io_dataset *d, int axis) {
     static const file_cut undivided = {.procs = 1};
     if (s->by_variable) return axis == spread_axis(s, d) ? &s->spread : &undivided;
@@ -105,14 +107,14 @@ static uint64_t length_of(const like *s, const io_dataset *d, int axis) {
     return s->file.dims[d->dim[axis]].length;
 }
 
-/* The last axis along which somebody has several runs; -1: everybody has one box. */
+/* The last axis along which a process has several runs; -1 if every process has one hyperslab. */
 static int last_of_runs(const like *s, const io_dataset *d) {
     for (int i = d->ndims - 1; i >= 0; i--)
         if (file_cut_largest(cut_of(s, d, i), length_of(s, d, i)).runs > 1) return i;
     return -1;
 }
 
-/* How many parts the variable has, of each owner. */
+/* Number of parts of the variable, the same for each owner. */
 static uint64_t parts_of(const like *s, const io_dataset *d) {
     uint64_t parts = 1;
     if (has_map(s, d)) return file_map_parts(&s->file, d);
@@ -124,7 +126,7 @@ static uint64_t parts_of(const like *s, const io_dataset *d) {
     return parts;
 }
 
-/* A variable is of those at the first places along the dimensions that it lacks. */
+/* A variable belongs to the processes at coordinate 0 along the dimensions that it lacks. */
 static bool is_owner(const like *s, const io_dataset *d, const place *p) {
     if (s->by_variable) return !p->owner || spread_axis(s, d) >= 0;
     for (int i = 0; i < s->file.schema.ndims; i++)
@@ -137,7 +139,7 @@ static uint64_t place_along(const like *s, const io_dataset *d, int axis, const 
     return has_dim(d, axis, d->dim[axis]) ? 0 : p->along[d->dim[axis]];
 }
 
-/* Part `number` of a variable; false: the owner has fewer. */
+/* Part `number` of a variable; false if the owner has fewer. */
 static bool part_at(const like *s, const io_dataset *d, const place *p, int last, uint64_t number,
                     io_part *part) {
     if (has_map(s, d)) return file_map_part(&s->file, d, p->owner, number, part);
@@ -169,7 +171,7 @@ static uint64_t elements_of(const like *s, const io_dataset *d, const place *p) 
     return elements;
 }
 
-/* ---------------------------------------------------------------- the contract */
+/* ---------------------------------------------------------------- io_pattern */
 
 static int check_product(const like *s, io_error *error) {
     char text[512] = "";
@@ -184,8 +186,8 @@ static int check_product(const like *s, io_error *error) {
     }
     if (product == s->processes) return 0;
     return io_fail_usage(error,
-                         "%s: %s makes %" PRIu64 " processes, and here are %" PRIu64
-                         "; start so many with mpiexec -n, or give numbers whose product is %" PRIu64,
+                         "%s: %s gives %" PRIu64 " processes, this run has %" PRIu64
+                         "; use mpiexec -n with that number, or give numbers whose product is %" PRIu64,
                          s->cut    ? "--cut"
                          : s->grid ? "--procs-grid"
                                    : "--like",
@@ -201,8 +203,8 @@ static int check_maps(const like *s, io_error *error) {
                              s->cut ? "--cut" : "--procs-grid");
     if (theirs == s->processes) return 0;
     return io_fail_usage(error,
-                         "--like: its decomposition map is of %" PRIu64 " processes, and here are %" PRIu64
-                         "; start so many with mpiexec -n %" PRIu64,
+                         "--like: the decomposition map is for %" PRIu64 " processes, this run has %" PRIu64
+                         "; use mpiexec -n %" PRIu64,
                          theirs, s->processes, theirs);
 }
 
@@ -284,7 +286,7 @@ static void schema(const void *state, uint64_t step, io_schema *out) {
     *out = ((const like *)state)->file.schema;
 }
 
-/* The user's name without folder and ending, as far as it is plain. */
+/* The base name of the user's file, without special characters. */
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
     const char *source = ((const like *)state)->file.source, *slash = strrchr(source, '/');
     char stem[64];

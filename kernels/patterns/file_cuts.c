@@ -134,7 +134,7 @@ void file_cuts_default(file_schema *s, uint64_t processes) {
         if (f * f > processes) f = processes;
         for (; processes % f == 0; processes /= f) factors[n++] = f;
     }
-    while (n--) { /* to the dimension with the longest blocks, the first of them */
+    while (n--) { /* to the first dimension with the longest blocks */
         int longest = -1;
         for (int i = 0; i < io_rank(d); i++) {
             const file_cut *here = &s->cuts[d->dim[i]];

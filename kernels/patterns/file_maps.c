@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decomposition maps of several dimensions together, whose processes stand in no grid, as E3SM has them. */
+/* Decomposition maps over several dimensions, whose processes form no grid, as in E3SM. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 /* ---------------------------------------------------------------- reading */
 
-/* Its dimensions, how many points they have; 0: something is wrong. */
-static uint64_t take_dims(const file_schema *s, json_t *names, file_map *map) {
+/* Its dimensions; returns their number of points, or 0 on error. */
+static uint64_t parse_dims(const file_schema *s, json_t *names, file_map *map) {
     size_t i;
     json_t *one;
     uint64_t points = 1;
@@ -24,16 +24,16 @@ static uint64_t take_dims(const file_schema *s, json_t *names, file_map *map) {
     return points;
 }
 
-static int take_map(const file_schema *s, json_t *one, file_map *map) {
-    uint64_t points = take_dims(s, json_object_get(one, "dimensions"), map);
-    if (!points || file_cut_take(&map->cut, json_object_get(one, "runs"), points)) return -1;
+static int parse_map(const file_schema *s, json_t *one, file_map *map) {
+    uint64_t points = parse_dims(s, json_object_get(one, "dimensions"), map);
+    if (!points || file_cut_read(&map->cut, json_object_get(one, "runs"), points)) return -1;
     uint64_t row = s->dims[map->dim[map->ndims - 1]].length;
     for (uint64_t i = 0; i < map->cut.first[map->cut.lists]; i++)
         if (map->cut.n[i] > row - map->cut.start[i] % row) return -1;
     return map->cut.lists == s->maps->cut.lists ? 0 : -1;
 }
 
-const char *file_maps_take(file_schema *s) {
+const char *file_maps_read(file_schema *s) {
     json_t *all = json_object_get(s->document, "maps"), *one;
     size_t i;
     if (!json_array_size(all)) return NULL;
@@ -41,7 +41,7 @@ const char *file_maps_take(file_schema *s) {
     if (!s->maps) return "";
     json_array_foreach(all, i, one) {
         file_map *map = &s->maps[s->nmaps++];
-        if (take_map(s, one, map)) return map->name ? map->name : "";
+        if (parse_map(s, one, map)) return map->name ? map->name : "";
     }
     return NULL;
 }
@@ -51,7 +51,7 @@ void file_maps_release(file_schema *s) {
     free(s->maps);
 }
 
-/* ---------------------------------------------------------------- whose */
+/* ---------------------------------------------------------------- owners */
 
 const file_map *file_map_of(const file_schema *s, const io_dataset *d, int *axis) {
     const file_map *found = NULL;
@@ -68,7 +68,7 @@ const file_map *file_map_of(const file_schema *s, const io_dataset *d, int *axis
     return found;
 }
 
-/* Elements of axes from a to b. */
+/* Elements of axes a to b. */
 static uint64_t product(const file_schema *s, const io_dataset *d, int a, int b) {
     uint64_t n = 1;
     for (; a < b; a++) n *= s->dims[d->dim[a]].length;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which points along a dimension each place has: in blocks, in turn, or by a list. */
+/* The points of a dimension that each coordinate has: in blocks, cyclic, or by a list. */
 #include <stdlib.h>
 
 #include "patterns/file.h"
 
-/* ---------------------------------------------------------------- which points */
+/* ---------------------------------------------------------------- points */
 
 uint64_t file_cut_runs(const file_cut *cut, uint64_t length, uint64_t at) {
     if (cut->lists) return cut->first[at + 1] - cut->first[at];
     if (!cut->cycle) return 1;
-    uint64_t runs = (length + cut->cycle - 1) / cut->cycle; /* of all places */
+    uint64_t runs = (length + cut->cycle - 1) / cut->cycle; /* of all coordinates */
     return runs > at ? (runs - at - 1) / cut->procs + 1 : 0;
 }
 
@@ -29,7 +29,7 @@ uint64_t file_cut_points(const file_cut *cut, uint64_t length, uint64_t at) {
     if (cut->lists) return cut->points[at];
     uint64_t start, n, runs = file_cut_runs(cut, length, at);
     if (!runs) return 0;
-    file_cut_run(cut, length, at, runs - 1, &start, &n); /* of a cycle, only the last one may be shorter */
+    file_cut_run(cut, length, at, runs - 1, &start, &n); /* of a cycle, only the last run may be shorter */
     return (runs - 1) * cut->cycle + n;
 }
 
@@ -46,7 +46,7 @@ uint64_t file_cut_point(const file_cut *cut, uint64_t length, uint64_t at, uint6
 file_cut_most file_cut_largest(const file_cut *cut, uint64_t length) {
     file_cut_most most = cut->most;
     if (cut->lists) return most;
-    uint64_t start; /* place 0 has most */
+    uint64_t start; /* coordinate 0 has the most */
     most.runs = file_cut_runs(cut, length, 0);
     most.points = file_cut_points(cut, length, 0);
     file_cut_run(cut, length, 0, 0, &start, &most.longest);
@@ -55,8 +55,8 @@ file_cut_most file_cut_largest(const file_cut *cut, uint64_t length) {
 
 /* ---------------------------------------------------------------- lists */
 
-/* The runs of every process, which take each point once, and each process's in order. */
-static int take_runs(file_cut *cut, json_t *all, uint64_t length) {
+/* Reads the runs of every process. Each point occurs once, and each process's runs are sorted. */
+static int parse_runs(file_cut *cut, json_t *all, uint64_t length) {
     size_t i, k;
     json_t *mine, *run;
     uint64_t used = 0, points = 0;
@@ -82,7 +82,7 @@ static int take_runs(file_cut *cut, json_t *all, uint64_t length) {
     return points == length ? 0 : -1;
 }
 
-int file_cut_take(file_cut *cut, json_t *all, uint64_t length) {
+int file_cut_read(file_cut *cut, json_t *all, uint64_t length) {
     size_t i, runs = 0;
     json_t *mine;
     if (!json_is_array(all) || !json_array_size(all)) return -1;
@@ -93,7 +93,7 @@ int file_cut_take(file_cut *cut, json_t *all, uint64_t length) {
     cut->start = calloc(runs + 1, sizeof *cut->start);
     cut->n = calloc(runs + 1, sizeof *cut->n);
     if (!cut->first || !cut->points || !cut->start || !cut->n) return -1;
-    return take_runs(cut, all, length);
+    return parse_runs(cut, all, length);
 }
 
 void file_cut_release(file_cut *cut) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The document made by iogauge replay like (analysis/file_import/document.py writes it, with the same names).
- */
+/* The document written by iogauge replay like (analysis/file_import/document.py uses the same names). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #define MAX_LENGTH ((uint64_t)1 << 48)
 #define MAX_BYTES ((uint64_t)1 << 62)
 
-/* Of each type one variable, and one without dimensions; small, and uneven. */
+/* One small, uneven variable of each type, and a scalar. */
 static const char built_in[] =
     "{'format':'" FILE_FORMAT "','source':'built-in','dimensions':[{'name':'time','length':2},"
     "{'name':'lev','length':5},{'name':'lat','length':13},{'name':'lon','length':18}],'variables':["
@@ -46,7 +45,7 @@ static json_t *load(const char *path, io_error *error) {
     if (path) {
         found = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
         if (found) return found;
-        damaged(path, error, "it cannot be read, or is no JSON", "");
+        damaged(path, error, "it cannot be read, or is not JSON", "");
         return NULL;
     }
     char *text = strdup(built_in);
@@ -76,8 +75,8 @@ static bool find_type(const char *name, io_type *type) {
 
 /* ---------------------------------------------------------------- attributes */
 
-/* One number, as iogauge replay like writes it: a string if JSON has no such number. */
-static int take_number(json_t *from, io_type type, char *to) {
+/* One number as written by iogauge replay like: a string if JSON cannot represent it. */
+static int parse_number(json_t *from, io_type type, char *to) {
     union {
         int64_t i;
         uint64_t u;
@@ -99,7 +98,7 @@ static int take_number(json_t *from, io_type type, char *to) {
     return 0;
 }
 
-static int take_user_attribute(json_t *from, io_user_attribute *attr, void **values) {
+static int parse_user_attribute(json_t *from, io_user_attribute *attr, void **values) {
     const char *type;
     json_t *found;
     if (json_unpack(from, "{s:s,s:s,s:o}", "name", &attr->name, "type", &type, "values", &found) ||
@@ -117,12 +116,13 @@ static int take_user_attribute(json_t *from, io_user_attribute *attr, void **val
     char *to = *values = calloc(attr->count + 1, size);
     attr->values = to;
     for (size_t i = 0; to && i < attr->count; i++)
-        if (take_number(attr->array ? json_array_get(found, i) : found, attr->type, to + i * size)) return -1;
+        if (parse_number(attr->array ? json_array_get(found, i) : found, attr->type, to + i * size))
+            return -1;
     return to && attr->count ? 0 : -1;
 }
 
-/* Those of a variable, or of the file. */
-static int take_notes(file_schema *s, json_t *from, int dataset) {
+/* The attributes of a variable, or of the file. */
+static int parse_attributes(file_schema *s, json_t *from, int dataset) {
     size_t i;
     json_t *one, *all = json_object_get(from, "attributes");
     if (all && !json_is_array(all)) return -1;
@@ -137,14 +137,14 @@ static int take_notes(file_schema *s, json_t *from, int dataset) {
         int at = s->schema.nuser_attributes++;
         user_attributes[at] = (io_user_attribute){.dataset = dataset};
         values[at] = NULL;
-        if (take_user_attribute(one, &user_attributes[at], &values[at])) return -1;
+        if (parse_user_attribute(one, &user_attributes[at], &values[at])) return -1;
     }
     return 0;
 }
 
 /* ---------------------------------------------------------------- variables */
 
-static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d) {
+static int parse_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d) {
     size_t i;
     json_t *one;
     uint64_t elements = 1;
@@ -162,14 +162,14 @@ static int take_axes(file_schema *s, json_t *axes, json_t *chunk, io_dataset *d)
         if (__builtin_mul_overflow(elements, length, &elements) || elements > MAX_BYTES / 8) return -1;
     }
     if (d->ndims) return 0;
-    d->ndims = 1; /* one value, which a process moves alone */
+    d->ndims = 1; /* a scalar, which a process moves independently */
     d->dim[0] = s->named;
     d->small = true;
     return 0;
 }
 
-/* A member and its shape; the bytes that it takes. */
-static int take_member(json_t *from, io_member *m, uint64_t *bytes) {
+/* Reads a member and its shape; adds its size in bytes. */
+static int parse_member(json_t *from, io_member *m, uint64_t *bytes) {
     const char *type;
     json_t *shape, *one;
     size_t i;
@@ -188,8 +188,8 @@ static int take_member(json_t *from, io_member *m, uint64_t *bytes) {
     return *bytes > IO_MAX_ELEMENT ? -1 : 0;
 }
 
-/* What makes a compound of a variable: its members, and a dimension more, of the bytes of an element. */
-static int take_members(file_schema *s, json_t *all, io_dataset *d) {
+/* Makes the variable a compound: its members, and one more dimension, of the bytes of an element. */
+static int parse_members(file_schema *s, json_t *all, io_dataset *d) {
     size_t i, n = json_array_size(all);
     json_t *one;
     uint64_t bytes = 0, elements = 1;
@@ -198,7 +198,7 @@ static int take_members(file_schema *s, json_t *all, io_dataset *d) {
     d->members = members;
     if (!members || !n || d->small || d->ndims == IO_MAX_DIMS) return -1;
     json_array_foreach(all, i, one) {
-        if (take_member(one, &members[i], &bytes)) return -1;
+        if (parse_member(one, &members[i], &bytes)) return -1;
         for (size_t k = 0; k < i; k++)
             if (!strcmp(members[k].name, members[i].name)) return -1;
     }
@@ -210,8 +210,8 @@ static int take_members(file_schema *s, json_t *all, io_dataset *d) {
     return 0;
 }
 
-/* [["shuffle", 0], ["deflate", 4]]: a name and a level. */
-static int take_filters(json_t *all, io_filters *filters) {
+/* [["shuffle", 0], ["deflate", 4]]: names and levels. */
+static int parse_filters(json_t *all, io_filters *filters) {
     size_t i;
     json_t *one;
     if (all && !json_is_array(all)) return -1;
@@ -224,8 +224,8 @@ static int take_filters(json_t *all, io_filters *filters) {
     return 0;
 }
 
-/* What makes an array of a mesh of a variable: its zone, and what it is there under which name. */
-static int take_mesh(json_t *one, const io_dataset *before, io_dataset *d) {
+/* Makes the variable an array of a mesh: its zone, its role, and its name in the zone. */
+static int parse_mesh(json_t *one, const io_dataset *before, io_dataset *d) {
     static const char *const roles[] = {[IO_FIELD] = "field",
                                         [IO_COORDINATE] = "coordinate",
                                         [IO_CONNECTIVITY] = "connectivity",
@@ -246,12 +246,12 @@ static int take_mesh(json_t *one, const io_dataset *before, io_dataset *d) {
     return -1;
 }
 
-static int take_variables(file_schema *s, const char *path, io_error *error) {
+static int parse_variables(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "variables"), *one, *axes;
     size_t i;
     uint64_t bytes = 0;
     if (!json_is_array(all) || !json_array_size(all) || json_array_size(all) > FILE_MAX_DATASETS)
-        return damaged(path, error, "it has no variables, or too many", "");
+        return damaged(path, error, "no variables, or too many", "");
     s->datasets = calloc(json_array_size(all), sizeof *s->datasets);
     if (!s->datasets) return io_fail(error, "out of memory for %zu variables", json_array_size(all));
     s->schema.datasets = s->datasets;
@@ -261,21 +261,20 @@ static int take_variables(file_schema *s, const char *path, io_error *error) {
         *d = (io_dataset){.role = IO_FIELD};
         if (json_unpack(one, "{s:s,s:s,s:o}", "name", &d->name, "type", &type, "dimensions", &axes) ||
             !is_name(d->name))
-            return damaged(path, error, "a variable lacks name, type or dimensions", "");
+            return damaged(path, error, "a variable without name, type or dimensions", "");
         if (json_object_get(one, "members")) type = "uint8";
-        if (!find_type(type, &d->type))
-            return damaged(path, error, "a type that is unknown, of variable", d->name);
-        if (take_axes(s, axes, json_object_get(one, "chunk"), d))
-            return damaged(path, error, "impossible dimensions or chunks, of variable", d->name);
-        if (take_mesh(one, i ? d - 1 : NULL, d))
-            return damaged(path, error, "an impossible place in a mesh, of variable", d->name);
-        if (take_filters(json_object_get(one, "filters"), &d->filters))
-            return damaged(path, error, "filters that are unknown, of variable", d->name);
+        if (!find_type(type, &d->type)) return damaged(path, error, "unknown type of variable", d->name);
+        if (parse_axes(s, axes, json_object_get(one, "chunk"), d))
+            return damaged(path, error, "invalid dimensions or chunks of variable", d->name);
+        if (parse_mesh(one, i ? d - 1 : NULL, d))
+            return damaged(path, error, "invalid position in the mesh of variable", d->name);
+        if (parse_filters(json_object_get(one, "filters"), &d->filters))
+            return damaged(path, error, "unknown filters of variable", d->name);
         s->schema.ndatasets++;
-        if (take_members(s, json_object_get(one, "members"), d))
-            return damaged(path, error, "impossible members, of variable", d->name);
-        if (take_notes(s, one, (int)i))
-            return damaged(path, error, "an attribute that cannot be understood, of variable", d->name);
+        if (parse_members(s, json_object_get(one, "members"), d))
+            return damaged(path, error, "invalid members of variable", d->name);
+        if (parse_attributes(s, one, (int)i))
+            return damaged(path, error, "invalid attribute of variable", d->name);
         bytes += io_dataset_bytes(&s->schema, (int)i);
         if (bytes > MAX_BYTES) return damaged(path, error, "more than 2^62 bytes", "");
         for (size_t k = 0; k < i; k++)
@@ -294,11 +293,11 @@ static size_t compounds(const file_schema *s) {
     return n;
 }
 
-static int take_dimensions(file_schema *s, const char *path, io_error *error) {
+static int parse_dimensions(file_schema *s, const char *path, io_error *error) {
     json_t *all = json_object_get(s->document, "dimensions"), *one;
     size_t i, n = json_array_size(all), most = n + 1 + compounds(s);
     if (!json_is_array(all) || most > FILE_MAX_DIMS)
-        return damaged(path, error, "it has no list of dimensions, or too many", "");
+        return damaged(path, error, "no list of dimensions, or too many", "");
     s->dims = calloc(most, sizeof *s->dims);
     s->cuts = calloc(most, sizeof *s->cuts);
     if (!s->dims || !s->cuts) return io_fail(error, "out of memory for %zu dimensions", n);
@@ -312,11 +311,11 @@ static int take_dimensions(file_schema *s, const char *path, io_error *error) {
         json_t *list = json_object_get(one, "list");
         if (json_unpack(one, "{s:s,s:I}", "name", &name, "length", &length) || !is_name(name) || length < 1 ||
             (uint64_t)length > MAX_LENGTH)
-            return damaged(path, error, "a dimension lacks name or length", "");
+            return damaged(path, error, "a dimension without name or length", "");
         if (file_schema_dim(s, name, strlen(name)) >= 0) return damaged(path, error, "two dimensions", name);
         s->dims[i] = (io_dim){name, (uint64_t)length};
-        if (list && file_cut_take(&s->cuts[i], list, (uint64_t)length))
-            return damaged(path, error, "a list that does not take each point once, of dimension", name);
+        if (list && file_cut_read(&s->cuts[i], list, (uint64_t)length))
+            return damaged(path, error, "a list that does not contain each point once, of dimension", name);
     }
     return 0;
 }
@@ -327,12 +326,12 @@ int file_schema_read(const char *path, file_schema *s, io_error *error) {
     if (!s->document) return -1;
     if (json_unpack(s->document, "{s:s,s:s}", "format", &format, "source", &s->source) ||
         strcmp(format, FILE_FORMAT))
-        return damaged(path, error, "it is no " FILE_FORMAT, "");
-    if (take_dimensions(s, path, error) || take_variables(s, path, error)) return -1;
-    const char *map = file_maps_take(s);
-    if (map) return damaged(path, error, "a map that does not take each point once, of dimensions", map);
-    if (take_notes(s, s->document, -1))
-        return damaged(path, error, "an attribute of the file cannot be understood", "");
+        return damaged(path, error, "not " FILE_FORMAT, "");
+    if (parse_dimensions(s, path, error) || parse_variables(s, path, error)) return -1;
+    const char *map = file_maps_read(s);
+    if (map) return damaged(path, error, "a map that does not contain each point once, of dimensions", map);
+    if (parse_attributes(s, s->document, -1))
+        return damaged(path, error, "invalid attribute of the file", "");
     s->schema.user_attributes = s->user_attributes;
     return 0;
 }

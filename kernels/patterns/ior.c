@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ior: IOR's pattern, by IOR's option letters, in files that IOR reads (and the other way round).
+/* ior: IOR's pattern, with IOR's option letters, in files that IOR can read, and vice versa.
  *
- * A file holds `s` segments; in each segment every process has one block of `b` bytes, written in
- * transfers of `t` bytes, one transfer each. With -F every process has such a file for itself. Where
- * this differs from IOR 4: every read is verified (IOR verifies with -R only); -C on a single node,
- * where IOR's shift comes to nothing, shifts by one process; -Z gives each process another's data
- * by a permutation (IOR's -Z -Z), so that every byte is read.
- * Sizes that are not multiples of 8, which IOR refuses, give one data set of bytes with every API. */
+ * A file holds `s` segments; each segment has one block of `b` bytes per process, written in transfers of `t`
+ * bytes. With -F every process has its own file. Differences from IOR 4: every read is verified (IOR verifies
+ * with -R only); -C on a single node, where IOR does not shift, shifts by one process; -Z assigns each
+ * process another's data by a permutation (IOR's -Z -Z), so that every byte is read. Sizes that are not
+ * multiples of 8, which IOR rejects, give one data set of bytes with every API. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +14,11 @@
 
 extern const io_pattern io_pattern_ior;
 
-/* How a library's file is laid out (aiori-HDF5.c, aiori-NCMPI.c of IOR 4). */
+/* The layout of each library's file (aiori-HDF5.c, aiori-NCMPI.c of IOR 4). */
 typedef enum {
     BYTES,    /* all bytes in one data set */
-    SEGMENTS, /* HDF5: a data set of int64 for each segment */
-    RECORDS,  /* PnetCDF: one variable, a record for each block, a row for each transfer */
+    SEGMENTS, /* HDF5: an int64 data set per segment */
+    RECORDS,  /* PnetCDF: one variable, with a record per block and a row per transfer */
 } layout;
 
 typedef struct {
@@ -57,7 +56,7 @@ static const io_option options[] = {
     {0},
 };
 
-/* Our names of the APIs of IOR. */
+/* Names of IOR's APIs. */
 static const struct {
     const char *api, *method, *with_f;
     layout shared, own;
@@ -65,7 +64,7 @@ static const struct {
     {"POSIX", "posix-shared", "posix",   BYTES,    BYTES   },
     {"MPIIO", "mpiio",        "mpiio",   BYTES,    BYTES   },
     {"HDF5",  "hdf5",         "hdf5",    SEGMENTS, SEGMENTS},
-    {"NCMPI", "pnetcdf",      "pnetcdf", RECORDS,  BYTES   }, /* IOR has no -F there */
+    {"NCMPI", "pnetcdf",      "pnetcdf", RECORDS,  BYTES   }, /* IOR does not support -F with it */
 };
 
 static void defaults(void *state) {
@@ -114,7 +113,7 @@ static int choose_method(ior *s, io_common *common, io_error *error) {
     return 0;
 }
 
-/* -o may name a directory too, as in IOR. */
+/* -o may include a directory, as in IOR. */
 static int choose_file(ior *s, io_common *common, io_error *error) {
     const char *file = s->file ? s->file : "testFile", *slash = strrchr(file, '/');
     if (slash && !slash[1]) return io_fail_usage(error, "-o %s is a directory; expected a file name", file);
@@ -139,7 +138,7 @@ static int adjust(void *state, io_common *common, io_error *error) {
     return 0;
 }
 
-/* Data sets that hold `all` bytes of a file. */
+/* Creates data sets that hold `all` bytes of a file. */
 static int build(ior *s, uint64_t all, io_error *error) {
     uint64_t segment = all / s->segments, words = sizeof(int64_t);
     s->nsets = s->layout == SEGMENTS ? s->segments : 1;
@@ -188,7 +187,7 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     if (setup->own_files) s->per_process = true;
     if (s->collective && !setup->collective)
         return io_fail_usage(
-            error, "-c asks for collective calls, which %s%s has not; leave -c out, or use -a MPIIO",
+            error, "-c requests collective calls, which %s%s does not have; omit -c, or use -a MPIIO",
             setup->mode ? "mode " : "method ", setup->mode ? setup->mode : setup->method);
     if (s->block % s->transfer)
         return io_fail_usage(error, "-b %llu is not a multiple of the transfer size -t %llu",
@@ -239,7 +238,7 @@ static uint64_t transfers(const void *state) {
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const ior *s = state;
     uint64_t per_block = s->block / s->transfer, segment = transfer / per_block, row = transfer % per_block;
-    uint64_t offset = transfer * s->transfer; /* blocks of a process follow each other in its memory */
+    uint64_t offset = transfer * s->transfer; /* a process's blocks are contiguous in its memory */
     uint64_t block = s->per_process ? segment : segment * s->processes + owner; /* in the file */
     uint64_t at = block * s->block + row * s->transfer, words = sizeof(int64_t);
     *out = (io_part){.offset = offset};
@@ -262,7 +261,8 @@ static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *
     return 1;
 }
 
-/* IOR's own data with -G: in each transfer words that count on from the signature, with the process above. */
+/* IOR's own data with -G: in each transfer, words counting up from the signature, with the process in the
+ * upper half. */
 static void facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
     const ior *s = state;
     char *next = out;
@@ -279,10 +279,10 @@ static uint64_t bytes(const void *state, uint64_t owner) {
     return ((const ior *)state)->block * ((const ior *)state)->segments;
 }
 
-/* The same permutation on every process (Fisher and Yates), by a small generator of its own. */
+/* The same permutation on every process (Fisher-Yates), with a small private generator. */
 static uint64_t shuffled(uint64_t seed, uint64_t size, uint64_t rank) {
     uint64_t state = seed * 0x9E3779B97F4A7C15u + 1, place = rank;
-    /* Follows one element through the swaps from the last place down, so that nothing is stored. */
+    /* Follows one element through the swaps from the last position down, without storing the permutation. */
     for (uint64_t i = size - 1; i > 0; i--) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         uint64_t j = (state >> 33) % (i + 1);

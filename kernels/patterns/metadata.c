@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metadata: a series of small files that each process creates, looks up, reads and removes, as IDRIS timed it
- * on Babel in 2011 and mdtest does. A file holds three numbers: whose it is, of which step, and its place in
- * the series, so that another process that reads it sees a file that was mixed up or lost. */
+/* metadata: a series of small files that each process creates, stats, reads and removes, as timed by IDRIS on
+ * Babel in 2011 and by mdtest. A file holds three numbers: owner, step, and index in the series, so that
+ * another process that reads it detects files that were lost or mixed up. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 
 extern const io_pattern io_pattern_metadata;
 
-#define VALUES 3 /* owner, step, number */
+#define VALUES 3 /* owner, step, index */
 #define BYTES (VALUES * sizeof(int64_t))
 
 typedef struct {
@@ -79,7 +79,7 @@ static void own_name(const void *state, uint64_t step, uint64_t owner, uint64_t 
 
 static uint64_t series(const void *state) { return ((const metadata *)state)->files; }
 
-/* One transfer for each file. */
+/* One transfer per file. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     (void)state, (void)owner;
     *out = (io_part){.count = {VALUES}, .index0 = transfer * VALUES};
@@ -91,7 +91,7 @@ static uint64_t bytes(const void *state, uint64_t owner) {
     return series(state) * BYTES;
 }
 
-/* Counted from 1: a lost write of zeros would not be seen. */
+/* Counted from 1: a lost write reads as zeros and would not be detected. */
 static void facts(const void *state, uint64_t owner, uint64_t step, const io_part *part, void *out) {
     int64_t *values = out;
     (void)state;

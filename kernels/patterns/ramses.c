@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options, schema and parts of a RAMSES dump; tables say what differs between mesh and gas (ramses.h). */
+/* Options, schema and parts of a RAMSES dump; tables define the differences between mesh and gas
+ * (ramses.h). */
 #include "patterns/ramses.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 #define SMALLEST 8
 #define LARGEST 2048
 #define REFINED_LEVELS 2
-#define MAX_RECORD ((uint64_t)INT32_MAX - 8) /* bytes, of a Fortran record in one piece */
+#define MAX_RECORD ((uint64_t)INT32_MAX - 8) /* bytes in an unsplit Fortran record */
 
 enum { SIZE = 256, LAYOUT, MERGE, REFINE, VALUES };
 
@@ -57,7 +58,7 @@ int ramses_option(void *state, int letter, const char *value, io_error *error) {
     }
 }
 
-/* ---------------------------------------------------------------- the run */
+/* ---------------------------------------------------------------- configuration */
 
 int ramses_configure(void *state, const io_setup *setup, io_error *error) {
     ramses *s = state;
@@ -67,10 +68,11 @@ int ramses_configure(void *state, const io_setup *setup, io_error *error) {
         return io_fail_usage(error, "RAMSES counts processes in 32 bits; use at most 2^31 - 1");
     s->own_files = setup->own_files;
     if (s->own_files && (s->layout_given || s->merge))
-        return io_fail_usage(error,
-                             "--layout and --merge-levels are for shared files, and method %s writes one for "
-                             "each process, in RAMSES's own order; leave them out",
-                             setup->method);
+        return io_fail_usage(
+            error,
+            "--layout and --merge-levels are for shared files, but method %s writes a file per "
+            "process, in RAMSES's own order; omit them",
+            setup->method);
     if (ramses_levels_set(&s->levels, base, s->refine ? REFINED_LEVELS : 0, processes))
         return io_fail(error, "out of memory for the domains of %" PRIu64 " processes", processes);
     if (s->levels.most > INT32_MAX || (s->own_files && s->levels.most_on_level > MAX_RECORD / 8))
@@ -139,7 +141,7 @@ uint64_t ramses_transfers(const void *state) {
     return 1 + (uint64_t)components(s) * (uint64_t)s->levels.levels;
 }
 
-/* The grids of one level, or of all where that is one piece, in one component or all of a structure. */
+/* The grids of one level, or of all levels if contiguous, in one component of a structure or all of them. */
 static void set_box(const ramses *s, io_part *part, uint64_t component, uint64_t ncomponents, uint64_t start,
                     uint64_t count) {
     int last = s->sets[part->dataset].ndims - 1;
@@ -151,7 +153,7 @@ static void set_box(const ramses *s, io_part *part, uint64_t component, uint64_t
     part->count[last] = count;
 }
 
-/* One component of one level: the call of RAMSES. */
+/* One component of one level, as RAMSES writes it in one call. */
 static void component_part(const ramses *s, uint64_t owner, int structure, uint64_t component, int level,
                            io_part *out) {
     int set = s->first_grid_set + structure;
@@ -163,7 +165,7 @@ static void component_part(const ramses *s, uint64_t owner, int structure, uint6
     set_box(s, out, component, 1, ramses_grid_start(s, level, owner), ramses_grids(&s->levels, level, owner));
 }
 
-/* A whole structure: a process's levels lie together, or in a part of each. */
+/* A whole structure: a process's levels are contiguous, or one part per level. */
 static int structure_parts(const ramses *s, uint64_t owner, int structure, io_part *out) {
     const io_dataset *d = &s->sets[s->first_grid_set + structure];
     uint64_t ncomponents = d->ndims > 1 ? s->dims[d->dim[0]].length : 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by ramses-amr and ramses-hydro: a dump of the RAMSES code; tables hold the differences.
  *
- * Shared files (as IDRIS wrote them in 2011): section 1, the same for all, from process 0; section 2, a row
- * for each process; section 3, the grids: structure -> component -> level -> process, or with --layout
- * process-major structure -> component -> process -> level.
- * Files per process are those of RAMSES: Fortran records in output_NNNNN/{amr,hydro}_NNNNN.outPPPPP, as
- * backup_amr and backup_hydro of trunk/ramses write them (ramses-organisation/ramses on GitHub, commits
- * 03bc994 and 4498879), with info_NNNNN.txt and header_NNNNN.txt. */
+ * Shared files (as written by IDRIS in 2011): section 1, common data, from process 0; section 2, a row per
+ * process; section 3, the grids: structure -> component -> level -> process, or with --layout process-major
+ * structure -> component -> process -> level.
+ * Files per process are RAMSES's own: Fortran records in output_NNNNN/{amr,hydro}_NNNNN.outPPPPP, as written
+ * by backup_amr and backup_hydro of trunk/ramses (ramses-organisation/ramses on GitHub, commits 03bc994 and
+ * 4498879), with info_NNNNN.txt and header_NNNNN.txt. */
 #ifndef IOGAUGE_RAMSES_H
 #define IOGAUGE_RAMSES_H
 
@@ -14,26 +14,26 @@
 #include "patterns/ramses_levels.h"
 
 #define RAMSES_NDIM 3
-#define RAMSES_CELLS 8 /* of a grid */
+#define RAMSES_CELLS 8 /* per grid */
 #define RAMSES_NVAR 5  /* density, three velocities, pressure */
 #define RAMSES_SCALARS 24
 
 /* The source of the values of a header data set. */
 typedef enum {
     RAMSES_INTS,     /* `count` of the kind's integers, from `first` */
-    RAMSES_DOUBLES,  /* likewise its float64 */
+    RAMSES_DOUBLES,  /* the same with its float64 */
     RAMSES_ORDERING, /* the name of the domain decomposition, 128 characters */
-    RAMSES_TIMES,    /* one DOUBLES value for each level */
-    RAMSES_NUMBTOT,  /* for each level: all grids, least, most, average of a process, and six zeros */
-    RAMSES_HEADL,    /* for each level and cpu: its first grid, */
-    RAMSES_TAILL,    /* its last grid, */
-    RAMSES_NUMBL,    /* how many */
-    RAMSES_NUMBB,    /* for each level: 100 boundary regions, of which there are none */
-    RAMSES_WALLS,    /* of each node of the bisection tree, */
+    RAMSES_TIMES,    /* one DOUBLES value per level */
+    RAMSES_NUMBTOT,  /* per level: all grids, minimum, maximum and average per process, and six zeros */
+    RAMSES_HEADL,    /* per level and cpu: first grid, */
+    RAMSES_TAILL,    /* last grid, */
+    RAMSES_NUMBL,    /* number of grids */
+    RAMSES_NUMBB,    /* per level: 100 boundary regions, all empty */
+    RAMSES_WALLS,    /* per node of the bisection tree: wall, */
     RAMSES_NEXT,     /* its two children, */
-    RAMSES_INDEX,    /* whose domain it is */
-    RAMSES_BOX_MIN,  /* where each process's domain begins along x, y and z, */
-    RAMSES_BOX_MAX,  /* and ends */
+    RAMSES_INDEX,    /* the owner of the domain */
+    RAMSES_BOX_MIN,  /* per process: start of its domain along x, y and z, */
+    RAMSES_BOX_MAX,  /* and its end */
 } ramses_source;
 
 typedef struct {
@@ -45,37 +45,36 @@ typedef struct {
 typedef struct {
     const char *name;
     io_type type;
-    int components; /* of each grid */
+    int components; /* per grid */
 } ramses_structure;
 
 typedef struct {
     const char *name; /* amr, hydro */
     const ramses_table *common, *each, *own;
-    int ncommon, neach, nown; /* section 1; section 2; the header of a process's own file */
+    int ncommon, neach, nown; /* section 1; section 2; header of a file per process */
     const ramses_structure *structures;
     int nstructures;
-    int own_only;    /* the first so many structures are not in shared files */
+    int own_only;    /* number of leading structures that shared files do not have */
     bool cell_major; /* own files: component -> structure, not structure -> component */
     bool counted;    /* own files: each block of grids follows its level and number of grids */
-    bool gas;        /* values of grids are those of ramses_gas.c, not of ramses_mesh.c */
+    bool gas;        /* grid values are from ramses_gas.c, not ramses_mesh.c */
     void (*scalars)(const ramses_levels *l, uint64_t owner, uint64_t step, int32_t *ints, double *doubles);
 } ramses_kind;
 
 #define RAMSES_SETS 48
-#define RAMSES_PARTS                                                                                         \
-    (41 * RAMSES_BLOCKS + 1) /* of a transfer: blocks of a hydro level, each with a count                    \
-                              */
+#define RAMSES_PARTS (41 * RAMSES_BLOCKS + 1) /* per transfer: blocks of a hydro level, each with a count    \
+                                                 \ */
 
 typedef struct {
     const ramses_kind *kind;
     uint64_t size;
     bool process_major, merge, refine, layout_given, own_files, physical;
-    int most_blocks; /* of a level in a file of its own */
+    int most_blocks; /* per level, in a file per process */
     double *profile; /* ramses_gas.c */
     ramses_levels levels;
-    uint64_t level_start[RAMSES_LEVELS], grids; /* level-major: of each level; all */
+    uint64_t level_start[RAMSES_LEVELS], grids; /* level-major: start of each level; total */
     int ndims, nsets;
-    int first_grid_set; /* data sets before it are headers */
+    int first_grid_set; /* the data sets before it are headers */
     io_dim dims[RAMSES_SETS];
     char names[RAMSES_SETS][32];
     io_dataset sets[RAMSES_SETS];
@@ -101,39 +100,39 @@ void ramses_facts(const void *state, uint64_t owner, uint64_t step, const io_par
 /* ramses_schema.c: the data sets, once the levels are known. */
 void ramses_build_schema(ramses *s);
 void ramses_schema(const void *state, uint64_t step, io_schema *schema);
-/* Where a process's grids of a level begin among all. */
+/* The index of a process's first grid on a level, among all grids. */
 uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner);
-/* A process's header: a file's own, or the common section from process 0 and this process's rows of
- * section 2. Its parts, and its bytes. */
+/* A process's header: that of its own file, or the common section on process 0 and this process's rows of
+ * section 2. Its parts, and its size in bytes. */
 int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out);
 uint64_t ramses_header_bytes(const ramses *s, uint64_t owner);
-/* Bytes of a grid: in the first so many structures of the schema, and in all. */
+/* Bytes per grid: in the first `structures` of the schema, and in all. */
 uint64_t ramses_grid_bytes(const ramses *s, int structures);
 uint64_t ramses_bytes_per_grid(const ramses *s);
 
-/* ramses_facts.c: the tables of headers. */
+/* ramses_facts.c: the tables in headers. */
 uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *table);
 void ramses_table_facts(const ramses *s, const ramses_table *table, uint64_t owner, uint64_t step, void *out);
 /* ramses_text.c */
 bool ramses_text_file(const void *state, uint64_t step, int index, char *name, size_t size, FILE *out);
 
-/* With --values physical: one component of some grids of a piece, those from x0 to x1 (behind it) of a row.
- */
+/* With --values physical: fills one component of the grids x0 to x1 (exclusive) of a row of a piece. */
 typedef struct ramses_rows ramses_rows;
 typedef void ramses_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                         uint64_t x1, void *out);
 struct ramses_rows {
     const ramses *s;
-    const ramses_view *here, *up, *down; /* the level, the one before and the next; NULL: there is none */
+    const ramses_view *here, *up,
+        *down; /* this level, the coarser and the finer one; NULL if there is none */
     uint64_t owner, step;
     int level, structure, component;
-    double shock, speed; /* of the gas: the shock's radius and speed */
+    double shock, speed; /* of the gas: radius and speed of the shock */
 };
-/* ramses_mesh.c: the tree. Which function fills a structure's rows. */
+/* ramses_mesh.c: the tree. The function that fills a structure's rows. */
 ramses_row *ramses_mesh_row(int structure);
-/* Have all grids of a piece the same value, as most have on the finest level? */
+/* Do all grids of a piece have the same value? Most do, on the finest level. */
 bool ramses_mesh_same(const ramses_rows *r, const ramses_piece *piece, int32_t *value);
-/* ramses_gas.c: a blast wave. `profile` is made when the pattern is configured. */
+/* ramses_gas.c: a blast wave. `profile` is computed when the pattern is configured. */
 double *ramses_make_profile(void);
 double ramses_time(uint64_t step);
 double ramses_shock(uint64_t step, double *speed);
@@ -141,7 +140,7 @@ ramses_row ramses_gas_row;
 /* ramses_values.c: the values of a part of the grids. */
 void ramses_values(const ramses *s, uint64_t owner, uint64_t step, const io_part *part, void *out);
 
-/* ramses_own.c: the parts of a file for each process, after its header. */
+/* ramses_own.c: the parts of a file per process, after its header. */
 int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *parts);
 
 /* All but the name, the summary and the defaults. */

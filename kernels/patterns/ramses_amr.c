@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ramses-amr: the mesh of a RAMSES dump: 156 bytes for each grid in eight structures. */
+/* ramses-amr: the mesh of a RAMSES dump: 156 bytes per grid in eight structures. */
 #include "patterns/ramses.h"
 
 extern const io_pattern io_pattern_ramses_amr;
@@ -20,7 +20,7 @@ static const ramses_table each[] = {
     {"taill",  RAMSES_TAILL, 0,     0      },
     {"numbl",  RAMSES_NUMBL, 0,     0      },
 };
-/* A record each. */
+/* One record each. */
 static const ramses_table own[] = {
     {"ncpu",          RAMSES_INTS,     0,         1},
     {"ndim",          RAMSES_INTS,     1,         1},
@@ -57,7 +57,7 @@ static const ramses_table own[] = {
     {"coarse_cpu",    RAMSES_INTS,     NINTS + 7, 1},
 };
 static const ramses_structure structures[] = {
-    {"ind_grid", IO_INT32,   1              }, /* RAMSES writes it, the shared files of 2011 left it out */
+    {"ind_grid", IO_INT32,   1              }, /* written by RAMSES, but not in the shared files of 2011 */
     {"next",     IO_INT32,   1              },
     {"prev",     IO_INT32,   1              },
     {"xg",       IO_FLOAT64, RAMSES_NDIM    },
@@ -68,14 +68,14 @@ static const ramses_structure structures[] = {
     {"flag1",    IO_INT32,   RAMSES_CELLS   },
 };
 
-/* A unit box without cosmology, one dump asked for, no boundaries. */
+/* A unit box without cosmology, one requested dump, no boundaries. */
 static void scalars(const ramses_levels *l, uint64_t owner, uint64_t step, int32_t *ints, double *doubles) {
     const uint64_t centre[3] = {0};
     ramses_box part;
     int32_t dump = (int32_t)step + 1, most = (int32_t)l->most, grids = (int32_t)ramses_all_grids(l, owner);
     const int32_t int_values[NINTS + NMEMORY] = {
         (int32_t)l->processes, RAMSES_NDIM, 1, 1, 1, l->levels, most, 0, grids, 1, dump, dump, dump, dump,
-        /* Free memory begins after the grids; the one coarse cell has grid 1 as its son. */
+        /* Free memory begins after the grids; the only coarse cell has grid 1 as its son. */
         grids + 1, most, most - grids, grids, most, 1, 0, (int32_t)ramses_cpu_at(l, 0, centre, &part) + 1};
     const double time = ramses_time(step);
     const double double_values[NDOUBLES] = {1, 1, 1, time, 1e-4, 1e-4, 0, 1, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1};

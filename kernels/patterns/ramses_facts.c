@@ -34,7 +34,7 @@ uint64_t ramses_table_length(const ramses_levels *l, const ramses_table *t) {
     }
 }
 
-/* In a process's file its grids are numbered level after level, cpu after cpu, from 1 on. */
+/* In a process's file its grids are numbered from 1, by level, then by cpu. */
 static void list_heads(const ramses_levels *l, uint64_t owner, ramses_source source, int32_t *out) {
     ramses_block blocks[RAMSES_PIECES];
     memset(out, 0, l->processes * (uint64_t)l->levels * sizeof *out);
@@ -59,18 +59,18 @@ static void count_levels(const ramses_levels *l, int32_t *out) {
     }
 }
 
-/* A file's float64 may stand in the middle of a word of memory. */
+/* The float64 may be unaligned. */
 static void put(char *out, uint64_t index, double value) {
     memcpy(out + index * sizeof value, &value, sizeof value);
 }
 
-/* Where the box's grid `place` begins, in a box of length 1. */
+/* The coordinate where grid `place` begins, in a box of length 1. */
 static double position(const ramses_levels *l, uint64_t place) {
     return (double)place / (double)((uint64_t)1 << (l->base - 1));
 }
 
-/* The tree of walls as build_bisection numbers it: from 1, the children of n are 2n and 2n + 1. A table of
- * two columns stands column after column. */
+/* The tree of walls as numbered by build_bisection: from 1, the children of n are 2n and 2n + 1. A table with
+ * two columns is stored by column. */
 static void list_nodes(const ramses_levels *l, ramses_source source, uint64_t node, uint64_t first,
                        uint64_t n, int axis, const ramses_box *box, void *out) {
     int32_t *ints = out;
@@ -115,7 +115,8 @@ void ramses_table_facts(const ramses *s, const ramses_table *t, uint64_t owner, 
         for (int i = 0; i < l->levels; i++) put(out, (uint64_t)i, doubles[t->first]);
         break;
     case RAMSES_NUMBTOT: count_levels(l, out); break;
-    case RAMSES_NUMBB: /* no such region (nboundary is 0); lost zeros would not be noticed */
+    case RAMSES_NUMBB: /* there is none (nboundary is 0), so lost writes, which read as zeros, are not
+                          detected here */
         memset(out, -1, ramses_table_length(l, t) * sizeof *ints);
         break;
     case RAMSES_WALLS:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gas of RAMSES's test sedov3d: a point in the middle of the box explodes with energy 1 in gas of
- * density 1. Sedov's solution for gamma = 1.4 (formulae as in Kamm and Timmes, LA-UR-07-2849: v, the lambdas,
- * f, g, h).
+/* The gas of RAMSES's test sedov3d: a point explosion of energy 1 in the middle of the box, in gas of density
+ * 1. Sedov's solution for gamma = 1.4 (formulae as in Kamm and Timmes, LA-UR-07-2849: v, the lambdas, f, g,
+ * h).
  *
- * A cell's values are those at its centre. Every machine must make the same bits: so the profile and what
- * depends on time are rounded to 24 bits, places are whole numbers, and the rest are products. The profile is
- * a table over the square of the radius, so that no cell needs a root. */
+ * A cell has the values at its center. Every machine must produce the same bits: so the profile and
+ * time-dependent values are rounded to 24 bits, coordinates are integers, and the rest are products. The
+ * profile is tabulated over the square of the radius, so that no cell needs a square root. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,8 +29,7 @@ double ramses_shock(uint64_t step, double *speed) {
     return radius;
 }
 
-/* Sedov's solution at the parameter v: radius, and density, velocity and pressure, each over that at the
- * shock. */
+/* Sedov's solution at the parameter v: radius, density, velocity and pressure, each relative to the shock. */
 typedef struct {
     double radius, density, velocity, pressure;
 } point;
@@ -53,7 +52,7 @@ double *ramses_make_profile(void) {
     if (!out) return NULL;
     for (uint64_t i = 0; i < BINS; i++) {
         double at = sqrt(((double)i + 0.5) / (double)BINS), from = low, to = high;
-        for (int k = 0; k < 60; k++) { /* the radius rises with v */
+        for (int k = 0; k < 60; k++) { /* the radius increases with v */
             double middle = 0.5 * (from + to);
             if (solution(middle).radius < at)
                 from = middle;
@@ -68,7 +67,7 @@ double *ramses_make_profile(void) {
     return out;
 }
 
-/* What a structure's values are made of. */
+/* Inputs of a structure's values. */
 typedef struct {
     const double *profile;
     double factor, outside;
@@ -83,7 +82,7 @@ static quantity quantity_of(const ramses_rows *r, double unit) {
     }
 }
 
-/* Places are counted in half cells from the middle of the box. */
+/* Coordinates are in half cells from the middle of the box. */
 void ramses_gas_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                     uint64_t x1, void *data) {
     any_double *out = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ramses-hydro: the gas of a RAMSES dump: 320 bytes for each grid in five structures of eight cells. */
+/* ramses-hydro: the gas of a RAMSES dump: 320 bytes per grid in five structures of eight cells. */
 #include "patterns/ramses.h"
 
 extern const io_pattern io_pattern_ramses_hydro;
@@ -14,7 +14,7 @@ static const ramses_table each[] = {
     {"numbl", RAMSES_NUMBL, 0, 0},
     {"numbb", RAMSES_NUMBB, 0, 0},
 };
-/* A record each. */
+/* One record each. */
 static const ramses_table own[] = {
     {"ncpu",      RAMSES_INTS,    0, 1},
     {"nvar",      RAMSES_INTS,    1, 1},

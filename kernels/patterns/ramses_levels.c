@@ -3,17 +3,18 @@
 
 #include <stdlib.h>
 
-/* Grids that the model has besides those of the levels. */
-#define BESIDES 26
+/* Additional grids of the size model, besides those of the levels. */
+#define EXTRA_GRIDS 26
 
-/* One process in so many has refined grids. */
+/* One of this many processes has refined grids. */
 #define REFINED_EVERY 4
 
-/* Up to so many processes each has its number in `before`. */
+/* Up to this many processes have an entry each in `before`. */
 #define STRIDES 65536
 
-/* The grids that a process holds on a level are those of one to three boxes (windows), which may reach over
- * the box's border: its domain with one layer; and of the second layer some whole rows, and a part of one. */
+/* The grids that a process holds on a level are those of one to three boxes (windows), which may cross the
+ * border of the periodic box: its domain with one layer; and of the second layer some whole rows, and a part
+ * of one. */
 typedef struct {
     int n;
     ramses_span of[3][3];
@@ -31,10 +32,10 @@ static ramses_box whole_box(const ramses_levels *l) {
     };
 }
 
-/* The way down to one process's box: processes `first` to `first + n - 1` share what is left. */
+/* The descent to one process's box: processes `first` to `first + n - 1` share the current box. */
 typedef struct {
     ramses_box box;
-    uint64_t first, n, wall; /* `wall`: where the box is cut next */
+    uint64_t first, n, wall; /* `wall`: position of the next cut */
     int axis;
 } descent;
 
@@ -59,14 +60,14 @@ ramses_box ramses_domain(const ramses_levels *l, uint64_t owner) {
     return d.box;
 }
 
-/* The first grid of a full level whose centre is not before `place`. */
+/* The first grid of a full level whose center is at or after `place`. */
 static uint64_t first_from(const ramses_levels *l, int level, uint64_t place) {
     uint64_t size = (uint64_t)1 << (l->base - 1 - level);
     return (place + (size - 1) / 2) / size;
 }
 
-/* Along one axis of a domain: begins a layer within it, so that no neighbour has such ghosts; the second
- * level has a layer of the first around it. */
+/* Along one axis of a domain: starts one layer inside, so that no neighbor has ghosts of it; the second level
+ * keeps a layer of the first around it. */
 static void refine(uint64_t *from, uint64_t *to, int depth) {
     uint64_t width = *to - *from, most = width > 2 ? 2 * width - 4 : 0;
     uint64_t first = 5 * width / 8 > 2 ? 5 * width / 8 : 2;
@@ -115,8 +116,8 @@ uint64_t ramses_span_length(const ramses_span *s) {
     return range(s->from[0], s->to[0]) + range(s->from[1], s->to[1]);
 }
 
-/* `n` places from `from` on, around the box if need be. */
-static ramses_span around(uint64_t from, uint64_t n, uint64_t edge) {
+/* `n` positions from `from` on, with wrap-around. */
+static ramses_span wrapped_span(uint64_t from, uint64_t n, uint64_t edge) {
     if (n >= edge) return (ramses_span){.to = {edge}};
     if (from + n <= edge) return (ramses_span){.from = {from}, .to = {from + n}};
     return (ramses_span){
@@ -135,10 +136,10 @@ static ramses_span common(const ramses_span *s, uint64_t from, uint64_t to) {
     return out;
 }
 
-/* How many of the second layer, which has `most`: partners trade where their domains are alike, so that sums
- * stay as they are. */
-static uint64_t besides(const ramses_levels *l, uint64_t owner, uint64_t most) {
-    uint64_t each = most / 2 < BESIDES ? most / 2 : BESIDES, even = owner & ~(uint64_t)1;
+/* The number of grids of the second layer, which has `most`: partners with equal domains exchange some, so
+ * that sums are unchanged. */
+static uint64_t extra_grids(const ramses_levels *l, uint64_t owner, uint64_t most) {
+    uint64_t each = most / 2 < EXTRA_GRIDS ? most / 2 : EXTRA_GRIDS, even = owner & ~(uint64_t)1;
     bool alike = !(l->processes & (l->processes - 1)) && l->processes <= (uint64_t)1 << (3 * (l->base - 1));
     if (!alike) return each;
     uint64_t x = (even + 1) * 0x9E3779B97F4A7C15u;
@@ -148,23 +149,23 @@ static uint64_t besides(const ramses_levels *l, uint64_t owner, uint64_t most) {
     return owner == even ? first : 2 * each - first;
 }
 
-/* Those lie before the domain and its layer along the axis where it is thinnest. */
-static void add_besides(const ramses_levels *l, uint64_t owner, windows *w, const uint64_t from[3],
-                        const uint64_t n[3], uint64_t edge) {
+/* They lie before the domain and its layer, along its thinnest axis. */
+static void add_extra_grids(const ramses_levels *l, uint64_t owner, windows *w, const uint64_t from[3],
+                            const uint64_t n[3], uint64_t edge) {
     int axis = 0;
     for (int d = 1; d < 3; d++)
         if (n[d] < n[axis]) axis = d;
     if (n[axis] >= edge) return;
     int row = axis == 0 ? 1 : 0, next = axis == 2 ? 1 : 2;
-    uint64_t some = besides(l, owner, n[row] * n[next]);
+    uint64_t some = extra_grids(l, owner, n[row] * n[next]);
     uint64_t rows = some / n[row], rest = some % n[row], plane = (from[axis] + edge - 1) % edge;
     for (int i = 0; i < 2; i++) {
         uint64_t along = i ? rest : n[row], across = i ? 1 : rows, first = i ? rows : 0;
         if (!along || !across) continue;
         ramses_span *s = w->of[w->n++];
-        s[axis] = around(plane, 1, edge);
-        s[row] = around(from[row], along, edge);
-        s[next] = around((from[next] + first) % edge, across, edge);
+        s[axis] = wrapped_span(plane, 1, edge);
+        s[row] = wrapped_span(from[row], along, edge);
+        s[next] = wrapped_span((from[next] + first) % edge, across, edge);
     }
 }
 
@@ -176,7 +177,7 @@ static windows windows_of(const ramses_levels *l, int level, uint64_t owner) {
     if (is_empty(&box)) return w;
     w.n = 1;
     for (int d = 0; d < 3 && level >= l->base; d++)
-        w.of[0][d] = around(box.from[d], box.to[d] - box.from[d], edge);
+        w.of[0][d] = wrapped_span(box.from[d], box.to[d] - box.from[d], edge);
     if (level >= l->base) return w;
     uint64_t size = (uint64_t)1 << (l->base - 1 - level);
     for (int d = 0; d < 3; d++) {
@@ -184,9 +185,9 @@ static windows windows_of(const ramses_levels *l, int level, uint64_t owner) {
         n[d] = end - first + 2;
         from[d] = (first + edge - 1) % edge;
         if (l->processes == 1 || n[d] >= edge) n[d] = edge, from[d] = 0;
-        w.of[0][d] = around(from[d], n[d], edge);
+        w.of[0][d] = wrapped_span(from[d], n[d], edge);
     }
-    if (level == l->base - 1) add_besides(l, owner, &w, from, n, edge);
+    if (level == l->base - 1) add_extra_grids(l, owner, &w, from, n, edge);
     return w;
 }
 
@@ -257,7 +258,7 @@ void ramses_levels_release(ramses_levels *l) {
 
 /* ---------------------------------------------------------------- pieces */
 
-/* What some processes have of a process's windows. */
+/* The parts of a process's windows that other processes own. */
 typedef struct {
     const ramses_levels *l;
     const windows *w;
@@ -266,7 +267,7 @@ typedef struct {
 } search;
 
 /* The grids of a window in a part of the box; false if there are none. */
-static bool meet(const search *s, int window, const ramses_box *part, ramses_span out[3]) {
+static bool intersect(const search *s, int window, const ramses_box *part, ramses_span out[3]) {
     for (int d = 0; d < 3; d++) {
         out[d] = common(&s->w->of[window][d], part->from[d], part->to[d]);
         if (!ramses_span_length(&out[d])) return false;
@@ -278,7 +279,7 @@ static void add_pieces(const search *s, uint64_t cpu, const ramses_box *part) {
     ramses_view *v = s->out;
     for (int i = 0; i < s->w->n && v->n < RAMSES_PIECES; i++) {
         ramses_piece *p = &v->of[v->n];
-        if (!meet(s, i, part, p->along)) continue;
+        if (!intersect(s, i, part, p->along)) continue;
         p->cpu = cpu;
         p->first = v->count;
         p->count = volume(p->along);
@@ -287,20 +288,20 @@ static void add_pieces(const search *s, uint64_t cpu, const ramses_box *part) {
     }
 }
 
-/* Processes from `first` on, whose domains are `box`. */
-static void look(const search *s, uint64_t first, uint64_t n, int axis, const ramses_box *box) {
+/* Processes from `first` on, whose domains fill `box`. */
+static void search_box(const search *s, uint64_t first, uint64_t n, int axis, const ramses_box *box) {
     ramses_box part = part_of(s->l, s->level, first, *box), low = *box, high = *box;
     ramses_span unused[3];
     bool any = false;
-    for (int i = 0; i < s->w->n && !any; i++) any = meet(s, i, &part, unused);
+    for (int i = 0; i < s->w->n && !any; i++) any = intersect(s, i, &part, unused);
     if (!any) return;
     if (n == 1) {
         add_pieces(s, first, &part);
         return;
     }
     low.to[axis] = high.from[axis] = ramses_wall(box, axis, n);
-    look(s, first, n / 2, (axis + 1) % 3, &low);
-    look(s, first + n / 2, n - n / 2, (axis + 1) % 3, &high);
+    search_box(s, first, n / 2, (axis + 1) % 3, &low);
+    search_box(s, first + n / 2, n - n / 2, (axis + 1) % 3, &high);
 }
 
 const ramses_view *ramses_view_of(const ramses_levels *l, int level, uint64_t owner) {
@@ -315,7 +316,7 @@ const ramses_view *ramses_view_of(const ramses_levels *l, int level, uint64_t ow
     for (int i = 0; i < level; i++) v->below += ramses_grids(l, i, owner);
     ramses_box box = whole_box(l), own = ramses_part_of(l, level, owner);
     if (level < l->base)
-        look(&s, 0, l->processes, 0, &box);
+        search_box(&s, 0, l->processes, 0, &box);
     else
         add_pieces(&s, owner, &own);
     v->made = true;

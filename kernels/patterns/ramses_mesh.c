@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tree of a RAMSES dump, as it stands in the memory of the process that writes it: grids are numbered
- * from 1 in the order of its file; cell c of grid g has the number 1 + c * ngridmax + g; 0 is what is not in
- * this file. Positions, whose a grid and a cell is, and where it is refined are the same in every file. */
+/* The tree of a RAMSES dump, as in the memory of the process that writes it: grids are numbered from 1 in the
+ * order of its file; cell c of grid g has number 1 + c * ngridmax + g; 0 is anything not in this file.
+ * Positions, owners of grids and cells, and refinement flags are the same in every file. */
 #include <string.h>
 
 #include "patterns/ramses.h"
 
-/* A file's float64 may stand in the middle of a word of memory. */
+/* The file's float64 may be unaligned in memory. */
 typedef double any_double __attribute__((aligned(4), may_alias));
 
 #define COARSE_CELLS 1
 
 enum { IND_GRID, NEXT, PREV, XG, FATHER, NBOR, SON, CPU_MAP, FLAG1 }; /* structures (ramses_amr.c) */
 
-/* Some grids of a row that follow each other, from `from` on. */
+/* Consecutive grids of a row, starting at `from`. */
 typedef struct {
     uint64_t from, to;
     int32_t number; /* of the first */
@@ -25,7 +25,7 @@ static uint64_t wrap(uint64_t at, int shift, uint64_t edge) {
     return (at + edge + (uint64_t)(int64_t)shift) % edge;
 }
 
-/* Which of a span's places `at` is, or its length if it is none of them. */
+/* The index of `at` in a span, or the span's length if it is not in it. */
 static uint64_t place_in(const ramses_span *s, uint64_t at) {
     uint64_t first = s->to[0] - s->from[0];
     if (at >= s->from[0] && at < s->to[0]) return at - s->from[0];
@@ -33,7 +33,7 @@ static uint64_t place_in(const ramses_span *s, uint64_t at) {
     return ramses_span_length(s);
 }
 
-/* What a view holds of the row (y, z). */
+/* The part of row (y, z) that a view holds. */
 static int row_of(const ramses_view *view, uint64_t y, uint64_t z, stretch *out) {
     int n = 0;
     for (int i = 0; i < view->n; i++) {
@@ -51,7 +51,7 @@ static int row_of(const ramses_view *view, uint64_t y, uint64_t z, stretch *out)
     return n;
 }
 
-/* Numbers of grids: of each itself, the one before and the one after it in its block. */
+/* Numbers of grids: the grid itself, its predecessor and its successor in its block. */
 static void number_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                        uint64_t x1, void *data) {
     static const int shifts[] = {[IND_GRID] = 0, [NEXT] = 1, [PREV] = -1};
@@ -81,13 +81,13 @@ static void centre_row(const ramses_rows *r, const ramses_piece *piece, uint64_t
     for (uint64_t i = 0; i < x1 - x0; i++) out[i] = first + step * (double)i; /* exact: powers of two */
 }
 
-/* The cell of the level before in which each grid stands, `shift` cells further along each axis. */
+/* The cell of the coarser level that contains each grid, `shift` cells further along each axis. */
 static void cell_row(const ramses_rows *r, uint64_t y, uint64_t z, uint64_t x0, uint64_t x1,
                      const int shift[3], int32_t *out) {
     stretch found[STRETCHES];
     int32_t base[2], most = (int32_t)r->s->levels.most;
     uint64_t edge = r->here->edge;
-    if (!r->up) { /* the coarse cell is its own neighbour */
+    if (!r->up) { /* the coarse cell is its own neighbor */
         for (uint64_t i = 0; i < x1 - x0; i++) out[i] = COARSE_CELLS;
         return;
     }
@@ -123,10 +123,10 @@ static void neighbour_row(const ramses_rows *r, const ramses_piece *piece, uint6
     cell_row(r, y, z, x0, x1, shift, out);
 }
 
-/* Of a grid's cell c the place along an axis, in cells: of a level twice as fine. */
+/* The coordinate of cell c of a grid along an axis, in cells of a level twice as fine. */
 static uint64_t cell(uint64_t at, int c, int axis) { return 2 * at + (uint64_t)(c >> axis & 1); }
 
-/* The first grid whose cell at `bit` is not before `at`. */
+/* The first grid whose cell at `bit` is at or after `at`. */
 static uint64_t grid_from(uint64_t at, uint64_t bit) { return at < bit ? 0 : (at - bit + 1) / 2; }
 
 static void son_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
@@ -147,7 +147,7 @@ static void son_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y,
     }
 }
 
-/* Walls stand between grids of the finest full level: from there on, a cell is its grid's process's. */
+/* Walls lie between grids of the finest full level: from that level on, a cell has its grid's owner. */
 static void cpu_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                     uint64_t x1, void *data) {
     const ramses_levels *l = &r->s->levels;
@@ -166,7 +166,7 @@ static void cpu_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y,
     }
 }
 
-/* 1 for cells that are refined. */
+/* 1 for refined cells. */
 static void flag_row(const ramses_rows *r, const ramses_piece *piece, uint64_t y, uint64_t z, uint64_t x0,
                      uint64_t x1, void *data) {
     const ramses_levels *l = &r->s->levels;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file for each process, level after level: the grids of each cpu in one block, its own and its
- * neighbours', as backup_amr and backup_hydro write them. Blocks without grids have no records, but in a
- * hydro file each block's level and number of grids stand before it even then. */
+/* A file per process, level by level: the grids of each cpu in one block, the process's own and its
+ * neighbors', as written by backup_amr and backup_hydro. Blocks without grids have no records, but in a hydro
+ * file a block's level and number of grids are written even then. */
 #include "patterns/ramses.h"
 
-/* Where the next part stands: its place in the owner's data, and records before it. */
+/* Position of the next part: its offset in the owner's data, and the number of records before it. */
 typedef struct {
     uint64_t offset, records;
     io_part *next;
     io_schema schema;
 } writer;
 
-/* A part is complete: it gets its place. Each row is a record. */
+/* Completes a part and sets its position. Each row is a record. */
 static void finish_part(writer *w) {
     io_part *part = w->next++;
     int last = w->schema.datasets[part->dataset].ndims - 1;
@@ -22,7 +22,7 @@ static void finish_part(writer *w) {
     w->records += elements ? elements / part->count[last] : 0;
 }
 
-/* Level and number of grids of `n` cpus from `first` on. */
+/* Level and number of grids for `n` cpus, starting with `first`. */
 static void count_part(writer *w, const ramses *s, uint64_t owner, int level, uint64_t first, uint64_t n) {
     *w->next = (io_part){
         .dataset = s->first_grid_set - 1,
@@ -53,7 +53,7 @@ static void block_parts(writer *w, const ramses *s, uint64_t start, uint64_t cou
         grid_part(w, s, s->first_grid_set + i, 0, (uint64_t)k->structures[i].components, start, count);
 }
 
-/* Records of a level, and what stands before it. */
+/* Records of a level, including its header. */
 static uint64_t level_records(const ramses *s, uint64_t owner, int level) {
     ramses_block blocks[RAMSES_PIECES];
     uint64_t each = 0, records = s->kind->counted ? 2 * s->levels.processes : 0;
@@ -78,7 +78,7 @@ int ramses_level_parts(const ramses *s, uint64_t owner, int level, io_part *part
         done = blocks[i].cpu + 1;
         block_parts(&w, s, start + blocks[i].first, blocks[i].count);
     }
-    for (int i = n; i < s->most_blocks; i++) { /* as many parts for every process */
+    for (int i = n; i < s->most_blocks; i++) { /* the same number of parts on every process */
         if (counted) count_part(&w, s, owner, level, done, 0);
         block_parts(&w, s, start, 0);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The schema of a RAMSES dump, and the offsets of the data of a process. */
+/* The schema of a RAMSES dump, and the offsets of a process's data. */
 #include "patterns/ramses.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static io_type table_type(const ramses_table *t) {
     }
 }
 
-/* A header's data set: with a row for each process, or for all; as a table of levels, or flat. */
+/* A data set of the header: a row per process or one for all; by level or flat. */
 static void add_table(ramses *s, const ramses_table *t, bool each, bool flat) {
     uint64_t length = ramses_table_length(&s->levels, t), levels = (uint64_t)s->levels.levels;
     bool by_level = t->source >= RAMSES_NUMBTOT && t->source <= RAMSES_NUMBB && !flat;
@@ -57,7 +57,8 @@ static void add_table(ramses *s, const ramses_table *t, bool each, bool flat) {
     add_dim(d, by_cpu ? cpu_dim(s) : dim(s, t->name, "_values", length), length);
 }
 
-/* In files per process, level and number of grids before each block of grids: a record of one number each. */
+/* In files per process, level and number of grids before each block of grids: a record with one number
+ * each. */
 static void add_counts(ramses *s) {
     io_dataset *d = add_set(s, "level_and_count", IO_INT32);
     d->facts = true;
@@ -100,7 +101,7 @@ void ramses_schema(const void *state, uint64_t step, io_schema *out) {
                        .records = s->own_files};
 }
 
-/* ---------------------------------------------------------------- places and sizes */
+/* ---------------------------------------------------------------- positions and sizes */
 
 uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner) {
     uint64_t start = 0;
@@ -110,8 +111,8 @@ uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner) {
     return start;
 }
 
-/* The header of a process: its file's own, or the common section from process 0 and its rows of the next one.
- */
+/* The header of a process: that of its own file, or the common section on process 0 and the process's rows of
+ * the next one. */
 int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out) {
     int n = s->own_files && s->kind->counted ? s->first_grid_set - 1 : s->first_grid_set;
     io_schema schema;

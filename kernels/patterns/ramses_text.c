@@ -4,7 +4,7 @@
 
 #include "patterns/ramses.h"
 
-/* As output_info writes it. */
+/* As written by output_info. */
 static void print_info(const ramses *s, uint64_t step, FILE *out) {
     const ramses_levels *l = &s->levels;
     const struct {
@@ -30,7 +30,8 @@ static void print_info(const ramses *s, uint64_t step, FILE *out) {
     for (size_t i = 0; i < sizeof physics / sizeof *physics; i++)
         fprintf(out, "%-12s=%23.15E\n", physics[i].name, physics[i].value);
     fprintf(out, "\n%-13s=%-80s\n", "ordering type", "bisection");
-    for (uint64_t i = 0; i < l->processes; i++) { /* a domain's corners, and its work: the cells */
+    for (uint64_t i = 0; i < l->processes;
+         i++) { /* a domain's corners, and its number of cells as its cost */
         ramses_box box = ramses_domain(l, i);
         double edge = (double)((uint64_t)1 << (l->base - 1)), cells = RAMSES_CELLS;
         for (int d = 0; d < RAMSES_NDIM; d++) fprintf(out, "%23.15E\n", (double)box.from[d] / edge);
@@ -40,7 +41,7 @@ static void print_info(const ramses *s, uint64_t step, FILE *out) {
     }
 }
 
-/* As output_header writes it: no particles. */
+/* As written by output_header, without particles. */
 static void print_header(const ramses *s, uint64_t step, FILE *out) {
     static const char *const families[] = {
         "other_tracer", "debris_tracer", "cloud_tracer", "star_tracer", "other_tracer", "gas_tracer",
@@ -53,7 +54,7 @@ static void print_header(const ramses *s, uint64_t step, FILE *out) {
     fprintf(out, " Particle fields\npos vel mass iord level family tag \n");
 }
 
-/* As dump_utils writes it while the gas is written. */
+/* As written by dump_utils with the gas. */
 static void print_gas(const ramses *s, uint64_t step, FILE *out) {
     (void)step;
     fprintf(out, "# version: %2d\n# ivar, variable_name, variable_type\n", 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --values physical: a part of the grids is made row after row. A part holds whole pieces of a process's
- * levels, as ramses_parts gives them. */
+/* --values physical: generates the grids of a part row by row. A part holds whole pieces of a process's
+ * levels, as returned by ramses_parts. */
 #include "patterns/ramses.h"
 
 /* Both intervals of x, in each row of a piece. */

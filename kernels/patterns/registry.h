@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The patterns of this program, as patterns.def lists them. */
+/* The patterns in patterns.def. */
 #ifndef IOGAUGE_PATTERN_REGISTRY_H
 #define IOGAUGE_PATTERN_REGISTRY_H
 
@@ -8,6 +8,6 @@
 const io_pattern *const *io_patterns(int *n);
 const io_pattern *io_pattern_find(const char *name);
 
-int io_most_parts(const io_pattern *pattern, const void *state); /* of one transfer */
+int io_most_parts(const io_pattern *pattern, const void *state); /* per transfer */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* replay: what another program did, as a trace has it. A schedule holds each process's accesses in order
- * (base/schedule.h); the driver makes them again (driver/replay.c). Each file is an array of bytes. */
+/* replay: the calls of another program, from a trace. A schedule holds each process's accesses in order
+ * (base/schedule.h); the driver repeats them (driver/replay.c). Each file is an array of bytes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ typedef struct {
 static const io_option options[] = {
     {"schedule", SCHEDULE, "FILE",
      "schedule to replay, made from a trace by iogauge replay plan LOG -o FILE"},
-    {"trace", TRACE, "LOG", "not read here: prints the command that replays a trace"},
-    {"think", THINK, "X", "share of the time between phases to keep: 1 all of it (default), 0 none"},
+    {"trace", TRACE, "LOG", "not supported here: prints the command that replays a trace"},
+    {"think", THINK, "X", "fraction of the time between phases to keep: 1 (default) to 0"},
     {"fold", FOLD, NULL, "run on fewer processes than the log has; each does the work of several"},
     {0},
 };
@@ -61,13 +61,15 @@ static int adjust(void *state, io_common *common, io_error *error) {
         return io_fail_usage(error, "no --schedule given; expected a file "
                                     "written by iogauge replay plan LOG -o FILE");
     if (common->method || common->mode)
-        return io_fail_usage(error, "replay makes the calls of its log; leave --method and --mode out");
+        return io_fail_usage(error, "replay makes the calls in its log; omit --method and --mode");
     if (common->write_only || common->read_only)
-        return io_fail_usage(error, "replay does what its log does; leave --write-only and --read-only out");
+        return io_fail_usage(error,
+                             "replay reads and writes as its log does; omit --write-only and --read-only");
     if (strlen(s->path) >= IO_MAX_PATH) return io_fail_usage(error, "--schedule: the path is too long");
     if (io_schedule_open(s->path, &s->schedule, error)) return -1;
     const io_share *all = &s->schedule.all;
-    if (!all->reads && !all->writes) return io_fail_usage(error, "--schedule: it has no access: %s", s->path);
+    if (!all->reads && !all->writes)
+        return io_fail_usage(error, "--schedule: no reads or writes: %s", s->path);
     common->packs = s->schedule.reuses;
     common->write_only = !all->reads;
     common->read_only = !all->writes;
@@ -132,7 +134,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
     snprintf(name, size, "%s", s->schedule.files[0].name);
 }
 
-/* The accesses of the process that makes most of them. */
+/* The number of accesses of the process with the most. */
 static uint64_t transfers(const void *state) {
     const replay *s = state;
     uint64_t most = 0;
@@ -143,7 +145,7 @@ static uint64_t transfers(const void *state) {
     return most;
 }
 
-/* Accesses are not boxes that all processes write together: see `schedule`. */
+/* Not used: the driver makes the calls of `schedule` instead. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     (void)state;
     (void)owner;
@@ -152,7 +154,7 @@ static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *
     return 0;
 }
 
-/* What is written; of a log that only reads, what is read. */
+/* Bytes written; for a log that only reads, bytes read. */
 static uint64_t bytes(const void *state, uint64_t owner) {
     const replay *s = state;
     uint64_t first, n, sum = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* s3d: the checkpoint of the S3D combustion code, as in S3D-IO (Northwestern University).
  *
- * At each dump four float64 arrays go to a new file in canonical order: yspecies(11,z,y,x),
- * u(3,z,y,x), pressure(z,y,x) and temp(z,y,x). x, y and z are cut block-block-block over the
- * process grid, x fastest; the fourth dimension is whole. A grid that the process grid does not
- * divide gives one more point to the first processes along that axis. */
+ * At each dump four float64 arrays are written to a new file in canonical order: yspecies(11,z,y,x),
+ * u(3,z,y,x), pressure(z,y,x) and temp(z,y,x). x, y and z are distributed block-block-block over the process
+ * grid, x fastest; the fourth dimension is not. If the process grid does not divide the grid, the first
+ * processes along that axis have one more point. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,12 +28,12 @@ static const io_option options[] = {
     {0},
 };
 
-/* S3D-IO's time step and the reference time that it scales by, as its source has them: Fortran's literals of
- * single precision, assigned to double. */
+/* S3D-IO's time step and the reference time by which it scales, as in its source: single precision Fortran
+ * literals assigned to double. */
 static const double TIME_STEP = 1e-6F, TIME_REFERENCE = 1.29889001100892417E-005F, TIME_SAVE = 1.0e5F;
 #define SUMMED 10000 /* dumps; file names have four digits, and S3D-IO writes five dumps */
 
-/* Its time at a dump, without dimension: it adds up the steps, and so rounds after each. */
+/* Its nondimensional time at a dump: it adds up the steps, and so rounds after each. */
 static double time_at(uint64_t step) {
     const double interval = TIME_STEP / TIME_REFERENCE;
     double time = 0;
@@ -54,7 +54,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return io_parse_grid("--procs-grid", value, s->procs, error);
 }
 
-/* Names, shapes and the largest block, which belongs to process 0. */
+/* Names, shapes and the largest block, that of process 0. */
 static void build_schema(s3d *s) {
     static const char *const dim_names[DIMS] = {"x", "y", "z", "nsc", "three"};
     static const struct {
@@ -89,8 +89,8 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
     if (__builtin_mul_overflow(p[0], p[1], &product) || __builtin_mul_overflow(product, p[2], &product) ||
         product != processes)
         return io_fail_usage(error,
-                             "--procs-grid %llux%llux%llu does not make the %llu processes that run; "
-                             "start %llu with mpiexec -n, or give a grid whose product is %llu",
+                             "--procs-grid %llux%llux%llu does not match the %llu processes; "
+                             "use mpiexec -n %llu, or a grid whose product is %llu",
                              p[0], p[1], p[2], (unsigned long long)processes, p[0] * p[1] * p[2],
                              (unsigned long long)processes);
     for (int i = 0; i < 3; i++)
@@ -132,7 +132,7 @@ static void file_name(const void *state, uint64_t step, const char *extension, c
 
 static uint64_t transfers(const void *state) {
     (void)state;
-    return 1; /* the whole dump at once; a blocking method makes a call for each array of it */
+    return 1; /* the whole dump; a blocking method makes one call per array */
 }
 
 static void own_box(const s3d *s, uint64_t owner, uint64_t start[3], uint64_t count[3]) {
@@ -164,7 +164,7 @@ static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *
 static uint64_t bytes(const void *state, uint64_t owner) {
     uint64_t start[3], count[3];
     own_box(state, owner, start, count);
-    return 128 * count[0] * count[1] * count[2]; /* 11 + 3 + 1 + 1 values of 8 bytes a point */
+    return 128 * count[0] * count[1] * count[2]; /* 11 + 3 + 1 + 1 values of 8 bytes per point */
 }
 
 const io_pattern io_pattern_s3d = {

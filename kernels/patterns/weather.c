@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weather: what the tests of PAIO wrote (NASA-GSFC): float32 fields of a weather or climate model, one after
- * the other into one file. Each is [level, latitude, longitude]; the horizontal is cut over the processes,
- * the vertical is not.
+/* weather: the data of PAIO's tests (NASA-GSFC): float32 fields of a weather or climate model, one after
+ * another in one file. Each is [level, latitude, longitude]; the horizontal dimensions are distributed over
+ * the processes.
  *
- * Sets: `altix` is 10 arrays of 1440 x 720 x 70; `gsfc` the 23 arrays of 1024 x 1024 x 41 of the GSFC cloud
- * model. For `sc45` the document gives 8 arrays, ~1.37 GB in all, and no grid: 1024 x 1024 x 41 makes 1.376.
- */
+ * Sets: `altix` has 10 arrays of 1440 x 720 x 70; `gsfc` the 23 arrays of 1024 x 1024 x 41 of the GSFC cloud
+ * model. For `sc45` the document gives 8 arrays, ~1.37 GB in total, and no grid: 1024 x 1024 x 41 gives
+ * 1.376. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum { SET = 256, GRID, ARRAYS, MERGE };
 
 typedef struct {
     int set;
-    uint64_t grid[3], procs[2], arrays; /* grid: x, y, z; procs: x, y; 0: the set's */
+    uint64_t grid[3], procs[2], arrays; /* grid: x, y, z; procs: x, y; 0: from the set */
     bool merge;
     io_dim dims[DIMS];
     char names[MAX_ARRAYS][16];
@@ -37,8 +37,8 @@ static const struct {
 
 static const io_option options[] = {
     {"set", SET, "NAME", "altix (default), sc45 or gsfc: grid and number of arrays"},
-    {"grid", GRID, "NXxNYxNZ", "longitudes, latitudes and levels, instead of those of the set"},
-    {"arrays", ARRAYS, "N", "number of arrays, instead of that of the set"},
+    {"grid", GRID, "NXxNYxNZ", "longitudes, latitudes and levels (default: from --set)"},
+    {"arrays", ARRAYS, "N", "number of arrays (default: from --set)"},
     {"merge", MERGE, NULL, "one call for all arrays of a dump (default: one per array)"},
     {0},
 };
@@ -67,7 +67,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return io_fail_usage(error, "--set %s: expected altix, sc45 or gsfc", value);
 }
 
-/* Near-square; more cuts across latitudes, so that rows stay long. */
+/* Near-square, with more divisions of latitude, so that rows stay long. */
 static void process_grid(uint64_t processes, uint64_t procs[2]) {
     procs[X] = 1;
     for (uint64_t d = 1; d * d <= processes; d++)

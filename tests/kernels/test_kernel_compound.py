@@ -112,4 +112,4 @@ def test_a_wrong_document(openmpi: Stack, like: Path, tmp_path: Path, members: A
     (tmp_path / "a.like").write_text(json.dumps(document))
     words = ["file", "--plan", "--method", "null", "--like", str(tmp_path / "a.like")]
     done = openmpi.alone(*words)
-    assert done.returncode == 2 and "impossible members, of variable particles" in done.stderr
+    assert done.returncode == 2 and "invalid members of variable particles" in done.stderr

@@ -76,5 +76,5 @@ def test_damaged_file(
         line = run.error(1)  # of a run that ended by itself, soon
         assert str(path) in line, (pattern, line)
         assert run.result()["status"] in ("error", "failed"), str(run)
-        expected = ("cut short", "expected ", "; check ", "differs from what was")
+        expected = ("truncated", "expected ", "; check ", "differs from what was")
         assert any(word in line for word in expected), (pattern, line)

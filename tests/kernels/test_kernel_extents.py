@@ -123,20 +123,20 @@ def wrong(parts: Any = HALVES, **more: Any) -> Callable[[Path], Path]:
 
 
 WRONG = {
-    "cut": (cut, "it is cut off"),
-    "outside": (wrong([HALVES[0], [[[0, 3], [4, 4]]]]), "a part lies outside of its array"),
-    "far": (wrong([HALVES[0], [[[2**63, 3], [4, 3]]]]), "a part lies outside of its array"),
-    "less": (wrong(HALVES[:1]), "it is cut off"),
-    "more": (wrong([*HALVES, HALVES[0]]), "more than it says"),
+    "cut": (cut, "truncated"),
+    "outside": (wrong([HALVES[0], [[[0, 3], [4, 4]]]]), "part outside its array"),
+    "far": (wrong([HALVES[0], [[[2**63, 3], [4, 3]]]]), "part outside its array"),
+    "less": (wrong(HALVES[:1]), "truncated"),
+    "more": (wrong([*HALVES, HALVES[0]]), "more data than its header gives"),
     "large": (
         wrong(datasets=[{"name": "a", "type": "byte", "dims": [2**40, 2**40]}]),
-        "impossible dimensions",
+        "invalid dimensions",
     ),
     "type": (
-        wrong(datasets=[{"name": "a", "type": "complex", "dims": [4, 6]}]), "an unknown type"
+        wrong(datasets=[{"name": "a", "type": "complex", "dims": [4, 6]}]), "unknown type"
     ),
-    "transfer": (wrong(transfers=[{"dataset": 1, "parts": 1}]), "a transfer lacks something"),
-    "processes": (wrong([*HALVES, HALVES[0]], processes=3), "the log has 3 processes, and here"),
+    "transfer": (wrong(transfers=[{"dataset": 1, "parts": 1}]), "incomplete entry of a transfer"),
+    "processes": (wrong([*HALVES, HALVES[0]], processes=3), "the log has 3 processes, this run"),
 }  # fmt: skip
 
 

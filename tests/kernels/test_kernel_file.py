@@ -219,7 +219,7 @@ def test_maps_that_are_no_grids(openmpi: Stack, users_file: Path, tmp_path: Path
         for name, some in values.items():
             np.testing.assert_array_equal(made[name][...], some)
     done = openmpi.alone("file", "--plan", "--procs", "2", "--like", str(out))
-    assert done.returncode == 2 and "its decomposition map is of 3 processes" in done.stderr
+    assert done.returncode == 2 and "the decomposition map is for 3 processes" in done.stderr
 
 
 def test_a_mesh(openmpi: Stack, tmp_path: Path) -> None:
@@ -258,18 +258,18 @@ NEW = {"format": "iogauge.like/1", "source": "a.nc", "dimensions": [DIM], "varia
 @pytest.mark.parametrize(
     ("change", "holds"),
     [
-        ({"format": "other/1"}, "it is no iogauge.like/1"),
-        ({"dimensions": [{"name": "x", "length": 0}]}, "a dimension lacks name or length"),
+        ({"format": "other/1"}, "not iogauge.like/1"),
+        ({"dimensions": [{"name": "x", "length": 0}]}, "a dimension without name or length"),
         ({"dimensions": [DIM, DIM]}, "two dimensions x"),
-        ({"dimensions": [{**DIM, "list": [[[0, 3]], [[2, 2]]]}]}, "does not take each point once"),
+        ({"dimensions": [{**DIM, "list": [[[0, 3]], [[2, 2]]]}]}, "does not contain each point once"),
         ({"maps": [{"dimensions": ["x"], "runs": [[[0, 3]], [[2, 2]]]}]}, "a map that does not"),
         ({"maps": [{"dimensions": ["y"], "runs": [[[0, 4]]]}]}, "a map that does not"),
         ({"variables": []}, "no variables"),
         ({"variables": [ONE, ONE]}, "two variables v"),
-        ({"variables": [{**ONE, "type": "string"}]}, "a type that is unknown, of variable v"),
-        ({"variables": [{**ONE, "dimensions": ["y"]}]}, "impossible dimensions or chunks"),
-        ({"variables": [{**ONE, "chunk": [5]}]}, "impossible dimensions or chunks"),
-        ({"variables": [{**ONE, "attributes": [{"name": "a"}]}]}, "an attribute that cannot"),
+        ({"variables": [{**ONE, "type": "string"}]}, "unknown type of variable v"),
+        ({"variables": [{**ONE, "dimensions": ["y"]}]}, "invalid dimensions or chunks"),
+        ({"variables": [{**ONE, "chunk": [5]}]}, "invalid dimensions or chunks"),
+        ({"variables": [{**ONE, "attributes": [{"name": "a"}]}]}, "invalid attribute"),
     ],
 )
 def test_a_wrong_document(openmpi: Stack, tmp_path: Path, change: Any, holds: str) -> None:
@@ -283,7 +283,7 @@ def test_a_wrong_document(openmpi: Stack, tmp_path: Path, change: Any, holds: st
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
-        (["--like", "/no/such"], "it cannot be read, or is no JSON"),
+        (["--like", "/no/such"], "it cannot be read, or is not JSON"),
         (["--procs-grid", "2x"], "expected at most 5 positive integers"),
         (["--procs-grid", "3x2"], "lat=3,lon=2 gives 6 processes, this run has 4"),
         (["--procs-grid", "1x1x1x1x1"], "has 5 numbers, but the largest variable, temperature"),

@@ -102,5 +102,5 @@ def test_friendly_check(full: Full) -> None:
     run = next(iter(full.friendly.values()))
     line = run.error(1)
     assert "writes 32.0 MiB, but only 8.0 MiB are free" in line
-    assert "--no-space-check" in line and "ask for less data" in line
+    assert "--no-space-check" in line and "reduce the data size" in line
     assert run.result()["status"] == "error"

@@ -81,7 +81,7 @@ def test_truncated_file_is_named(openmpi: Stack, own_files: Path, tmp_path: Path
     path.write_bytes(old[:-100])
     line = read_back(openmpi, own_files, tmp_path, "ramses-hydro").error(1)
     path.write_bytes(old)
-    assert str(path) in line and "cut short" in line
+    assert str(path) in line and "truncated" in line
 
 
 def test_foreign_file_is_named(openmpi: Stack, own_files: Path, tmp_path: Path) -> None:

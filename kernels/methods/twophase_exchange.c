@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moves a data set to the file or from it.
+/* Moves a data set to or from the file.
  *
- * Each process walks through the chunks twice: for its share of each, and as the aggregator of some. It does
- * whatever can be done next, first the work that others may wait for, and waits only if nothing can be done.
- * All take the chunks in the same order, so the first unfinished one can always continue. */
+ * Each process iterates over the chunks twice: for its share of each, and as the aggregator of some. It does
+ * whatever can be done next, starting with work that others may wait for, and waits only if nothing can be
+ * done. All take the chunks in the same order, so the first unfinished one can always continue. */
 #include "methods/twophase.h"
 
 enum { NOTHING, SOMETHING, FAILED = -1 };
 
-static char *data_of(const twophase_way *w) { return w->parts->data; }
+static char *data_of(const twophase_exchange *w) { return w->parts->data; }
 
-static int failed(const twophase_way *w, const char *call, int code) {
+static int failed(const twophase_exchange *w, const char *call, int code) {
     return io_fail_mpi(w->file->posix.base.ctx->error, call, w->file->posix.base.path, code);
 }
 
-/* Are these messages over? */
-static int over(const twophase_way *w, int n, MPI_Request *requests) {
+/* Have these messages completed? */
+static int completed(const twophase_exchange *w, int n, MPI_Request *requests) {
     int done = 0, code = MPI_Testall(n, requests, &done, w->file->statuses);
     if (code) return failed(w, "MPI_Testall", code);
     return done ? SOMETHING : NOTHING;
@@ -23,8 +23,8 @@ static int over(const twophase_way *w, int n, MPI_Request *requests) {
 
 typedef enum {
     FREE,  /* the chunk's buffer */
-    READY, /* reading: the chunk is in it */
-    FULL,  /* writing: all processes of the node have put in their shares */
+    READY, /* reading: the buffer holds the chunk */
+    FULL,  /* writing: all processes of the node have copied their shares in */
 } state;
 
 static bool chunk_is(twophase_file *f, const twophase_aggregator *a, uint64_t number, state wanted) {
@@ -39,12 +39,13 @@ static bool chunk_is(twophase_file *f, const twophase_aggregator *a, uint64_t nu
 
 /* ---------------------------------------------------------------- shares */
 
-/* The share goes to another node, or comes from there, from or into the user's array. */
-static int message(twophase_way *w, twophase_aggregator *a, uint64_t number, uint64_t first, uint64_t end) {
+/* Sends a share to another node, or receives it, from or into the user's array. */
+static int message(twophase_exchange *w, twophase_aggregator *a, uint64_t number, uint64_t first,
+                   uint64_t end) {
     const io_ctx *ctx = w->file->posix.base.ctx;
-    MPI_Request *request = &a->under_way[number % w->file->options->rounds];
+    MPI_Request *request = &a->pending[number % w->file->options->rounds];
     uint64_t at, bytes = twophase_share(w, ctx->rank, first, end, &at);
-    int found = over(w, 1, request), code;
+    int found = completed(w, 1, request), code;
     if (found != SOMETHING || !bytes) return found;
     w->file->posix.base.calls++;
     if (w->writing)
@@ -55,7 +56,7 @@ static int message(twophase_way *w, twophase_aggregator *a, uint64_t number, uin
 }
 
 /* Copies this process's share of a chunk into the aggregator's buffer, or out of it. */
-static int share(twophase_way *w) {
+static int share(twophase_exchange *w) {
     twophase_file *f = w->file;
     uint64_t number, first, end, at;
     if (w->next == w->end) return NOTHING;
@@ -84,15 +85,15 @@ static int share(twophase_way *w) {
 
 /* ---------------------------------------------------------------- aggregators */
 
-/* Begins the messages between an aggregator and the processes of other nodes: their shares stand one after
- * the other. When writing they are to come; when reading they are copied out of the buffer first. */
-static int begin_messages(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
+/* Starts the messages between an aggregator and the processes of other nodes, whose shares are stored one
+ * after another. When writing they are received; when reading they are first copied out of the buffer. */
+static int begin_messages(twophase_exchange *w, uint64_t first, uint64_t end, char *buffer) {
     twophase_file *f = w->file;
     const io_ctx *ctx = f->posix.base.ctx;
     uint64_t used = 0, at;
     int code = 0;
     for (int rank = 0; rank < ctx->size && !code; rank++) {
-        uint64_t bytes = f->near[rank] ? 0 : twophase_share(w, rank, first, end, &at);
+        uint64_t bytes = f->on_node[rank] ? 0 : twophase_share(w, rank, first, end, &at);
         if (!bytes) continue;
         char *mine = f->messages + used;
         used += bytes;
@@ -110,17 +111,17 @@ static int begin_messages(twophase_way *w, uint64_t first, uint64_t end, char *b
     return code ? failed(w, w->writing ? "MPI_Irecv" : "MPI_Isend", code) : 0;
 }
 
-static void unpack(twophase_way *w, uint64_t first, uint64_t end, char *buffer) {
+static void unpack(twophase_exchange *w, uint64_t first, uint64_t end, char *buffer) {
     twophase_file *f = w->file;
     uint64_t used = 0, at;
     for (int rank = 0; rank < f->posix.base.ctx->size; rank++) {
-        uint64_t bytes = f->near[rank] ? 0 : twophase_share(w, rank, first, end, &at);
+        uint64_t bytes = f->on_node[rank] ? 0 : twophase_share(w, rank, first, end, &at);
         if (bytes) twophase_copy(w, rank, first, end, buffer, f->messages + used, true);
         used += bytes;
     }
 }
 
-static int write_own(twophase_way *w) {
+static int write_own(twophase_exchange *w) {
     twophase_file *f = w->file;
     uint64_t number, first, end;
     if (w->own >= w->end) return NOTHING;
@@ -130,7 +131,7 @@ static int write_own(twophase_way *w) {
     if (!f->single_node) {
         if (!f->receiving && begin_messages(w, first, end, NULL)) return FAILED;
         f->receiving = true;
-        int found = over(w, f->posix.base.ctx->size, f->requests);
+        int found = completed(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
     if (!chunk_is(f, a, number, FULL)) return NOTHING;
@@ -145,7 +146,7 @@ static int write_own(twophase_way *w) {
     return SOMETHING;
 }
 
-static int read_own(twophase_way *w) {
+static int read_own(twophase_exchange *w) {
     twophase_file *f = w->file;
     uint64_t number, first, end;
     if (w->own >= w->end) return NOTHING;
@@ -153,7 +154,7 @@ static int read_own(twophase_way *w) {
     char *buffer = twophase_buffer(f, a, number);
     if (!chunk_is(f, a, number, FREE)) return NOTHING;
     if (!f->single_node) {
-        int found = over(w, f->posix.base.ctx->size, f->requests);
+        int found = completed(w, f->posix.base.ctx->size, f->requests);
         if (found != SOMETHING) return found;
     }
     twophase_chunk(w, w->own, &first, &end);
@@ -166,8 +167,8 @@ static int read_own(twophase_way *w) {
     return SOMETHING;
 }
 
-/* The first chunk of this process's own. */
-static void begin(twophase_way *w) {
+/* This process's first chunk. */
+static void begin(twophase_exchange *w) {
     uint64_t number;
     w->own = w->end;
     if (w->file->mine < 0) return;
@@ -175,8 +176,8 @@ static void begin(twophase_way *w) {
         if (twophase_place(w, w->own, &number) == &w->file->aggregators[w->file->mine]) return;
 }
 
-/* All messages are over, and later data sets' chunks are counted from here. */
-static int finish(twophase_way *w) {
+/* Completes all messages; chunks of later data sets are counted from here. */
+static int finish(twophase_exchange *w) {
     twophase_file *f = w->file;
     uint64_t all = (uint64_t)f->naggregators, number;
     int code = 0;
@@ -185,13 +186,13 @@ static int finish(twophase_way *w) {
         a->chunks += (w->end - chunk + all - 1) / all;
     }
     for (int i = 0; !f->single_node && i < f->naggregators && !code; i++)
-        code = MPI_Waitall(TWOPHASE_ROUNDS, f->aggregators[i].under_way, f->statuses);
+        code = MPI_Waitall(TWOPHASE_ROUNDS, f->aggregators[i].pending, f->statuses);
     if (!code && !f->single_node && f->mine >= 0)
         code = MPI_Waitall(f->posix.base.ctx->size, f->requests, f->statuses);
     return code ? failed(w, "MPI_Waitall", code) : 0;
 }
 
-static int move(twophase_way *w, int (*before)(twophase_way *), int (*after)(twophase_way *)) {
+static int move(twophase_exchange *w, int (*before)(twophase_exchange *), int (*after)(twophase_exchange *)) {
     begin(w);
     while (w->next < w->end || w->own < w->end) {
         uint64_t seen = twophase_events(w->file);
@@ -203,5 +204,5 @@ static int move(twophase_way *w, int (*before)(twophase_way *), int (*after)(two
     return finish(w);
 }
 
-int twophase_write_way(twophase_way *w) { return move(w, share, write_own); }
-int twophase_read_way(twophase_way *w) { return move(w, read_own, share); }
+int twophase_exchange_write(twophase_exchange *w) { return move(w, share, write_own); }
+int twophase_exchange_read(twophase_exchange *w) { return move(w, read_own, share); }
