@@ -107,7 +107,7 @@ def drawn(
         launch=[*stack.launch],
     )
     processes = int(draw.choice(counts))
-    ways = run_case.ways(options, processes)
+    ways = run_case.variants(options, processes)
     if not ways:
         return None
     way = draw.choice(ways)

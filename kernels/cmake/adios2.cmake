@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ADIOS2's C interface, with MPI: two libraries, and headers of its configuration that Debian keeps apart.
+# ADIOS2's C interface with MPI: two libraries; Debian installs its configuration headers separately.
 set(prefixes ${prefix} /usr)
 if(prefix)
   set(only NO_DEFAULT_PATH)

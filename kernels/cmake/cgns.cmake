@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The CGNS library, and which of its modes it has.
+# The CGNS library, and which modes it supports.
 find_by_header_and_library(cgns)
 if(found)
-  # With indices of 32 bits, offsets of larger meshes wrap, and element lists come back wrong.
+  # With 32-bit indices, offsets overflow for larger meshes, and element lists are read back wrong.
   set(CMAKE_REQUIRED_INCLUDES ${CGNS_INCLUDE})
   set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
   check_c_source_compiles("#include <cgnstypes.h>\n_Static_assert(sizeof(cgsize_t) == 4, \"\");"
@@ -15,10 +15,10 @@ if(found)
   endif()
 endif()
 if(found)
-  # It stands before HDF5, whose functions it calls.
+  # Link it before HDF5, which it uses.
   target_link_libraries(iokernel_cgns INTERFACE iokernel_hdf5 ${CMAKE_DL_LIBS})
-  # Its calls for several arrays are there without H5Dwrite_multi too, but then they move one after the other;
-  # older ones have other parameters.
+  # Without H5Dwrite_multi the calls for several arrays exist too, but move one array at a time. Older versions have
+  # different parameters.
   set(CMAKE_REQUIRED_INCLUDES ${CGNS_INCLUDE} ${HDF5_INCLUDE_DIRS} ${HDF5_C_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
   set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
   check_c_source_compiles("#include <hdf5.h>\n#include <pcgnslib.h>\n#if !HDF5_HAVE_MULTI_DATASETS\n#error not here\n#endif\nint multi(void) { return cgp_coord_multi_write_data(0, 0, 0, 0, 0, 0, 0, 0); }"
@@ -28,7 +28,7 @@ if(found)
   if(IOKERNEL_CGNS_HAS_MULTI)
     list(APPEND definitions IOKERNEL_CGNS_MULTI=1)
   endif()
-  # Our H5Fopen stands before the one of a shared HDF5; a static one would have two.
+  # Our H5Fopen interposes that of a shared HDF5; with a static one it would be defined twice.
   if(NOT "${HDF5_LINK_LIBRARIES};${HDF5_C_LIBRARIES};" MATCHES "hdf5[^;]*\\.a;")
     list(APPEND definitions IOKERNEL_CGNS_METADATA=1)
   endif()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# NetCDF's C library, where it was built on parallel HDF5.
+# The NetCDF C library, if built with parallel HDF5.
 find_by_header_and_library(netcdf4)
 if(found)
-  # It stands before HDF5, whose messages its method reads.
+  # Link it before HDF5, whose error messages the method reads.
   target_link_libraries(iokernel_netcdf4 INTERFACE iokernel_hdf5)
   set(CMAKE_REQUIRED_INCLUDES ${NETCDF4_INCLUDE})
   set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)

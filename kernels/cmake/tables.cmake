@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Reads the tables (*.def), and finds the libraries that libraries.def names.
+# Reads the tables (*.def), and finds the libraries in libraries.def.
 
-# The rows of a table that begin with a word, as a list of `a|b|c`.
+# The rows of a table that begin with `word`, as a list of `a|b|c`.
 function(read_table out file word)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   file(STRINGS ${file} lines REGEX "^${word}\\(")
@@ -16,8 +16,8 @@ function(read_table out file word)
   set(${out} "${rows}" PARENT_SCOPE)
 endfunction()
 
-# Sets `found`, and what iokernel_<id> gives to its users; HEADER, LIBRARY and PREFIX are the row's. With a
-# prefix given, only there: another stack's library must not slip in.
+# Finds a library by its header and name; sets `found` and the target iokernel_<id>. With a prefix, searches only
+# there, so that another stack's library is not used.
 macro(find_by_header_and_library id)
   string(TOUPPER ${id} upper)
   set(search)
@@ -37,16 +37,16 @@ macro(find_by_header_and_library id)
   endif()
 endmacro()
 
-# For each library: an option, and where it is there a target of what it takes. Sets IO_HAS_<id> to 1 or 0.
+# For each library: an option, and a target if it is found. Sets IO_HAS_<id> to 1 or 0.
 macro(find_libraries)
   read_table(rows libraries.def IO_LIBRARY)
   foreach(row IN LISTS rows)
     string(REPLACE "|" ";" row "${row}")
     list(POP_FRONT row id name header library variable needs)
     string(TOUPPER ${id} upper)
-    option(IOKERNEL_${upper} "Use ${name} if it is there" ON)
+    option(IOKERNEL_${upper} "Use ${name} if available" ON)
     if(variable MATCHES "^IOKERNEL_")
-      set(${variable} "" CACHE PATH "prefix of the stack's ${name}; empty: searched")
+      set(${variable} "" CACHE PATH "prefix of the stack's ${name}; default: search")
     endif()
     set(prefix "${${variable}}")
     set(found FALSE)
@@ -68,7 +68,7 @@ macro(find_libraries)
   endforeach()
 endmacro()
 
-# The sources of a folder, without those of methods whose library is not there: NAME.c and NAME_*.c.
+# The sources of methods, except those whose library is missing: NAME.c and NAME_*.c.
 function(method_sources out)
   file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS methods/*.c)
   read_table(rows methods/methods.def IO_METHOD)
@@ -76,7 +76,7 @@ function(method_sources out)
     string(REPLACE "|" ";" row "${row}")
     list(POP_FRONT row id name library)
     if(NOT library STREQUAL "none" AND NOT DEFINED IO_HAS_${library})
-      message(FATAL_ERROR "methods/methods.def: method ${name} needs ${library}, which libraries.def does not have")
+      message(FATAL_ERROR "methods/methods.def: method ${name} needs ${library}, which is not in libraries.def")
     elseif(NOT library STREQUAL "none" AND NOT IO_HAS_${library})
       list(FILTER sources EXCLUDE REGEX "^methods/${id}(_.*)?\\.c$")
     endif()

@@ -24,14 +24,14 @@ static void use(library_in_use *library, const char *version) {
     snprintf(library->version, sizeof library->version, "%.*s", (int)strspn(version, "0123456789."), version);
 }
 
-/* Open MPI has two: `io` says which, romio321 is ROMIO 3.2.1. */
+/* Open MPI has two implementations, selected by `io`; its romio321 is ROMIO 3.2.1. */
 static void use_openmpi(libraries_in_use in, const char *version, const char *dir) {
     const char *io = getenv("OMPI_MCA_io"), *romio = io ? strstr(io, "romio") : NULL;
     io_error none = {0};
     io_filesystem fs;
     const bool lustre = *dir && !io_filesystem_of(dir, &fs, &none) && !strcmp(fs.type, "lustre");
     const bool chosen = io_openmpi_romio();
-    if (chosen || (lustre && !io)) { /* on Lustre versions differ in what they choose */
+    if (chosen || (lustre && !io)) { /* on Lustre the default depends on the version */
         const char *digits = romio && *io != '^' ? romio + strlen("romio") : "";
         char text[8] = "";
         if (isdigit(*digits) && isdigit(digits[1]) && isdigit(digits[2]))
@@ -52,7 +52,7 @@ static void use_mpi(libraries_in_use in, const char *dir) {
     } else if (!strncmp(text, mpich, strlen(mpich))) {
         const char *version = text + strlen(mpich);
         use(&in[IO_HINTS_OF_ROMIO], version + strspn(version, " \t"));
-    } else { /* which version has which of these is unknown */
+    } else { /* its version of each is unknown */
         use(&in[IO_HINTS_OF_ROMIO], "");
         use(&in[IO_HINTS_OF_OMPIO], "");
         use(&in[IO_HINTS_OF_IBM], "");
@@ -98,7 +98,7 @@ static int fail_another(const char *from, const io_known_hint *hint, const libra
                          *hint->until ? hint->until : hint->since, in[hint->library].version);
 }
 
-/* Does no library here read the variable? */
+/* Is the variable ignored by all libraries of this run? */
 static bool is_unread(const char *variable, const libraries_in_use in) {
     if (!strcmp(variable, "ROMIO_HINTS")) return !in[IO_HINTS_OF_ROMIO].has;
     if (!strcmp(variable, "PNETCDF_HINTS")) return !in[IO_HINTS_OF_PNETCDF].has;
@@ -114,7 +114,7 @@ static int check(const io_run *run, const libraries_in_use in, const char *name,
     if (io_known_hint_check(from, key, value, error)) return -1;
     if (run->unknown_hints) return 0;
     if (!hint) return fail_unknown(from, key, error);
-    /* A plan is for another machine; without libraries none is read; HDF5's hints belong to the method. */
+    /* --plan is for another machine; method null has no libraries; HDF5's hints belong to the method. */
     if (run->plan || !in[IO_HINTS_OF_MPI].has || hint->library == IO_HINTS_OF_HDF5) return 0;
     const library_in_use *library = &in[hint->library];
     if (library->has && io_known_hint_is_of(hint, library->version)) return 0;

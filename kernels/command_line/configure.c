@@ -8,7 +8,7 @@
 #include "driver/replay.h"
 #include "methods/registry.h"
 
-/* Common options that follow from the pattern's own; the method; whether to write and to read. */
+/* Sets common options that depend on the pattern, the method, and the directions. */
 static int adjust(io_run *run, io_error *error) {
     io_case *c = &run->what;
     if (c->pattern->adjust && c->pattern->adjust(c->state, &c->common, error)) return -1;
@@ -17,7 +17,7 @@ static int adjust(io_run *run, io_error *error) {
     c->write = !c->common.read_only;
     c->read = !c->common.write_only;
     if (c->write || c->read) return 0;
-    return io_fail_usage(error, "--write-only and --read-only exclude each other; give at most one");
+    return io_fail_usage(error, "--write-only and --read-only are mutually exclusive");
 }
 
 static int choose_mode(io_case *c, io_error *error) {
@@ -49,20 +49,20 @@ static int check_mode(const io_case *c, uint64_t processes, io_error *error) {
     return io_fail_usage(error, "method %s has no mode %s; use %s", m->name, name, names);
 }
 
-/* MPI ignores unknown hints; a method knows its own. */
+/* MPI ignores unknown hints; a method checks its own. */
 static int check_own_hints(const io_case *c, io_error *error) {
     for (int i = 0; i < c->hints.n; i++) {
         const io_hint *hint = &c->hints.items[i];
         if (io_hint_channel_of(hint->key) != IO_HINT_HDF5) continue;
         if (!c->method->check_hint)
-            return io_fail_usage(error, "--hint %s is for methods on top of HDF5; leave it out for method %s",
+            return io_fail_usage(error, "--hint %s is for methods based on HDF5; omit it for method %s",
                                  hint->key, c->method->name);
         if (c->method->check_hint(hint, c->mode, error)) return -1;
     }
     return 0;
 }
 
-/* A reused buffer stops the clock of its process, so no other process may wait for it meanwhile. */
+/* A reused buffer stops the clock of its process, so other processes must not wait for it meanwhile. */
 static int check_buffer(io_run *run, io_error *error) {
     io_case *c = &run->what;
     const char *waiting = c->method->servers ? "the I/O processes continue while values are generated"
@@ -101,8 +101,8 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (c->method->check_schema && c->method->check_schema(&schema, &choice, error)) return -1;
     if (c->io_group && !io_own_files(c))
         return io_fail_usage(error,
-                             "--io-group is for a file for each process, and method %s writes one shared "
-                             "file; leave it out, or use --method posix",
+                             "--io-group needs a file per process, but method %s writes one shared "
+                             "file; omit it, or use --method posix",
                              c->method->name);
     if (check_buffer(run, error)) return -1;
     if (!run->plan && (__builtin_mul_overflow(c->common.repeats, c->steps, &all) || all > INT64_MAX / 4096))
@@ -112,7 +112,6 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
     if (!run->plan && !c->common.dir[0])
         return io_fail_usage(error, "no --dir given; expected a directory on the file system to measure");
     if (run->ceilings && !(c->write && c->read))
-        return io_fail_usage(error,
-                             "--ceilings measures both directions; leave --write-only and --read-only out");
+        return io_fail_usage(error, "--ceilings measures both directions; omit --write-only and --read-only");
     return 0;
 }

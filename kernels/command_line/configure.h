@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Configuration that needs all options and the number of processes. */
+/* Configuration that depends on all options and the number of processes. */
 #ifndef IOGAUGE_CONFIGURE_H
 #define IOGAUGE_CONFIGURE_H
 

@@ -26,7 +26,7 @@ void io_print_help(const io_run *run) {
     for (int i = 0; i < n; i++)
         if (!run->what.pattern || run->what.pattern == patterns[i]) {
             printf("%s: %s\n", patterns[i]->name, patterns[i]->summary);
-            /* Consecutive patterns with the same options show them once. */
+            /* Consecutive patterns with the same options share one list. */
             bool again = !run->what.pattern && i + 1 < n && patterns[i + 1]->options == patterns[i]->options;
             if (!again) print_options(patterns[i]->options);
         }

@@ -20,7 +20,7 @@ static json_t *names_of(unsigned bits) {
     return modes;
 }
 
-/* The modes that the library of this build lacks. */
+/* The modes missing in this build, and why. */
 static json_t *lacking_of(const io_method *m) {
     json_t *lacking = json_object();
     for (int i = 0; m && i < IO_MODES; i++)
@@ -28,7 +28,7 @@ static json_t *lacking_of(const io_method *m) {
     return lacking;
 }
 
-/* Can this method hold this pattern, with the pattern's defaults and the default mode? If not, why. */
+/* Does this method support this pattern, with default options and mode? If not, why. */
 static bool can_be(const io_pattern *pattern, const io_method *method, io_error *why) {
     io_run run = io_run_defaults();
     run.what.pattern = pattern;

@@ -53,8 +53,8 @@ static int not_its_own(const io_run *run, const char *name, io_error *error) {
         if (find(all[i].method, name))
             snprintf(owners + used, sizeof owners - used, "%s%s", used ? ", " : "", all[i].name);
     }
-    return io_fail_usage(error, "--%s is an option of method %s, and the method is %s; leave it out", name,
-                         owners, run->what.method ? run->what.method->name : "not given");
+    return io_fail_usage(error, "--%s is an option of method %s, but the method is %s; omit it", name, owners,
+                         run->what.method ? run->what.method->name : "not given");
 }
 
 int io_method_configure(io_run *run, uint64_t processes, io_error *error) {

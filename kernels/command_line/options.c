@@ -50,7 +50,7 @@ const io_option io_common_options[] = {
      "another one, for files per process: on Lustre, with one stripe (default: --dir)"},
     {"hint", HINT, "K=V", "an MPI-IO or library hint; may be repeated"},
     {"unknown-hints", UNKNOWN_HINTS, "HOW",
-     "hints that the library is not known to have: refuse (default) or pass"},
+     "hints that the library does not support: refuse (default) or pass"},
     {"prefix", PREFIX, "P", "prefix of file names given to MPI, such as ufs:"},
     {"fsync", FSYNC, NULL, "flush to stable storage, timed"},
     {"io-group", IO_GROUP, "N",
@@ -58,14 +58,14 @@ const io_option io_common_options[] = {
     {"buffer", BUFFER, "B",
      "whole: all data of a step in memory; reused: one buffer, refilled for each call"},
     {"compute-seconds", COMPUTE, "T",
-     "compute for T seconds between dumps, and report the share of time in I/O"},
+     "compute for T seconds between dumps, and report the fraction of time in I/O"},
     {"steps", STEPS, "N", "number of dumps, each to a new file (default 1)"},
     {"repeat", REPEAT, "N", "repeat N times, with new files (default 1)"},
     {"write-only", WRITE_ONLY, NULL, "do not read back"},
     {"read-only", READ_ONLY, NULL, "read and verify files kept by an earlier run"},
     {"keep", KEEP, NULL, "keep the files"},
-    {"ceilings", CEILINGS, NULL, "measure plain POSIX bandwidth too, between the repeats"},
-    {"drop-caches", DROP_CACHES, NULL, "empty the page cache before reading"},
+    {"ceilings", CEILINGS, NULL, "also measure plain POSIX bandwidth, between the repeats"},
+    {"drop-caches", DROP_CACHES, NULL, "drop the page cache before reading"},
     {"no-space-check", NO_SPACE_CHECK, NULL, "do not check free space before writing"},
     {"seed", SEED, "N", "seed of the data values (default 1)"},
     {"patience", PATIENCE, "S", "end a job without progress for S seconds (default 60; 0: never)"},
@@ -82,7 +82,7 @@ const io_option io_common_options[] = {
 };
 #define MAX_OPTIONS 96
 
-/* getopt's tables, from the common options and the pattern's. */
+/* Adds options to getopt's tables. */
 static void add_options(const io_option *from, struct option *longs, int *n, char *shorts) {
     for (; from && from->letter; from++) {
         if (from->name && *n < MAX_OPTIONS - 1)

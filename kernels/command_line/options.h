@@ -11,9 +11,8 @@ typedef enum { IO_DO_RUN, IO_DO_PLAN, IO_DO_LIST, IO_DO_HELP, IO_DO_VERSION } io
 /* Options that do not depend on the pattern or method. */
 extern const io_option io_common_options[];
 
-/* The defaults. */
 io_run io_run_defaults(void);
-/* Fills `run`; the pattern's state is new. -1 with a usage error in `error`. */
+/* Fills `run` and allocates the pattern's state. -1 with a usage error in `error`. */
 int io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error);
 void io_options_release(io_run *run);
 

@@ -10,14 +10,14 @@
 #include "report/json_file.h"
 
 typedef struct {
-    /* Per repeat: total bytes and calls per process; data and buffer of the process with most data. */
+    /* Per repeat: total bytes and calls per process; data and buffer of the process with the most data. */
     uint64_t files, bytes, calls, memory, buffer;
 } plan;
 
 /* The largest machines have about ten million cores, and the pattern is called for each process. */
 #define MAX_PROCESSES ((uint64_t)1 << 22)
 
-/* All figures stay below 2^63, the limit of JSON readers. */
+/* All numbers stay below 2^63, the limit of JSON readers. */
 static bool product(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out) && *out <= INT64_MAX;
 }
@@ -27,7 +27,7 @@ static int too_many_steps(const io_run *run, const char *of_what, io_error *erro
                          run->what.steps, of_what);
 }
 
-/* Bytes of a dump, and the process with the most. */
+/* Bytes per dump, and the process with the most. */
 static int add_up(const io_run *run, plan *p, uint64_t *dump, uint64_t *most, io_error *error) {
     *dump = *most = 0;
     for (uint64_t owner = 0; owner < run->processes; owner++) {

@@ -17,7 +17,7 @@ typedef struct {
     double open, read, write, close; /* seconds */
     double read_bytes, write_bytes;
     uint64_t reads, writes; /* calls per process */
-    MPI_Info used;          /* of the first dump; MPI_INFO_NULL where there is none */
+    MPI_Info used;          /* of the first dump, or MPI_INFO_NULL */
 } totals;
 
 static const char usage[] = "Usage: s3d_io.x nx_g ny_g nz_g npx npy npz method restart dir_path "
@@ -82,7 +82,7 @@ static double phase(const io_report *r, io_phase p) { return r->samples[0].phase
 static void add(const io_report *r, void *to) {
     totals *t = to;
     t->open += phase(r, IO_PHASE_CREATE) + phase(r, IO_PHASE_OPEN);
-    t->write += phase(r, IO_PHASE_DEFINE) + phase(r, IO_PHASE_WRITE); /* as S3D-IO counts */
+    t->write += phase(r, IO_PHASE_DEFINE) + phase(r, IO_PHASE_WRITE); /* as S3D-IO does */
     t->read += phase(r, IO_PHASE_READ_DEFINE) + phase(r, IO_PHASE_READ);
     t->close += phase(r, IO_PHASE_CLOSE) + phase(r, IO_PHASE_READ_CLOSE);
     if (r->run->what.write)
@@ -93,7 +93,7 @@ static void add(const io_report *r, void *to) {
         MPI_Info_dup(r->found->hints, &t->used);
 }
 
-/* `---- MPI file info used ----`: every hint of the library, to the column. */
+/* `---- MPI file info used ----`: every hint of the library, with S3D-IO's exact formatting. */
 static void print_hints(MPI_Info used) {
     int n = 0, there;
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
@@ -116,7 +116,7 @@ static int hint_number(MPI_Info used, const char *key) {
     return there ? atoi(value) : 0;
 }
 
-/* The document's lines, to the column. */
+/* S3D-IO's summary, with its exact formatting. */
 static void print(const io_run *run, const io_world *world, const totals *t) {
     double all = t->read_bytes + t->write_bytes, time = t->open + t->read + t->write + t->close;
     const double MiB = 1048576, GiB = 1073741824;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Called as s3d_io.x, iokernel takes S3D-IO's nine arguments and prints its summary.
  *
- * It is the S3D-IO of 2019-07-21, the last one. What differs: values are a function of their place
- * instead of random; grids need not be divisible by the process grid; amounts are payload without
- * headers. With the same values its files are the same, byte for byte (docs/benchmarks.md). A restart
- * file is read but not verified, because S3D-IO's own files hold random numbers: `iokernel s3d
- * --read-only` verifies. */
+ * It reproduces the S3D-IO of 2019-07-21, the last version. Differences: values are a function of their
+ * position instead of random; grids need not be divisible by the process grid; amounts are payload without
+ * headers. With the same values its files are identical (docs/benchmarks.md). A restart file is read but not
+ * verified, because S3D-IO's own files hold random numbers: `iokernel s3d --read-only` verifies. */
 #ifndef IOGAUGE_S3D_IO_H
 #define IOGAUGE_S3D_IO_H
 
@@ -15,7 +14,7 @@
 #define IO_S3D_IO_NAME "s3d_io.x"
 
 int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_error *error);
-/* Reads the restart file if asked, writes the dumps, prints the summary; the exit status. */
+/* Reads the restart file if requested, writes the dumps, prints the summary; returns the exit status. */
 int io_s3d_io_run(io_run *run, io_world *world);
 
 #endif

@@ -62,8 +62,9 @@ typedef struct {
 } ramses_kind;
 
 #define RAMSES_SETS 48
-#define RAMSES_PARTS (41 * RAMSES_BLOCKS + 1) /* per transfer: blocks of a hydro level, each with a count    \
-                                                 \ */
+#define RAMSES_PARTS                                                                                         \
+    (41 * RAMSES_BLOCKS + 1) /* per transfer: blocks of a hydro level, each with a count                     \
+                                \ */
 
 typedef struct {
     const ramses_kind *kind;

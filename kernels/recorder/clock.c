@@ -35,7 +35,7 @@ double clock_now(const recorder_clock *c) {
     return (double)(now.tv_sec - c->origin.tv_sec) + (double)(now.tv_nsec - c->origin.tv_nsec) * 1e-9;
 }
 
-/* Reads the clock between two counts; the closest pair of all tries. */
+/* Reads the clock between two tick counts; returns the closest pair of all tries. */
 static clock_mark reading(const recorder_clock *c) {
     clock_mark best = {0};
     uint64_t least = UINT64_MAX;
@@ -63,7 +63,7 @@ static double tick_between(const clock_mark *from, const clock_mark *to) {
 }
 
 void clock_read(recorder_clock *c) {
-    if (!c->ticks) { /* how long ago that was is asked there, too */
+    if (!c->ticks) { /* records the age of the reading */
         c->now.at = clock_nanoseconds();
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time stamps for every access: two clock calls were half of the cost of recording a small write. If the
+/* Time stamps for every access. Two clock calls were half of the cost of recording a small write, so if the
  * kernel's clock counts processor ticks (x86-64, clock source `tsc`: constant rate, the same on all cores,
- * checked by the kernel), a moment is that count. It becomes seconds by interpolation between two readings of
- * both, one before and one after it, so the rate need not be known. Elsewhere a moment is the clock in
- * nanoseconds. */
+ * checked by the kernel), a moment is a tick count. It is converted to seconds by interpolation between
+ * readings of both clocks before and after it, so the rate need not be known. Elsewhere a moment is the clock
+ * in nanoseconds. */
 #ifndef RECORDER_CLOCK_H
 #define RECORDER_CLOCK_H
 
@@ -18,7 +18,7 @@
 
 typedef uint64_t moment;
 
-/* A moment, the clock at it in seconds since the start, and the seconds of a tick up to the next reading. */
+/* A moment, its time in seconds since the start, and seconds per tick until the next reading. */
 typedef struct {
     moment at;
     double seconds, tick;

@@ -5,7 +5,7 @@
 #define RECORDER_COUNTERS_H
 
 #define BUCKETS 10 /* of an access size histogram */
-#define COMMON 4   /* the commonest sizes and strides that a record names */
+#define COMMON 4   /* most frequent sizes and strides in a record */
 
 enum posix_counter {
     POSIX_OPENS,

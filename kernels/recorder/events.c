@@ -5,7 +5,7 @@
 
 #include "state.h"
 
-/* A list with room for one more; NULL where there is none. */
+/* Grows a list by at least one entry; NULL on failure. */
 static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
     if (used < *room) return list;
     size_t more = *room ? 2 * *room : 64;

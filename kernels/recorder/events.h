@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events that order the accesses of several processes, and file views, which say what bytes an MPI-IO access
- * moves. Kept when each access is kept; analysis/blame reads them. */
+/* Events that order the accesses of several processes, and file views, which map an MPI-IO access to bytes.
+ * Recorded together with single accesses; analysis/blame reads them. */
 #ifndef RECORDER_EVENTS_H
 #define RECORDER_EVENTS_H
 
@@ -9,13 +9,13 @@
 
 #include "recorder.h"
 
-/* With a = mode, b = processes; nothing; nothing; the group (0: all) and its processes; place and length of a
- * lock (0: up to the end); the same; the same; the view's number; on or off. */
+/* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
+ * and length of a lock (0: to the end); the same; the same; the view's number; on or off. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
     EVENT_SYNC,
-    EVENT_MEET, /* a barrier: no process leaves before all have come */
+    EVENT_MEET, /* a barrier: no process leaves before all have arrived */
     EVENT_LOCK_READ,
     EVENT_LOCK_WRITE,
     EVENT_UNLOCK,
@@ -24,7 +24,7 @@ enum event_kind {
 };
 
 typedef struct {
-    uint64_t file; /* 0: of none */
+    uint64_t file; /* 0: none */
     int64_t a, b;
     double start, end;
     uint32_t sequence;
@@ -50,9 +50,9 @@ typedef struct {
     size_t used, room;
 } view_list;
 
-/* With the lock held. Does nothing if accesses are only counted, and for no record. */
+/* With the lock held. Does nothing if accesses are only counted, or if there is no record. */
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
-/* Takes over the pieces of the view. */
+/* Takes ownership of the view's pieces. */
 void event_view(const record *r, view *v, double start, double end);
 
 #endif

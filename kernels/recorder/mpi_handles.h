@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This library is preloaded into programs without MPI too, so it is linked to no MPI: functions are looked
+/* This library is preloaded into programs without MPI too, so it is not linked to MPI: functions are looked
  * up, and Open MPI's handles, which are addresses of objects, may be missing. */
 #ifndef RECORDER_MPI_HANDLES_H
 #define RECORDER_MPI_HANDLES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that no process leaves before all processes of the group have come: what the others did before is
- * then done. Blocking calls of a group come in the same order on all of its processes, so the group and a
- * count identify them. (A broadcast and messages order less; they are not kept.) */
+/* Calls that no process leaves before all processes of the group have arrived, so that earlier accesses of
+ * the others are complete. Blocking calls of a group occur in the same order on all of its processes, so the
+ * group and a count identify them. (Broadcasts and messages order less, and are not recorded.) */
 #include "events.h"
 #include "mpi_handles.h"
 #include "state.h"
@@ -12,7 +12,7 @@ static uint64_t mixed(uint64_t x) {
     return x ^ x >> 33;
 }
 
-/* An identifier of the processes, in any order; 0: all. */
+/* An identifier of the set of processes; 0: all. */
 static int64_t name_of(MPI_Comm comm, int *processes) {
     int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
     int (*compare)(MPI_Comm, MPI_Comm, int *) =
@@ -35,7 +35,7 @@ static int64_t name_of(MPI_Comm comm, int *processes) {
     return (int64_t)(sum >> 1 | 1);
 }
 
-/* Without elements they need not wait. */
+/* Without elements, processes need not wait. */
 static void met(MPI_Comm comm, int elements, int result, double start) {
     if (result != MPI_SUCCESS || !elements || !recorder_on() || !recorder_wants_segments()) return;
     double end = recorder_now();

@@ -66,7 +66,7 @@ static void add(pieces *to, int64_t at, int64_t length) {
 
 static void walk(pieces *to, MPI_Datatype type, int64_t at);
 
-/* `n` of a type, one after the other. */
+/* `n` consecutive elements of a type. */
 static void repeat(pieces *to, MPI_Datatype type, int64_t at, int64_t n) {
     measures m = measure(type);
     if (m.size == m.extent && m.size == m.true_extent) {
@@ -76,7 +76,7 @@ static void repeat(pieces *to, MPI_Datatype type, int64_t at, int64_t n) {
     for (int64_t i = 0; i < n && !to->failed; i++) walk(to, type, at + i * m.extent);
 }
 
-/* Row by row; in Fortran's order the first dimension is the fastest. */
+/* Row by row; in Fortran order the first dimension is the fastest. */
 static void subarray(pieces *to, const int *number, MPI_Datatype type, int64_t at) {
     int n = number[0], fastest = number[3 * n + 1] == MPI_ORDER_C ? n - 1 : 0, step = fastest ? -1 : 1;
     const int *size = number + 1, *part = size + n, *start = part + n;

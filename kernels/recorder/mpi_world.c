@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Init and MPI_Finalize: the rank of this process, and whether it ended well. */
+/* MPI_Init and MPI_Finalize: the rank of this process, and whether it ended normally. */
 #include "mpi_handles.h"
 #include "recorder.h"
 

@@ -150,8 +150,8 @@ static int64_t bytes_of(int64_t count, MPI_Datatype type) {
     return type_size(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size * count : 0;
 }
 
-/* The file offset of an access through a view. Open MPI 4 fails to give it for some views, and Darshan does
- * not ask for it. */
+/* The file offset of an access through a view. Open MPI 4 fails to return it for some views, and Darshan does
+ * not request it. */
 static int64_t place_of(MPI_File handle, MPI_Offset at) {
 #ifdef OPEN_MPI
     (void)handle;
@@ -177,14 +177,14 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
     recorder_unlock();
 }
 
-/* The parts of the functions' parameters. */
+/* Parts of the functions' parameter lists. */
 #define READ_MEMORY void *
 #define WRITE_MEMORY const void *
 #define STATUS , MPI_Status *extra
 #define REQUEST , MPI_Request *extra
 #define EXTRA , extra
 
-/* A call without an explicit offset has UNKNOWN: asking for the position would take the lock of the shared
+/* A call without an explicit offset has UNKNOWN: requesting the position would take the lock of the shared
  * pointer. */
 #define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                   \
     EXPORT int P##NAME(MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST) {                \
@@ -210,8 +210,8 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST));
 
-/* All forms of one direction (read or write), with counts of type COUNT and names that end in TAIL. The
- * end of a split call moves nothing that its beginning was not counted for. */
+/* All forms of one direction (read or write), with counts of type COUNT and names ending in TAIL. The end of
+ * a split call is not counted: its begin was. */
 #define FORMS(WORD, UP, COUNT, TAIL)                                                                         \
     WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)         \
     WRAP(MPI_File_##WORD##_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \

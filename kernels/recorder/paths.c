@@ -49,7 +49,7 @@ static bool below(const char *folder, size_t length, const char *path) {
 }
 
 bool path_wanted(const char *include, const char *clean) {
-    /* Open MPI tests locks on its own file beside each shared file. */
+    /* Open MPI tests locks on its own file next to each shared file. */
     if (strstr(clean, ".locktest.")) return false;
     if (!*include) return true;
     for (const char *at = include; at;) {
@@ -66,7 +66,7 @@ const char *path_without_prefix(const char *path) {
     return colon && colon > path + 1 ? colon + 1 : path;
 }
 
-/* Bob Jenkins' 64-bit hash (public domain, 1997), with which Darshan names files. */
+/* Bob Jenkins' 64-bit hash (public domain, 1997), with which Darshan identifies files. */
 #define MIX(a, b, c)                                                                                         \
     do {                                                                                                     \
         a = (a - b - c) ^ (c >> 43);                                                                         \

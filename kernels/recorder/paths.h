@@ -9,11 +9,11 @@
 
 /* Makes a path absolute, without `//`, `.` and `..`; false if it is too long. */
 bool path_clean(const char *path, char clean[RECORDER_PATH]);
-/* Resolves a path relative to an open folder; returns `joined` or `path`. */
+/* Resolves a path relative to an open directory; returns `joined` or `path`. */
 const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]);
-/* Is it below one of the folders of `include` (or that is empty), and not a probe of an MPI library? */
+/* Is it below one of the directories of `include` (or is that empty), and not a probe of an MPI library? */
 bool path_wanted(const char *include, const char *clean);
-/* The path after a file system prefix, parsed like ROMIO. */
+/* The path without a file system prefix, parsed like ROMIO. */
 const char *path_without_prefix(const char *path);
 
 #endif

@@ -40,9 +40,9 @@ static int64_t ask_offset(int fd) {
     return at;
 }
 
-/* The offset at which an access without an explicit one began; advances the descriptor. The kernel is asked
- * only if the offset may have changed elsewhere (another process after a fork, O_APPEND), because that costs
- * a system call for each access. */
+/* The offset at which an access without an explicit one began; advances the descriptor. Asks the kernel only
+ * if the offset may have changed elsewhere (another process after a fork, O_APPEND), because that costs a
+ * system call per access. */
 static int64_t step(description *d, int fd, int64_t size) {
     bool unsure = d->append || d->forks != recorder_state()->shared_offsets;
     if (unsure) {
@@ -85,7 +85,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         attach(fd, d);
         if (!d->descriptors) free(d);
     } else {
-        posix_forget(fd); /* closed by a call that was not seen */
+        posix_forget(fd); /* closed by a call that was not intercepted */
     }
     recorder_unlock();
     errno = code;

@@ -5,19 +5,19 @@
 
 #include "state.h"
 
-/* `next`: the wrapped function in the next library, looked up once. Two threads that do so at once find the
- * same. */
+/* `next`: the wrapped function in the next library, looked up once. Two threads may do so at once, with the
+ * same result. */
 #define NEXT(RESULT, NAME, PARAMETERS)                                                                       \
     static RESULT(*next) PARAMETERS;                                                                         \
     if (!next) next = (RESULT(*) PARAMETERS)recorder_next(#NAME)
 
-enum { HERE = -1 }; /* instead of an offset: the current one of the descriptor */
+enum { HERE = -1 }; /* instead of an offset: the descriptor's current one */
 
 /* With the lock held. */
 description *posix_description(int fd);
 void posix_forget(int fd);
 
-/* Each takes the lock. `result`: of the call; failed calls are not counted. */
+/* Each takes the lock. `result` is the call's; failed calls are not counted. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);

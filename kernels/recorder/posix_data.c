@@ -12,7 +12,7 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 
-/* The address of a vectored call, as in Darshan: its first piece. */
+/* The address of a vectored call, as in Darshan: its first buffer. */
 static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov_base : NULL; }
 
 /* X(name, direction, parameters, arguments, offset, memory); the descriptor is `fd`. */
@@ -53,7 +53,7 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
     }
 CALLS(WRAP)
 
-/* An asynchronous access counts when its result is fetched, as in Darshan. */
+/* As in Darshan, an asynchronous access counts when its result is fetched. */
 static void aio_begun(const struct aiocb *what, int result, moment start) {
     if (result || !recorder_on()) return;
     recorder_lock();
@@ -86,7 +86,7 @@ WRAP_AIO(aio_read64, aiocb64)
 WRAP_AIO(aio_write, aiocb)
 WRAP_AIO(aio_write64, aiocb64)
 
-/* aio_read and aio_write have set aio_lio_opcode (glibc does), so it tells the direction here too. */
+/* aio_read and aio_write set aio_lio_opcode (in glibc), so it tells the direction here too. */
 #define WRAP_AIO_RETURN(NAME, TYPE)                                                                          \
     EXPORT ssize_t NAME(struct TYPE *what) {                                                                 \
         NEXT(ssize_t, NAME, (struct TYPE *));                                                                \

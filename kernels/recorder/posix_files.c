@@ -16,12 +16,12 @@ int __open64_2(const char *, int);
 int __openat_2(int, const char *, int);
 int __openat64_2(int, const char *, int);
 
-/* Only with these flags open() has a third argument. */
+/* open() has a third argument only with these flags. */
 static int mode_of(int flags, va_list rest) {
     return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, int) : 0;
 }
 
-/* X(name, parameters before the mode, the same as types, arguments before the mode, folder) */
+/* X(name, parameters before the mode, the same as types, arguments before the mode, directory) */
 #define OPENS(X)                                                                                             \
     X(open, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), AT_FDCWD)     \
     X(open64, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode), AT_FDCWD)   \
@@ -44,7 +44,7 @@ static int mode_of(int flags, va_list rest) {
     }
 OPENS(WRAP_OPEN)
 
-/* X(name, parameters, arguments, folder, flags, mode); `path` is the name, for mkstemp once it is made. */
+/* X(name, parameters, arguments, directory, flags, mode); `path` is the name, for mkstemp after the call. */
 #define OTHER_OPENS(X)                                                                                       \
     X(__open_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                            \
     X(__open64_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                          \
@@ -102,7 +102,7 @@ WRAP_DUP(dup, (int fd), (fd))
 WRAP_DUP(dup2, (int fd, int to), (fd, to))
 WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
 
-/* A lock of a range, or its end. */
+/* Locks or unlocks a range. */
 static void posix_locked(int fd, const void *argument, int result, double start) {
     if (result || !recorder_on() || !recorder_wants_segments()) return;
     const struct flock *what = argument;
@@ -150,7 +150,7 @@ WRAP_FCNTL(fcntl64)
 WRAP_SEEK(lseek, off_t)
 WRAP_SEEK(lseek64, off64_t)
 
-/* X(result, name, parameters, arguments, worked, counter): calls on a descriptor that are only counted */
+/* X(result, name, parameters, arguments, succeeded, counter): calls on a descriptor that are only counted */
 #define COUNTED(X)                                                                                           \
     X(int, fsync, (int fd), (fd), !result, POSIX_FSYNCS)                                                     \
     X(int, fdatasync, (int fd), (fd), !result, POSIX_FDSYNCS)                                                \
@@ -185,7 +185,7 @@ static void looked_at(const char *path, int result, double start) {
     recorder_unlock();
 }
 
-/* X(name, parameters, arguments): calls that look at a `path` */
+/* X(name, parameters, arguments): calls that stat a `path` */
 #define STATS(X)                                                                                             \
     X(stat, (const char *path, struct stat *s), (path, s))                                                   \
     X(lstat, (const char *path, struct stat *s), (path, s))                                                  \
@@ -230,13 +230,13 @@ EXPORT int rename(const char *from, const char *to) {
     return result;
 }
 
-/* Exits that run no destructor. */
+/* Exits that run no destructors. */
 #define WRAP_EXIT(NAME)                                                                                      \
     EXPORT _Noreturn void NAME(int status) {                                                                 \
         NEXT(void, NAME, (int));                                                                             \
         recorder_end_now();                                                                                  \
         next(status);                                                                                        \
-        for (;;) continue; /* `next` does not return; the compiler cannot know */                            \
+        for (;;) continue; /* `next` does not return, which the compiler cannot know */                      \
     }
 WRAP_EXIT(_exit)
 WRAP_EXIT(_Exit)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes the trace, once, after recording has ended, so that it is not recorded itself. */
+/* Writes the trace once, after recording has ended, so that it is not recorded itself. */
 #include "raw_trace.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define MAX_NAMES 256
 
-/* As Darshan calls them. */
+/* Darshan's names. */
 static const char *const heatmap_name[MODULES] = {"heatmap:POSIX", "heatmap:MPIIO"};
 
 static uint32_t count_records(const recorder *from) {
@@ -66,7 +66,7 @@ static void put_common(FILE *out, const common_values *v) {
     }
 }
 
-/* The names of the calls that were made, numbered: few enough for a linear search. */
+/* The names of the calls made, numbered: few enough for a linear search. */
 typedef struct {
     const char *name[MAX_NAMES];
     uint64_t used;
@@ -127,7 +127,7 @@ static void put_record(FILE *out, const record *r, call_names *names) {
     for (int d = 0; d < DIRECTIONS; d++) put_marks(out, &r->trace[d], names);
 }
 
-/* A reader must never see half a trace: the file gets its name at the end. */
+/* A reader must never see a partial trace: the file is renamed at the end. */
 void trace_write(const recorder *from) {
     char path[RECORDER_PATH], part[RECORDER_PATH + 8];
     snprintf(path, sizeof path, "%s/process-%06d-%d.trace", from->folder, from->rank, (int)from->pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The trace of a process, in native byte order. analysis/darshan/raw.py reads it, and its tables must match.
- */
+/* The trace of a process, in native byte order. analysis/darshan/raw.py reads it, and its tables must
+ * match. */
 #ifndef RECORDER_TRACE_H
 #define RECORDER_TRACE_H
 
@@ -12,10 +12,10 @@
 
 enum { TRACE_COMPLETE = 1, TRACE_PARTIAL = 2, TRACE_FORKED = 4, TRACE_MPI = 8 };
 
-/* Then, for each module: the heat map's id, bin_seconds and the bins of reads and of writes. Then the
- * records. Then, each after their number: the names of calls (of NAME_ROOM bytes), the events, and the views
- * (four words, and the pieces after their number). Then the eight letters of TRACE_END. `monotonic`: what the
- * clock that all processes of a node share said at the start. */
+/* Followed, for each module, by the heat map's id, bin_seconds and the bins of reads and of writes; then the
+ * records; then, each preceded by their number, the names of calls (NAME_ROOM bytes each), the events, and
+ * the views (four words, the number of pieces, the pieces); then the eight letters of TRACE_END. `monotonic`
+ * is the time at the start on the clock shared by all processes of a node. */
 typedef struct {
     char magic[8];
     uint32_t version, flags;
@@ -26,8 +26,8 @@ typedef struct {
     char host[64], library[128], command[1024];
 } trace_header;
 
-/* Then the path, the counters, the times, the pairs of value and count of sizes and of strides, the
- * segments of reads and of writes, and a mark for each of both. */
+/* Followed by the path, the counters, the times, the pairs of value and count of sizes and of strides, the
+ * segments of reads and of writes, and a mark for each segment. */
 typedef struct {
     uint64_t id, segments[DIRECTIONS];
     uint32_t module, path, sizes, strides;
@@ -37,7 +37,7 @@ typedef struct {
 
 typedef struct {
     int64_t at;
-    uint32_t sequence, call; /* call: of the names */
+    uint32_t sequence, call; /* call: index of its name */
 } trace_mark;
 
 void trace_write(const recorder *from);

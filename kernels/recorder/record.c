@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting like the Darshan runtime at each access, so that the counters agree. */
+/* Counts each access like the Darshan runtime, so that the counters agree. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static const struct {
                       {-1, -1}                           },
 };
 
-/* Upper ends of the histogram's buckets, inclusive; the last has none. */
+/* Inclusive upper bounds of the histogram's buckets; the last has none. */
 static const int64_t bucket_end[BUCKETS - 1] = {100,     1024,     10240,     102400,    1048576,
                                                 4194304, 10485760, 104857600, 1073741824};
 
@@ -69,7 +69,7 @@ void record_close(record *r, double start, double end) {
     record_time(&r->time[F_META_TIME], &r->last_meta_end, start, end);
 }
 
-/* The most frequent few, most frequent first; of equally frequent ones the larger. Zero is none. */
+/* Keeps the most frequent values, most frequent first, larger ones first if equal. Zero is no value. */
 static void name_common(int64_t *value, int64_t *count, int64_t new, int64_t times) {
     if (!new) return;
     int i = 0;
@@ -105,7 +105,7 @@ static void halve(heatmap *heat) {
     heat->bin_seconds *= 2;
 }
 
-/* Bytes go to the bins in proportion to the time spent in each. */
+/* Distributes bytes to the bins in proportion to the time spent in each. */
 static void warm(heatmap *heat, const access_info *a) {
     if (!a->size) return;
     while (a->end >= heat->bin_seconds * BINS) halve(heat);
@@ -141,7 +141,7 @@ static void keep_segment(recorder *the, segments *list, const access_info *a) {
     the->segments++;
 }
 
-/* Only the POSIX module looks at where in the file an access is. */
+/* Only the POSIX module considers where in the file an access is. */
 static void count_place(record *r, const access_info *a) {
     int d = a->direction;
     int64_t last = r->last_byte[d], end = a->offset + a->size - 1;

@@ -24,7 +24,7 @@ void *recorder_next(const char *name) {
     /* Some libraries lack one of the two names: MPICH 5.0.2 with the standard ABI has no PMPI_File_close. */
     if (!next && *name == 'P') next = dlsym(RTLD_NEXT, name + 1);
     if (next) return next;
-    fprintf(stderr, "iogauge recorder: no %s behind this library: %s\n", name, dlerror());
+    fprintf(stderr, "iogauge recorder: no next definition of %s: %s\n", name, dlerror());
     abort();
 }
 
@@ -32,7 +32,7 @@ bool recorder_wants_segments(void) { return the.most_segments > 0; }
 
 double recorder_now(void) { return clock_now(&the.clock); }
 
-/* In the order in which they were seen. */
+/* In order of arrival. */
 static void count_waiting(void) {
     if (!the.waits) return;
     clock_read(&the.clock);
@@ -73,7 +73,7 @@ record *recorder_known(int module, const char *path) {
     return path_clean(path, clean) ? find(module, clean) : NULL;
 }
 
-/* The block size of the file system, which aligned accesses are multiples of. */
+/* The block size of the file system, for counting unaligned accesses. */
 static int64_t alignment_of(const char *path) {
     struct statfs fs;
     char folder[RECORDER_PATH];

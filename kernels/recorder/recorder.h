@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
- * MPI-IO modules count, and leaves one small trace per process. python -m iogauge.analysis.darshan.convert
- * makes a Darshan log of them. See docs/darshan.md.
+ * MPI-IO modules count, and writes one small trace per process. python -m iogauge.analysis.darshan.convert
+ * converts them to a Darshan log. See docs/darshan.md.
  *
- * A library between two others has no caller that could hand it a context, so this is the one place
- * of the kernels with a static object (recorder.c); all else gets it by pointer. From the bottom: clock.c,
- * paths.c and record.c (counting); recorder.c; events.c, posix.c and mpi_view.c; raw_trace.c and recording.c
- * (beginning and end); the wrappers. */
+ * An interposed library has no caller that could pass it a context, so this is the only place in the kernels
+ * with a static object (recorder.c); all other code gets it by pointer. From the bottom: clock.c, paths.c and
+ * record.c (counting); recorder.c; events.c, posix.c and mpi_view.c; raw_trace.c and recording.c (start and
+ * end); the wrappers. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -21,8 +21,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* As in the Darshan runtime, so that the counters agree; but its first bin width (0.1 s) is too coarse for
- * short runs. */
+/* As in the Darshan runtime, so that the counters agree, except for the first bin width: its 0.1 s is too
+ * coarse for short runs. */
 #define MEMORY_ALIGNMENT 8
 #define COMMON_KEPT 32 /* distinct sizes and strides in a record */
 #define BINS 200
@@ -38,12 +38,12 @@ typedef struct {
 } common_values;
 
 typedef struct {
-    int64_t offset, length; /* offset: -1 where the library does not say */
+    int64_t offset, length; /* offset: -1 if the library does not tell */
     double start, end;
 } segment;
 
 /* More about a segment: `at` is the offset as given by the caller, in elements of its file view (-1: none);
- * its number among all that this process kept; the name of the call. */
+ * its number among all recorded by this process; the name of the call. */
 typedef struct {
     int64_t at;
     uint32_t sequence;
@@ -52,7 +52,7 @@ typedef struct {
 
 typedef struct {
     segment *entry;
-    segment_mark *mark; /* one for each entry */
+    segment_mark *mark; /* one per entry */
     size_t used, room;
 } segments;
 
@@ -99,8 +99,8 @@ typedef struct {
 } recorder_switches;
 extern recorder_switches recorder_switch __attribute__((visibility("hidden")));
 
-/* Is recording on? Not before the constructor of the library has run, after the trace is written, or without
- * a folder for it. */
+/* Is recording on? Not before the library's constructor has run, after the trace is written, or without a
+ * directory for it. */
 static inline bool recorder_on(void) {
     return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed);
 }
@@ -111,19 +111,19 @@ bool recorder_wants_segments(void);
 double recorder_now(void);
 /* Takes the lock and counts all accesses seen so far. */
 void recorder_lock(void);
-/* Only for recorder_wait(): accesses may wait to be counted. */
+/* Only for recorder_wait(): does not count queued accesses. */
 void recorder_lock_for_access(void);
 void recorder_unlock(void);
-/* Something was lost: the log is marked as partial. */
+/* Something was lost: marks the log as partial. */
 void recorder_partial(void);
 
-/* With the lock held. The record of a file, new if needed. NULL for files that are not recorded: outside of
- * the chosen folders, or internal to an MPI library. Relative paths, and paths with a file system prefix
+/* With the lock held. The record of a file, new if needed. NULL for files that are not recorded: outside the
+ * selected directories, or internal to an MPI library. Relative paths, and paths with a file system prefix
  * (`ufs:`), are resolved like the process or its MPI library does. */
 record *recorder_record(int module, const char *path);
 record *recorder_known(int module, const char *path);
 /* With either lock held: queues an access. Many are counted together, because a system call may have evicted
- * from the cache what counting needs, and the clock is then read once for all. */
+ * from the cache what counting needs, and because the clock is then read once for all. */
 void recorder_wait(const waiting *access);
 void record_open(record *r, double start, double end);
 void record_close(record *r, double start, double end);

@@ -41,7 +41,7 @@ static void unlock_in_parent(void) {
     recorder_unlock();
 }
 
-/* The child starts with nothing counted: its parent writes what was before. */
+/* The child starts with empty counters: its parent writes earlier ones. */
 static void begin_again_in_child(void) {
     recorder *the = recorder_state();
     for (record *r = the->all; r; r = r->all) record_clear(r);

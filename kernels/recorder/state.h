@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of the recorder; there is one, in recorder.c. */
+/* The state of the recorder; the only instance is in recorder.c. */
 #ifndef RECORDER_STATE_H
 #define RECORDER_STATE_H
 
@@ -20,7 +20,7 @@ typedef struct {
     int64_t offset;
     int descriptors;
     bool append;
-    int forks; /* forks at the time the offset was learned */
+    int forks; /* number of forks when the offset was last known */
 } description;
 
 typedef struct {
@@ -35,13 +35,13 @@ typedef struct {
 } mpi_file;
 
 typedef struct {
-    char *folder, *include; /* include: folders to record, separated by colons; empty: all */
+    char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
     pid_t pid;
     bool mpi, forked, complete, partial;
     recorder_clock clock;
     struct timespec started;
-    size_t most_segments, segments; /* most: 0 where accesses are only counted */
+    size_t most_segments, segments; /* most: 0 if accesses are only counted */
     uint32_t sequence;              /* numbers accesses and events */
     event_list events;
     view_list views;
@@ -65,7 +65,7 @@ bool recorder_aio_take(const void *what, moment *start);
 
 /* record.c, with the lock held. */
 void record_clear(record *r);
-/* Counts an access (of `counter` too, where it is not negative). */
+/* Counts an access (in `counter` too, unless negative). */
 void record_access(recorder *the, record *r, const access_info *access, int counter);
 
 /* recording.c */

@@ -37,7 +37,7 @@ static json_t *info_json(MPI_Info info) {
     return all;
 }
 
-static json_t *asked_json(const io_report *r, json_t *hints, json_t *ways) {
+static json_t *asked_json(const io_report *r, json_t *hints, json_t *sources) {
     const io_run *run = r->run;
     const io_option_functions *own = run->what.method->options;
     json_t *argv = json_array();
@@ -47,8 +47,8 @@ static json_t *asked_json(const io_report *r, json_t *hints, json_t *ways) {
                      run->what.pattern->describe(run->what.state), "method", run->what.method->name, "mode",
                      run->what.method->modes ? json_string(io_mode_name(run->what.mode)) : json_null(),
                      "method_options", own ? own->describe(run->what.method_state) : json_object(),
-                     "directory", run->what.common.dir, "hints", hints, "hints_environment", ways, "prefix",
-                     run->what.prefix, "steps", (json_int_t)run->what.steps, "repeats",
+                     "directory", run->what.common.dir, "hints", hints, "hints_environment", sources,
+                     "prefix", run->what.prefix, "steps", (json_int_t)run->what.steps, "repeats",
                      (json_int_t)run->what.common.repeats, "fsync", run->what.common.fsync, "compute_seconds",
                      run->what.compute_seconds, "seed", (json_int_t)run->what.seed, "buffer",
                      run->what.reuse ? "reused" : "whole");
@@ -74,8 +74,8 @@ static json_t *system_json(const io_report *r) {
                      "options", fs->options);
 }
 
-/* ROMIO shows its romio_ hints in the info of a file, OMPIO does not; but in Open MPI the info only holds the
- * given hints, whichever of them uses it. */
+/* ROMIO shows its romio_ hints in the info of a file, OMPIO does not; but in Open MPI the info holds only the
+ * hints given, whichever is in use. */
 static json_t *mpi_io_name(const io_report *r, const json_t *hints) {
     const char *key;
     json_t *value;
@@ -94,12 +94,12 @@ static const char *caches_word(const io_report *r) {
     return r->summary.resident || !r->summary.cached_bytes ? "cached" : "dropped";
 }
 
-static json_t *used_json(const io_report *r, const json_t *asked, const json_t *ways) {
+static json_t *used_json(const io_report *r, const json_t *asked, const json_t *sources) {
     json_t *hints = info_json(r->found->hints);
     double fraction =
         r->summary.cached_bytes ? (double)r->summary.resident / (double)r->summary.cached_bytes : 0;
     return json_pack("{s:o,s:o,s:o,s:o,s:o}", "mpi_io", mpi_io_name(r, hints), "hints", hints,
-                     "hints_ignored", io_ignored_hints(asked, ways, hints), "caches",
+                     "hints_ignored", io_ignored_hints(asked, sources, hints), "caches",
                      r->run->what.read && !(io_moves_nothing(&r->run->what)) ? json_string(caches_word(r))
                                                                              : json_null(),
                      "resident_fraction", json_real(fraction));
@@ -136,7 +136,7 @@ static json_t *summary_json(const io_report *r) {
 
 json_t *io_result(const io_report *r, const char *error, bool hung) {
     const char *status = hung ? "hung" : error ? "error" : r->summary.wrong ? "failed" : "ok";
-    json_t *ways = json_object(), *hints = io_asked_hints(&r->run->what.hints, environ, ways);
+    json_t *sources = json_object(), *hints = io_asked_hints(&r->run->what.hints, environ, sources);
     json_t *verification =
         json_pack("{s:s,s:I,s:I,s:I,s:O?}", "verdict", io_verdict(r), "bytes", (json_int_t)r->summary.bytes,
                   "elements", (json_int_t)r->summary.elements, "mismatches", (json_int_t)r->summary.wrong,
@@ -146,13 +146,13 @@ json_t *io_result(const io_report *r, const char *error, bool hung) {
         "I}}",
         "schema", "iogauge.result/1", "status", status, "error", error, "program", "name", "iokernel",
         "version", IOKERNEL_VERSION, "build", IOKERNEL_BUILD, "compiler", __VERSION__, "libraries",
-        io_libraries(), "asked", asked_json(r, hints, ways), "system", system_json(r), "used",
-        used_json(r, hints, ways), "payload", payload_json(r), "files", r->summary.files, "file_count",
+        io_libraries(), "asked", asked_json(r, hints, sources), "system", system_json(r), "used",
+        used_json(r, hints, sources), "payload", payload_json(r), "files", r->summary.files, "file_count",
         (json_int_t)r->summary.file_count, "file_bytes", (json_int_t)r->summary.file_bytes, "samples",
         io_samples_json(r), "summary", summary_json(r), "verification", verification, "memory", "peak_rss",
         (json_int_t)r->peak_rss.max, "peak_rss_mean", (json_int_t)r->peak_rss.mean, "peak_rss_min",
         (json_int_t)r->peak_rss.min, "data", (json_int_t)r->largest_share, "buffer", (json_int_t)r->buffer);
     json_decref(hints);
-    json_decref(ways);
+    json_decref(sources);
     return document;
 }

@@ -5,8 +5,8 @@
 
 #include "report/report.h"
 
-/* A new document. `error`: NULL, or the line printed on stderr. `hung`: the run hung, and that line says
- * where. */
+/* A new document. `error` is NULL or the line printed on stderr; `hung` if the run hung, which that line
+ * describes. */
 json_t *io_result(const io_report *report, const char *error, bool hung);
 
 #endif

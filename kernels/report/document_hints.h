@@ -7,12 +7,12 @@
 
 #include "base/hints.h"
 
-/* The given hints, and those that libraries take from the environment, by name. `ways`: an object with the
- * variable of the latter. `environment`: environ. */
-json_t *io_asked_hints(const io_hints *given, char *const *environment, json_t *ways);
+/* The given hints, and those that libraries take from the environment, by name. `sources` receives the
+ * variable of the latter. `environment` is environ. */
+json_t *io_asked_hints(const io_hints *given, char *const *environment, json_t *sources);
 
-/* The names of given hints that are not in force. Hints in environment variables are left out: libraries do
- * not report them. */
-json_t *io_ignored_hints(const json_t *asked, const json_t *ways, const json_t *used);
+/* The names of given hints that are not in effect. Hints from environment variables are omitted, because
+ * libraries do not report them. */
+json_t *io_ignored_hints(const json_t *asked, const json_t *sources, const json_t *used);
 
 #endif

@@ -20,7 +20,7 @@ int io_write_json(const json_t *document, const char *path, io_error *error) {
     return io_fail_errno(error, "--json", path, errno);
 }
 
-/* The errno that writing would give; 0 if it would work. */
+/* The errno with which writing would fail, or 0. */
 static int why_not(const char *path) {
     struct stat there;
     if (!stat(path, &there)) {

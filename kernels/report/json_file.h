@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* "-": stdout. 0, or -1 with a message. */
+/* "-" is stdout. -1 with a message on failure. */
 int io_write_json(const json_t *document, const char *path, io_error *error);
 
-/* Checks before the run that the file can be written. 0, or -1 with a message. */
+/* Checks before the run that the file can be written. -1 with a message if not. */
 int io_check_json(const char *path, io_error *error);
 
 #endif

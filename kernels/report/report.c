@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The figures of the summary, for one repeat; negative: not measured. */
+/* The numbers of the summary for one repeat; negative: not measured. */
 double io_figure_write(const io_report *r, uint64_t i) {
     return r->run->what.write ? r->samples[i].bandwidth[IO_WRITING] : -1;
 }

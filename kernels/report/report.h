@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results of a run: samples, evidence, and figures made of them. */
+/* Results of a run: samples, evidence, and summary numbers. */
 #ifndef IOGAUGE_REPORT_H
 #define IOGAUGE_REPORT_H
 
@@ -17,16 +17,16 @@ typedef struct {
     const io_world *world;
     io_filesystem filesystem;
     uint64_t bytes;         /* of one direction of one repeat */
-    uint64_t largest_share; /* bytes of a step on the process that has most */
-    uint64_t buffer;        /* bytes of buffer, on every process */
+    uint64_t largest_share; /* bytes per step, of the process with the most */
+    uint64_t buffer;        /* buffer size of every process in bytes */
     uint64_t done;          /* completed repeats */
     const io_sample *samples;
-    const io_sample *direct;     /* by the inner method alone; or NULL */
-    const io_ceilings *ceilings; /* one for each repeat, or NULL */
+    const io_sample *direct;     /* by the inner method alone, or NULL */
+    const io_ceilings *ceilings; /* one per repeat, or NULL */
     const io_found *found;
     io_summary summary;
     io_peak_rss peak_rss;
-    double *scratch; /* work space for medians: run->what.common.repeats values */
+    double *scratch; /* for medians: run->what.common.repeats values */
 } io_report;
 
 const char *io_verdict(const io_report *report);
@@ -34,7 +34,7 @@ const char *io_verdict(const io_report *report);
 double io_median(const io_report *report, double (*figure)(const io_report *, uint64_t repeat));
 double io_figure_write(const io_report *report, uint64_t repeat); /* MiB/s; negative: not measured */
 double io_figure_read(const io_report *report, uint64_t repeat);
-/* Adds the medians of all figures; null if not measured. */
+/* Adds the medians of all numbers; null if not measured. */
 void io_summarise_figures(const io_report *report, json_t *summary);
 
 #endif

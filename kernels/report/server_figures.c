@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures of computing between dumps and of methods with servers: for one repeat, and medians. */
+/* Computing between dumps and methods with servers: numbers per repeat, and medians. */
 #include "report/server_figures.h"
 
 #include <inttypes.h>

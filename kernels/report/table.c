@@ -64,7 +64,7 @@ static void stretches(const io_report *r) {
         }
 }
 
-/* mdtest's figures: files a second of all processes together, of one process, and the slowest one's time. */
+/* As in mdtest: files per second of all processes, of one process, and the time of the slowest one. */
 static void series(const io_report *r) {
     printf(" -- %" PRIu64 " files of each process; files/s, mean of repeats\n",
            r->run->what.pattern->series(r->run->what.state) * r->run->what.steps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table on stdout, in the shape of S3D-IO's and IOR's summaries. */
+/* The table on stdout, modelled on the summaries of S3D-IO and IOR. */
 #ifndef IOGAUGE_TABLE_H
 #define IOGAUGE_TABLE_H
 

@@ -36,15 +36,15 @@ typedef struct {
 static int check_place(const io_run *run, io_world *world, io_report *report) {
     bool asked = run->space_check && run->what.write && !io_moves_nothing(&run->what);
     uint64_t need = asked ? report->bytes : 0;
-    /* If nodes have file systems of their own, each needs its share only. */
+    /* With file systems local to nodes, each needs room for its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
     if (run->what.own_dir && !world->error.set) io_check_dir(run->what.own_dir, 0, &world->error);
     if (!world->error.set) io_filesystem_of(run->what.common.dir, &report->filesystem, &world->error);
     return io_agree(world);
 }
 
-/* In huge pages if the kernel gives them: with small pages, making and moving data is bound by page table
- * walks. Touched, so that first page faults are not timed. NULL: out of memory. */
+/* Uses huge pages if the kernel provides them: with small pages, page table walks limit generating and moving
+ * data. Touched, so that first page faults are not timed. NULL if out of memory. */
 static void *data_buffer(const io_world *world, uint64_t size) {
     void *buffer = NULL;
     if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
@@ -62,7 +62,7 @@ static uint64_t largest(const io_world *world, uint64_t mine) {
     return most;
 }
 
-/* Bytes for the data of any process, because it reads back another one's, and for the ceilings. */
+/* Room for the data of any process, because this one reads back another's, and for the ceilings. */
 static uint64_t buffer_size(const run_data *w, io_world *world) {
     uint64_t mine = 0, ceilings = w->report.run->ceilings
                                       ? io_ceiling_buffer(w->session.what, w->report.largest_share)
@@ -116,7 +116,7 @@ static int measure(const io_run *run, run_data *w) {
     return 0;
 }
 
-/* The peak resident set of each process in bytes, over processes. */
+/* The peak resident set size of each process in bytes, over processes. */
 static void peak_rss(io_world *world, io_peak_rss *peak) {
     struct rusage usage;
     int64_t mine = 0, sum = 0;
@@ -165,7 +165,7 @@ static void print_mismatch(const io_report *r) {
     free(found);
 }
 
-/* Process 0 writes the document and prints what was wrong. */
+/* Process 0 writes the document and prints errors. */
 static void report_run(const io_run *run, io_world *world, run_data *w, bool failed) {
     io_report *r = &w->report;
     if (run->json) {
@@ -177,8 +177,8 @@ static void report_run(const io_run *run, io_world *world, run_data *w, bool fai
     if (!failed && r->summary.wrong) print_mismatch(r);
 }
 
-/* Writes the document under another name first, because two processes may give up at once. Links are
- * followed. Devices and pipes are written directly, never replaced. */
+/* Writes the document under a temporary name first, because two processes may give up at once. Symbolic links
+ * are followed. Devices and pipes are written directly, never replaced. */
 static void write_final_document(run_data *w, const char *why, bool hung) {
     const io_run *run = w->report.run;
     io_error ignored = {0};
@@ -206,8 +206,8 @@ static void remove_run_files(run_data *w, bool of_all) {
     if (s != &w->session && s->directory_is_own) rmdir(s->what->common.dir);
 }
 
-/* A process that ends the job writes the document if it can, and removes partial files. The document comes
- * first, because removing files may hang like the run did; but last after a crash, which may have damaged
+/* A process that ends the job writes the document if possible, and removes partial files. The document comes
+ * first, because removing files may hang like the run did; but last after a crash, which may have damaged the
  * memory that the document needs. */
 static void abandon(void *data, const char *why, io_ending how) {
     run_data *w = data;
@@ -216,7 +216,7 @@ static void abandon(void *data, const char *why, io_ending how) {
     if (how != IO_ENDS_CRASHED) remove_run_files(w, how == IO_ENDS_HUNG);
 }
 
-int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
+int io_run_all(const io_run *run, io_world *world, io_report_callback *on_success, void *to) {
     run_data w;
     world->abandon = abandon;
     world->abandon_data = &w;
@@ -225,7 +225,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     io_schema schema;
     run->what.pattern->schema(run->what.state, 0, &schema);
     io_error before = world->error;
-    if (failed) world->error = (io_error){0}; /* the summary may fail too, and has its own agreement */
+    if (failed) world->error = (io_error){0}; /* the summary may fail too, with its own agreement */
     io_summarise(&w.found, world, &schema, &w.report.summary);
     peak_rss(world, &w.report.peak_rss);
     if (failed)
@@ -236,7 +236,7 @@ int io_run_all(const io_run *run, io_world *world, io_teller *tell, void *to) {
     if (world->rank == 0) {
         report_run(run, world, &w, failed);
         bool stdout_taken = run->json && !strcmp(run->json, "-");
-        if (!failed && !stdout_taken) tell(&w.report, to);
+        if (!failed && !stdout_taken) on_success(&w.report, to);
     }
     int status = failed || w.report.summary.wrong;
     if (!failed && world->rank == 0 && world->error.set) { /* the document could not be written */

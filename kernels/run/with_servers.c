@@ -5,8 +5,8 @@
 #include "driver/servers.h"
 #include "method_roles.h"
 
-/* Narrows the world to the processes of the same kind, and starts the method on all; called by all. */
-static int part(io_run *run, io_world *world, bool *serving, MPI_Info *info) {
+/* Narrows the world to the processes of the same role, and starts the method on all; called by all. */
+static int split_roles(io_run *run, io_world *world, bool *serving, MPI_Info *info) {
     io_world all = *world;
     MPI_Comm kind;
     *serving = io_is_server(world->rank, world->size, (int)io_servers(&run->what));
@@ -29,7 +29,7 @@ int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, i
     MPI_Info info = MPI_INFO_NULL;
     const io_method *method = run->what.method;
     if (!method->servers) return run_all(run, world);
-    if (part(run, world, &serving, &info)) return 1;
+    if (split_roles(run, world, &serving, &info)) return 1;
     io_ctx ctx = io_context(&run->what, world, info);
     int status;
     if (serving) {
@@ -37,8 +37,7 @@ int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, i
         io_now_at(world, IO_AT_SERVE);
         status = method->servers->serve(&ctx);
         io_now_at(world, IO_AT_END);
-        if (status)
-            world->doing[0] = '\0'; /* the clients have reported it; a library that was left open may crash */
+        if (status) world->doing[0] = '\0'; /* the clients have reported it; a library left open may crash */
     } else {
         status = run_all(run, world);
         method->servers->stop(&ctx, status, run->what.common.keep);

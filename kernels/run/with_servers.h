@@ -6,8 +6,8 @@
 #include "driver/run_options.h"
 #include "driver/world.h"
 
-/* If the method of the run has servers: splits the processes, runs the servers, and calls `run_all` on the
- * others, with a world of their own. Returns the exit status. */
+/* If the run's method has servers: splits the processes, runs the servers, and calls `run_all` on the clients
+ * with their own world. Returns the exit status. */
 int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, io_world *));
 
 #endif

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a CTest file: one test for each pattern x method x mode that a built iokernel lists.
+"""Writes a CTest file: a test for each pattern x method x mode listed by iokernel.
 
-With the label `quick` it runs with the process counts at which its options differ (--quick), and a
-second one, NAME.more with the label `more`, with the others.
+The test with the label `quick` uses the process counts at which its options differ (--quick); a
+second one, NAME.more with the label `more`, uses the others.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
 
 
 def refused(listing: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Pattern, method, and why it cannot be."""
+    """Pattern, method, and why the pair is not supported."""
     pairs = [pair for pair in listing["cross"] if not pair["ok"]]
     return [(pair["pattern"], pair["method"], pair["reason"]) for pair in pairs]
 
 
 def inner_methods(listing: dict[str, Any], pattern: str) -> list[str]:
-    """Those that can stand behind another, move something, and take the pattern."""
+    """Those that can be inner methods, move data, and support the pattern."""
     able = {
         pair["method"] for pair in listing["cross"] if pair["ok"] and pair["pattern"] == pattern
     }
@@ -46,7 +46,7 @@ def inner_methods(listing: dict[str, Any], pattern: str) -> list[str]:
 
 
 def process_counts(listing: dict[str, Any], method: str, mode: str | None, every: str) -> str:
-    """The fewest and the most are enough for a method or a mode whose data moves as in another."""
+    """The fewest and the most suffice for a method or mode that moves data like another."""
     facts = next((m for m in listing["modes"] if m["name"] == mode), None)
     counts = every.split(",")
     if facts and facts["one_process"]:
@@ -65,8 +65,8 @@ def _moves_as_another(listing: dict[str, Any], method: str, mode: str | None) ->
 def split(
     listing: dict[str, Any], method: str, mode: str | None, options: argparse.Namespace
 ) -> dict[str, str]:
-    """The process counts by label; quick is one of them for a method or a mode whose data moves as
-    in another, and the fewest, with every inner method, for one with servers."""
+    """The process counts by label. `quick` has one count for a method or mode that moves data like
+    another, and the smallest, with every inner method, for one with servers."""
     every = process_counts(listing, method, mode, options.processes).split(",")
     wanted = process_counts(listing, method, mode, options.quick).split(",")
     own = next(m for m in listing["methods"] if m["name"] == method)
@@ -82,7 +82,7 @@ def split(
 
 
 def named(listing: dict[str, Any], trait: str) -> str:
-    """The methods that have a trait, as a word of the command line."""
+    """The methods with a trait, as a command line argument."""
     return ",".join(method["name"] for method in listing["methods"] if method[trait])
 
 
@@ -122,10 +122,12 @@ def main() -> None:
     parser.add_argument("--program", required=True)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
-    parser.add_argument("--quick", default="2,3", help="those of the tests with the label quick")
-    parser.add_argument("--at-once", default="1", help="cores that a test keeps to itself")
-    parser.add_argument("--dir", required=True, help="where the tests write")
-    parser.add_argument("--environment", default="", help="of the tests, K=V;K=V")
+    parser.add_argument(
+        "--quick", default="2,3", help="process counts of tests with the label quick"
+    )
+    parser.add_argument("--at-once", default="1", help="cores reserved by a test")
+    parser.add_argument("--dir", required=True, help="directory for files of the tests")
+    parser.add_argument("--environment", default="", help="environment of the tests, K=V;K=V")
     parser.add_argument("launch", nargs="+", help="the launch command, without process count")
     options = parser.parse_args()
     listed = subprocess.run(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Only in sanitizer builds: MPI's modules stay loaded until the end, so that the leak detector can
- * tell whose code a leak comes from (lsan.supp) instead of saying <unknown module>. */
+/* Only in sanitizer builds: MPI's modules stay loaded until the end, so that the leak detector can name the
+ * library of a leak (lsan.supp) instead of <unknown module>. */
 #include <dlfcn.h>
 
 int dlclose(void *module) {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs one pattern x method x mode with several process counts, and checks what it says it did.
+"""Runs one pattern x method x mode with several process counts, and checks the result document.
 
-What a run must have moved and verified is computed here from the options, never taken from the
-program's own words. A pattern that is not known here runs with its defaults, and its data sets'
-shapes are what is counted.
+The amounts that a run must move and verify are computed here from its options, not taken from the
+program's output. Other patterns run with their defaults, and their amounts follow from the shapes
+of their data sets.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 GRID = (13, 11, 7)
-S3D_VALUES = 11 + 3 + 1 + 1  # of float64, at each grid point
-PROCESS_GRIDS = {6: "1x2x3", 4: "4x1x1"}  # the others are left to the program
-# Files of payload and nothing else; those of a method that is not here hold at least that.
+S3D_VALUES = 11 + 3 + 1 + 1  # float64 values per grid point
+PROCESS_GRIDS = {6: "1x2x3", 4: "4x1x1"}  # otherwise chosen by the program
+# Files with nothing but the payload; files of other methods are at least as large.
 RAW = ("posix", "posix-shared", "master", "twophase", "mpiio")
 SECONDS = 180  # for one run, on a machine however loaded
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: options, and what it must move in a step (None: what the data sets say)."""
+    """One run: options, and the elements it must move per step (None: from the data sets)."""
 
     options: tuple[str, ...]
     steps: int
@@ -38,9 +38,9 @@ class Case:
     elements: int | None
     element_size: int
     own_files: bool = False
-    beside: int = 0  # text files of a step, beside files of their own
-    records: bool = False  # their data stands in records
-    series: int = 1  # files of a step that each process handles
+    beside: int = 0  # text files per step, with a file per process
+    records: bool = False  # data in Fortran records
+    series: int = 1  # files per process and step
 
 
 def s3d_cases(processes: int) -> list[Case]:
@@ -53,7 +53,7 @@ def s3d_cases(processes: int) -> list[Case]:
 
 
 def ior_cases(processes: int) -> list[Case]:
-    """A shared file in odd pieces, and a file for each process; -C and -Z change places."""
+    """A shared file in odd pieces, and a file per process; -C and -Z alternate."""
     first, second = ("-C", "-Z") if processes % 2 else ("-Z", "-C")
     shared = ("-b", "1001", "-t", "77", "-s", "3", first, "--repeat", "2")
     own = ("-b", "20k", "-t", "10k", "-s", "2", "-F", second, "--steps", "2", "-e")
@@ -64,7 +64,7 @@ def ior_cases(processes: int) -> list[Case]:
 
 
 def ramses_cases(pattern: str, own_files: bool, processes: int) -> list[Case]:
-    """Uneven levels, some empty; both kinds of values; of a shared file both layouts."""
+    """Uneven levels, some empty; both kinds of values; both layouts of a shared file."""
     small = ("--size", "8", "--steps", "2", "--refine")
     if own_files:
         more = ("--io-group", "2") if processes % 2 == 0 else ("--values", "physical")
@@ -78,7 +78,7 @@ def ramses_cases(pattern: str, own_files: bool, processes: int) -> list[Case]:
 
 
 def structured_cases(processes: int) -> list[Case]:
-    """A zone of each process; one block with fewer planes than the most processes."""
+    """A zone per process; one block with fewer planes than the largest process count."""
     each = ("--zone", "7x5x3", "--steps", "2", "--repeat", "2")
     block: tuple[str, ...] = ("--one-block", "9x8x4", "--real", "float64", "--fsync")
     if processes % 2:
@@ -90,7 +90,7 @@ def structured_cases(processes: int) -> list[Case]:
 
 
 def unstructured_cases(processes: int) -> list[Case]:
-    """Uneven, and with fewer elements than the most processes."""
+    """Uneven, and with fewer elements than the largest process count."""
     per_element = 6 * (3 + 3 + 2) + 6  # coordinates, fields, arrays; connectivity
     many = ("--elements", "1001", "--steps", "2", "--repeat", "2")
     few = ("--elements", "5", *(("--fsync",) if processes % 2 else ()))
@@ -98,7 +98,7 @@ def unstructured_cases(processes: int) -> list[Case]:
 
 
 def metadata_cases(processes: int) -> list[Case]:
-    """Three int64 in each file; both layouts of directories."""
+    """Three int64 per file; both directory layouts."""
 
     def case(files: int, *more: str, steps: int = 1, repeats: int = 1) -> Case:
         options = ("--files", str(files), "--steps", str(steps), "--repeat", str(repeats), *more)
@@ -109,7 +109,7 @@ def metadata_cases(processes: int) -> list[Case]:
 
 
 def weather_cases(processes: int) -> list[Case]:
-    """An odd grid; all arrays in one call, or one call for each."""
+    """An odd grid; all arrays in one call, or one call per array."""
     options = ["--grid", "13x11x3", "--arrays", "3", "--steps", "2", "--repeat", "2"]
     if processes % 2:
         options.append("--merge")
@@ -134,10 +134,10 @@ def cases(pattern: str, own_files: bool, processes: int) -> list[Case]:
 
 @dataclass(frozen=True)
 class Through:
-    """How a case is run: by a method, and with one that has servers, how many and what with."""
+    """How a case is run: the method, or the inner method and number of its servers."""
 
-    method: str  # whose files they are
-    own_files: bool  # each process has one
+    method: str  # that writes the files
+    own_files: bool  # file per process
     moves: bool
     options: tuple[str, ...] = ()
     servers: int = 0
@@ -149,9 +149,9 @@ def through(options: argparse.Namespace, name: str, *words: str, servers: int = 
     return Through(name, name in own, name not in nothing, words, servers, options.compresses)
 
 
-def ways(options: argparse.Namespace, processes: int) -> list[Through]:
-    """With few processes every inner method, with more two of them in turn; queues smaller than
-    the data; as many servers as clients, fewer, and more."""
+def variants(options: argparse.Namespace, processes: int) -> list[Through]:
+    """Every inner method with two processes, two of them with more; queues smaller than the data;
+    as many servers as clients, fewer, and more."""
     if not options.inner:
         return [through(options, options.method)]
     inner = options.inner.split(",")
@@ -174,8 +174,8 @@ class Wrong(Exception):
 
 
 class CrashedAtTheEnd(Wrong):
-    """In MPI_Finalize, when all was verified, or in a thread of PMIx: Open MPI 4.1 does so about
-    once in a thousand runs (docs/selftest.md, the soak)."""
+    """In MPI_Finalize, with all data verified, or in a thread of PMIx. Open MPI 4.1 does so in
+    about one of a thousand runs (docs/selftest.md, the soak)."""
 
 
 CRASH = "MPI crashed in MPI_Finalize"
@@ -185,7 +185,7 @@ OF_PMIX = re.compile(r"SUMMARY: AddressSanitizer: SEGV \([^)]*/libpmix\.so[.\d]*
 
 
 def crashed_at_the_end(stderr: str) -> bool:
-    """Whether MPI did, and not the kernel: a sanitizer's reports must all be of a library."""
+    """Did MPI crash, not the kernel? All sanitizer reports must be about a library."""
     reports = REPORT.findall(stderr)
     its = CRASH in stderr or any(map(OF_PMIX.match, reports))
     return its and all(map(OF_A_LIBRARY.match, reports))
@@ -193,19 +193,19 @@ def crashed_at_the_end(stderr: str) -> bool:
 
 def expect(what: str, found: object, right: object) -> None:
     if found != right:
-        raise Wrong(f"{what} is {found!r}; right is {right!r}")
+        raise Wrong(f"{what} is {found!r}; expected {right!r}")
 
 
 def environment() -> dict[str, str]:
-    """Open MPI: root may run tests, a process that waits lets others go on, and what it would
-    choose on one node it is told: choosing costs 0.2 s a start."""
+    """For Open MPI: allow root, let waiting processes yield, and select the transport that it would
+    choose on one node, because choosing costs 0.2 s per start."""
     values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return values
 
 
-Run = Callable[[list[str], Path], dict[str, Any]]  # a command, and where its document will be
+Run = Callable[[list[str], Path], dict[str, Any]]  # command and path of the document
 
 
 def run(command: list[str], document: Path) -> dict[str, Any]:
@@ -218,22 +218,22 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     if crashed_at_the_end(done.stderr):
         raise CrashedAtTheEnd(done.stderr)
     if done.returncode or "iokernel: error" in done.stderr or "Sanitizer" in done.stderr:
-        raise Wrong(f"exit status {done.returncode}; right is 0; stderr:\n{done.stderr}")
+        raise Wrong(f"exit status {done.returncode}; expected 0; stderr:\n{done.stderr}")
     if not document.exists():
         raise Wrong("no result document was written")
     result: dict[str, Any] = json.loads(document.read_text())
     return result
 
 
-def check_amounts(case: Case, way: Through, processes: int, document: dict[str, Any]) -> None:
+def check_amounts(case: Case, variant: Through, processes: int, document: dict[str, Any]) -> None:
     payload, checked = document["payload"], document["verification"]
-    moves = way.moves
+    moves = variant.moves
     if case.elements is None:
         elements = sum(math.prod(d["shape"]) for d in payload["datasets"])
         size = sum(d["bytes"] for d in payload["datasets"])
     else:
         elements, size = case.elements, case.elements * case.element_size
-        if case.element_size == 1:  # bytes, which IOR's files may hold in words
+        if case.element_size == 1:  # IOR's files may store bytes as words
             first = payload["datasets"][0]
             elements = size * math.prod(first["shape"]) // first["bytes"]
     elements, size = elements * case.steps, size * case.steps
@@ -242,19 +242,19 @@ def check_amounts(case: Case, way: Through, processes: int, document: dict[str, 
     expect("verification.elements", checked["elements"], elements * case.repeats * moves)
     expect("verification.bytes", checked["bytes"], size * case.repeats * moves)
     expect("verification.mismatches", checked["mismatches"], 0)
-    own = case.own_files or way.own_files
+    own = case.own_files or variant.own_files
     files = processes * case.series + case.beside if own else 1
     expect("file_count", document["file_count"], moves * case.steps * files)
-    if way.method in RAW and not case.records:
+    if variant.method in RAW and not case.records:
         expect("file_bytes", document["file_bytes"], size)
     stored = size if payload["stored"] is None else payload["stored"]
-    expect("payload.stored is a number", payload["stored"] is not None, way.compresses)
+    expect("payload.stored is a number", payload["stored"] is not None, variant.compresses)
     if moves and not 0 < stored <= document["file_bytes"]:
         raise Wrong(f"file_bytes is {document['file_bytes']}: less than the data, {stored} bytes")
 
 
 def check_answers(
-    options: argparse.Namespace, case: Case, way: Through, processes: int, found: Any
+    options: argparse.Namespace, case: Case, variant: Through, processes: int, found: Any
 ) -> None:
     asked = found["asked"]
     expect("status", found["status"], "ok")
@@ -263,7 +263,7 @@ def check_answers(
     expect("asked.mode", asked["mode"], options.mode)
     expect("asked.fsync", asked["fsync"], "--fsync" in case.options or "-e" in case.options)
     expect("system.processes", found["system"]["processes"], processes)
-    expect("system.io_processes", found["system"]["io_processes"], way.servers)
+    expect("system.io_processes", found["system"]["io_processes"], variant.servers)
     expect("samples", [s["repeat"] for s in found["samples"]], list(range(case.repeats)))
     for sample in found["samples"]:
         for direction in ("write", "read"):
@@ -272,36 +272,43 @@ def check_answers(
 
 
 def one(
-    options: argparse.Namespace, case: Case, way: Through, processes: int, run: Run = run
+    options: argparse.Namespace, case: Case, variant: Through, processes: int, run: Run = run
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="iokernel-", dir=options.dir) as temporary:
         place, document = Path(temporary) / "data", Path(temporary) / "result.json"
         place.mkdir()
         command = [*options.launch, "-n", str(processes), options.program, options.pattern]
-        command += [*case.options, "--method", options.method, *way.options, "--dir", str(place)]
+        command += [
+            *case.options,
+            "--method",
+            options.method,
+            *variant.options,
+            "--dir",
+            str(place),
+        ]
         command += ["--mode", options.mode] if options.mode else []
         command += ["--json", str(document)]
         try:
             found = run(command, document)
-            check_answers(options, case, way, processes, found)
-            check_amounts(case, way, processes - way.servers, found)
-            expect("what is left in --dir", sorted(p.name for p in place.iterdir()), [])
+            check_answers(options, case, variant, processes, found)
+            check_amounts(case, variant, processes - variant.servers, found)
+            expect("files left in --dir", sorted(p.name for p in place.iterdir()), [])
         except Wrong as wrong:
             raise type(wrong)(f"{' '.join(command)}\n  {wrong}") from None
 
 
 def one_or_again(
-    options: argparse.Namespace, case: Case, way: Through, processes: int, run: Run = run
+    options: argparse.Namespace, case: Case, variant: Through, processes: int, run: Run = run
 ) -> None:
     try:
-        one(options, case, way, processes, run)
+        one(options, case, variant, processes, run)
     except CrashedAtTheEnd as crash:
-        print(f"once more, for it is not the kernel's: {crash}", flush=True)
-        one(options, case, way, processes, run)
+        print(f"repeated, because MPI crashed, not the kernel: {crash}", flush=True)
+        one(options, case, variant, processes, run)
 
 
 def check_refusal(options: argparse.Namespace) -> None:
-    """What --list says cannot be is refused before anything runs, with the same reason."""
+    """Pairs that --list rules out are refused before anything runs, with the same reason."""
     command = [*options.launch, "-n", "2", options.program, options.pattern]
     command += ["--method", options.method, "--dir", options.dir]
     done = subprocess.run(
@@ -309,7 +316,7 @@ def check_refusal(options: argparse.Namespace) -> None:
     )
     expect("exit status", done.returncode, 2)
     if options.refused not in done.stderr:
-        raise Wrong(f"stderr does not say {options.refused!r} but {done.stderr!r}")
+        raise Wrong(f"stderr is {done.stderr!r}; expected {options.refused!r}")
 
 
 def main() -> None:
@@ -318,16 +325,16 @@ def main() -> None:
     parser.add_argument("--pattern", required=True)
     parser.add_argument("--method", required=True)
     parser.add_argument("--mode")
-    parser.add_argument("--refused", help="the reason with which --list says that it cannot be")
-    parser.add_argument("--inner", help="methods to put behind this one, such as posix,mpiio")
-    parser.add_argument("--own-files", default="", help="methods with a file for each process")
+    parser.add_argument("--refused", help="the reason in --list why the pair is not supported")
+    parser.add_argument("--inner", help="inner methods, such as posix,mpiio")
+    parser.add_argument("--own-files", default="", help="methods with a file per process")
     parser.add_argument("--compresses", action="store_true", help="the mode has filters")
     parser.add_argument("--moves-nothing", default="", help="methods that move no data")
     parser.add_argument("--processes", required=True, help="such as 1,2,4")
     parser.add_argument("--dir", required=True)
     parser.add_argument("launch", nargs="+")
     options = parser.parse_args()
-    # Of its own: launchers that make and remove one folder at the same time fail now and then.
+    # Launchers that create and remove the same directory concurrently sometimes fail.
     with tempfile.TemporaryDirectory(prefix="iogauge-ompi-") as folder:
         os.environ |= {"OMPI_MCA_orte_tmpdir_base": folder}
         failed = run_all(options)
@@ -335,18 +342,18 @@ def main() -> None:
 
 
 def run_all(options: argparse.Namespace) -> int:
-    """How many failed."""
+    """Number of failures."""
     failed = 0
     counts = [int(n) for n in options.processes.split(",")]
     if options.refused:
         counts = []
         check_refusal(options)
     for processes in counts:
-        for way in ways(options, processes):
-            for case in cases(options.pattern, way.own_files, processes - way.servers):
-                words = " ".join((*case.options, *way.options))
+        for variant in variants(options, processes):
+            for case in cases(options.pattern, variant.own_files, processes - variant.servers):
+                words = " ".join((*case.options, *variant.options))
                 try:
-                    one_or_again(options, case, way, processes)
+                    one_or_again(options, case, variant, processes)
                     print(f"verified: {processes} processes, {words}", flush=True)
                 except Wrong as wrong:
                     failed += 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* iokernel_unit NAME: runs one unit test; the exit status is 1 when a check failed. */
+/* iokernel_unit NAME: runs one unit test; the exit status is 1 if a check failed. */
 #include "tests/unit.h"
 
 #include <stdarg.h>

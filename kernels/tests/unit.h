@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks that name what failed; no framework. Each unit test file has one entry, called by unit.c. */
+/* Checks that describe the failure; no framework. Each unit test file has one entry point, called by
+ * unit.c. */
 #ifndef IOGAUGE_UNIT_H
 #define IOGAUGE_UNIT_H
 
@@ -7,12 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts, and prints the condition, the place and the words when it does not hold. */
+/* Counts checks; on failure prints the condition, the location and the message. */
 void unit_check(bool holds, const char *condition, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 #define CHECK(condition, ...) unit_check((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
 
-/* The same numbers on every machine, below `limit`. */
+/* The same sequence on every machine, below `limit`. */
 uint64_t unit_random(uint64_t limit);
 
 void unit_clock(void);

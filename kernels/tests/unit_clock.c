@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The recorder's clock: moments against CLOCK_MONOTONIC, with the processor's count and without it. */
+/* The recorder's clock: compares moments with CLOCK_MONOTONIC, with and without processor ticks. */
 #include <stdlib.h>
 
 #include "recorder/clock.h"
 #include "tests/unit.h"
 
 #define MOMENTS 20000
-#define NEAR 100e-6 /* seconds: whoever measures may be interrupted */
+#define NEAR 100e-6 /* seconds: the test itself may be interrupted */
 
-/* A moment, and what the clock said just before and just after it. */
+/* A moment, and the clock just before and just after it. */
 typedef struct {
     moment at;
     double before, after;
@@ -43,11 +43,11 @@ static void test_moments(bool ticks) {
         check_all(&clock, seen, told, i + 1);
         told = i + 1;
     }
-    check_all(&clock, seen, 0, MOMENTS); /* long after they were */
+    check_all(&clock, seen, 0, MOMENTS); /* long after they were taken */
     free(seen);
 }
 
-/* Readings that were made up: a count that is half as fast in the second stretch as in the first. */
+/* Synthetic readings: ticks half as fast in the second interval as in the first. */
 static void test_lines(void) {
     recorder_clock clock = {
         .ticks = true, .first = {1000, 0, 0.001},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs of random boxes against a walk over every element; splits; sizes above 4 GiB. */
+/* Compares runs of random boxes with a walk over every element; splits; sizes above 4 GiB. */
 #include "base/layout.h"
 #include "tests/unit.h"
 
@@ -22,7 +22,7 @@ static void make(world *w, int ndims, const uint64_t *shape) {
     w->schema = (io_schema){.ndims = ndims, .ndatasets = 1, .dims = w->dims, .datasets = &w->dataset};
 }
 
-/* Every element of a box in C order, by odometer. Returns how many. */
+/* Every element of a box in C order, by odometer. Returns their number. */
 static uint64_t walk(const world *w, const io_part *part, uint64_t *global) {
     uint64_t at[IO_MAX_DIMS] = {0}, n = 0;
     int ndims = w->dataset.ndims;
@@ -60,7 +60,7 @@ static void check_runs(const world *w, const io_part *part, int number) {
     CHECK(seen == n, "box %d: runs hold %" PRIu64 " of %" PRIu64 " elements", number, seen, n);
 }
 
-/* From the middle of a box, and how much of it stands before any element of the data set. */
+/* Starts in the middle of a box; checks how much of it precedes any element of the data set. */
 static void check_middle(const world *w, const io_part *part, int number) {
     static uint64_t global[MAX_ELEMENTS];
     uint64_t n = walk(w, part, global), before = 0, all = io_dataset_length(&w->schema, 0);
@@ -81,7 +81,7 @@ static void check_middle(const world *w, const io_part *part, int number) {
         CHECK(seen == n, "box %d: runs from %" PRIu64 " end at %" PRIu64, number, local, seen);
     }
     io_runs past = io_runs_from(&w->schema, part, n);
-    CHECK(!io_runs_next(&past), "box %d: a run behind its end", number);
+    CHECK(!io_runs_next(&past), "box %d: a run after its end", number);
 }
 
 static void test_runs(void) {
@@ -147,7 +147,7 @@ static void test_sizes(void) {
         .dataset = 0, .count = {11, 400, 800, 800}
     };
     CHECK(io_part_bytes(&schema, &part) == 44 * points, "half of it");
-    /* One run above 2^32 elements, and its place in the last half. */
+    /* One run above 2^32 elements, and its position in the last half. */
     part.start[0] = 5, part.count[0] = 6, part.count[1] = 800;
     io_runs r = io_runs_of(&schema, &part);
     CHECK(io_runs_next(&r) && r.global == 5 * points && r.length == 6 * points, "a run of 3e9 elements");

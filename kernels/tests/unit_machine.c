@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is read of the machine: its mounts, and hints in the environment. */
+/* What is read from the machine: its mounts, and hints in the environment. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "report/document_hints.h"
 #include "tests/unit.h"
 
-/* As Linux 6 writes them. */
+/* As written by Linux 6. */
 static const char mounts[] = "/dev/vda / ext4 rw,relatime 0 0\n"
                              "nfs:/a /data nfs4 rw 0 0\n"
                              "server:/x\\043y\\134z /data/with\\040blank\\043\\134043 fuse.x rw,a=\\054 0 0\n"
@@ -45,7 +45,7 @@ static void check_text(const json_t *object, const char *key, const char *wanted
     CHECK(value ? wanted && !strcmp(value, wanted) : !wanted, "%s is %s", key, value ? value : "missing");
 }
 
-/* Which of two ways counts is the library's rule; the document follows it. */
+/* The libraries define which of two sources takes precedence; the document follows. */
 static void test_hints_of_the_environment(void) {
     static char *const environment[] = {"OMPI_MCA_io_ompio_num_aggregators=2", "OMPI_MCA_pml=ob1",
                                         "OMPI_MCA_fcoll=vulcan", "BGLOCKLESSMPIO_F_TYPE=0x47=1", NULL};
@@ -72,21 +72,21 @@ static void test_hints_of_the_environment(void) {
     io_error error = {0};
     CHECK(!io_hints_add(&given, "romio_ds_write=disable", &error), "%s", error.text);
     CHECK(!io_hints_add(&given, "cb_nodes=2", &error), "%s", error.text);
-    json_t *ways = json_object(), *asked = io_asked_hints(&given, environment, ways);
+    json_t *sources = json_object(), *asked = io_asked_hints(&given, environment, sources);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         check_text(asked, wanted[i][0], wanted[i][1]);
-        check_text(ways, wanted[i][0], wanted[i][2]);
+        check_text(sources, wanted[i][0], wanted[i][2]);
     }
     CHECK(json_object_size(asked) == 7, "%zu hints", json_object_size(asked));
     json_t *used = json_pack("{s:s,s:s}", "cb_nodes", "4", "romio_cb_write", "automatic");
-    json_t *ignored = io_ignored_hints(asked, ways, used);
+    json_t *ignored = io_ignored_hints(asked, sources, used);
     json_t *expected = json_pack("[s,s,s]", "romio_cb_write", "romio_ds_write", "nc_var_align_size");
     CHECK(json_equal(ignored, expected), "%zu ignored", json_array_size(ignored));
     json_decref(expected);
     json_decref(ignored);
     json_decref(used);
     json_decref(asked);
-    json_decref(ways);
+    json_decref(sources);
     free(given.items);
     unsetenv("ROMIO_HINTS");
     unsetenv("PNETCDF_HINTS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Option values: what is taken, and that whatever is not names the option and the value. */
+/* Option values: which are accepted, and that errors name the option and the value. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every pattern, for many process counts: the parts of all processes cover each element of each file
- * exactly once, lie one after the other in memory, and who reads what back is a permutation. */
+/* Every pattern, for many process counts: the parts of all processes cover each element of each file exactly
+ * once and are contiguous in memory, and the owners to read back are a permutation. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define MAX_PROCESSES 12
 #define MAX_WORDS 8
 
-/* Options that make a pattern small and uneven; one that is not here is taken with its defaults. */
+/* Options that make a pattern small and uneven; others use their defaults. */
 typedef struct {
     const char *pattern;
     const struct {
@@ -18,8 +18,8 @@ typedef struct {
         const char *value;
     } words[MAX_WORDS];
 } setting;
-#define OWN_FILES 10000 /* in place of a letter: the method gives each process a file */
-#define ONLY_FOR 10001  /* in place of a letter: the one number of processes that goes */
+#define OWN_FILES 10000 /* in place of a letter: the method writes a file per process */
+#define ONLY_FOR 10001  /* in place of a letter: the only supported number of processes */
 static const setting settings[] = {
     {"s3d",               {{256, "13x17x12"}}                                               },
     {"ior",               {{'b', "1001"}, {'t', "77"}, {'s', "3"}}                          },
@@ -51,7 +51,7 @@ static const setting settings[] = {
     {"file",              {{258, "time=2:cyclic,lev=2:cyclic:2,lat=3"}, {ONLY_FOR, "12"}}   },
 };
 
-/* How often each element of each data set of a file was handed over. */
+/* How often each element of each data set of a file was covered. */
 typedef struct {
     unsigned char **seen;
     const io_schema *schema;
@@ -85,7 +85,7 @@ static void mark(cover *c, const io_part *part, const char *name) {
         for (uint64_t k = 0; k < r.length; k++) c->seen[part->dataset][r.global + k]++;
 }
 
-/* A file has zeros where nothing was written: facts that are all 0 would be taken for written. */
+/* A file has zeros where nothing was written: facts that are all 0 would look written. */
 static void check_facts(const io_pattern *p, const void *state, uint64_t owner, const io_schema *schema,
                         const io_part *part) {
     const io_dataset *d = &schema->datasets[part->dataset];
@@ -101,7 +101,7 @@ static void check_facts(const io_pattern *p, const void *state, uint64_t owner, 
 
 static uint64_t series_of(const io_pattern *p, const void *state) { return p->series ? p->series(state) : 1; }
 
-/* One process's parts of a file; returns its bytes. */
+/* Covers one process's parts of a file; returns their size in bytes. */
 static uint64_t take(const io_pattern *p, const void *state, uint64_t owner, uint64_t number, cover *c,
                      io_part *parts) {
     uint64_t bytes = 0, records = 0, transfers = p->transfers(state) / series_of(p, state);
@@ -138,7 +138,7 @@ static void check_own_files(const io_pattern *p, const void *state, const io_sch
         start(&c, schema);
         uint64_t own = take(p, state, owner, number, &c, parts);
         finish(&c, p->name, processes);
-        CHECK(own == in_file, "%s: a file of its own holds %" PRIu64 " bytes", p->name, own);
+        CHECK(own == in_file, "%s: a file per process holds %" PRIu64 " bytes", p->name, own);
         p->parts(state, owner, number * transfers, parts);
         CHECK(schema->datasets[0].facts || parts[0].index0 == owner * own,
               "%s: values of process %" PRIu64 " are its own", p->name, owner);
@@ -224,7 +224,7 @@ void unit_patterns(void) {
     const io_pattern *const *all = io_patterns(&n);
     for (int i = 0; i < n; i++) {
         bool known = false;
-        if (all[i]->schedule) continue; /* its data stands in a file, and in no box */
+        if (all[i]->schedule) continue; /* its data is not described by boxes */
         for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
             if (strcmp(settings[k].pattern, all[i]->name)) continue;
             known = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains and ghosts of a RAMSES run against a search of the whole box, and the bounds of what a process
- * holds for many process counts. */
+/* Compares domains and ghosts of a RAMSES run with a search of the whole box, and checks the limits per
+ * process for many process counts. */
 #include "tests/unit.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static bool in_box(const ramses_box *box, const uint64_t at[3]) {
     return true;
 }
 
-/* How often a view has a place, and as whose. */
+/* How often a view has a position, and its owner. */
 static int times_in(const ramses_view *v, const uint64_t at[3], uint64_t *cpu) {
     int times = 0;
     for (int i = 0; i < v->n; i++) {
@@ -30,7 +30,7 @@ static int times_in(const ramses_view *v, const uint64_t at[3], uint64_t *cpu) {
     return times;
 }
 
-/* Does the domain touch the grid at `at` or one of its 26 neighbours? In the box's finest grids. */
+/* Does the domain touch the grid at `at` or one of its 26 neighbors? In grids of the finest level. */
 static bool near_domain(const ramses_box *box, int level, const uint64_t at[3]) {
     int64_t size = 1 << (BASE - 1 - level), edge = 1 << (BASE - 1);
     for (int d = 0; d < 3; d++) {
@@ -62,10 +62,10 @@ static void check_level(const ramses_levels *l, int level, uint64_t owner) {
                 CHECK(ramses_cpu_at(l, level, at, &part) == cpu && in_box(&part, at), "cpu %" PRIu64, cpu);
                 CHECK((cpu == owner) == in_box(&own, at), "grids of process %" PRIu64, owner);
             }
-    CHECK(more <= (level == BASE - 1 ? 52 : 0), "%" PRIu64 " grids besides", more);
+    CHECK(more <= (level == BASE - 1 ? 52 : 0), "%" PRIu64 " extra grids", more);
 }
 
-/* Refined grids have fathers and fathers' neighbours, in the file of their own process. */
+/* Refined grids have fathers, and fathers' neighbors, in the file of their own process. */
 static void check_refined(const ramses_levels *l, int level, uint64_t owner) {
     ramses_box fine = ramses_part_of(l, level, owner), coarse = ramses_part_of(l, level - 1, owner);
     for (int d = 0; d < 3 && ramses_grids(l, level, owner); d++) {

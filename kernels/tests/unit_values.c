@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filling against one value at a time, and verifying: every wrong element is found and named. */
+/* Compares filling with one value at a time, and checks that verifying finds and names every wrong
+ * element. */
 #include "driver/values.h"
 
 #include <stdlib.h>
@@ -17,10 +18,10 @@ typedef struct {
     io_dataset datasets[2];
     io_schema schema;
     io_part part;
-    unsigned char data[MAX_BYTES + 1]; /* and one byte that nothing may touch */
+    unsigned char data[MAX_BYTES + 1]; /* and one byte that must not be touched */
 } box;
 
-/* A random box of data set 1 of an array of 6 x 7 x 8, with its data. */
+/* A random box of data set 1 in an array of 6 x 7 x 8, with its data. */
 static void make(box *b, io_type type, int repeated) {
     static const uint64_t shape[3] = {6, 7, 8};
     memset(b, 0, sizeof *b);
@@ -39,7 +40,7 @@ static void make(box *b, io_type type, int repeated) {
     memset(b->data, GUARD, sizeof b->data);
 }
 
-/* The global index of an element of the part, from its place in it. */
+/* The global index of an element of the part, from its index in it. */
 static uint64_t global_of(const box *b, uint64_t local) {
     const io_part *p = &b->part;
     uint64_t k = local % p->count[2], j = local / p->count[2] % p->count[1],
@@ -80,7 +81,7 @@ static void test_fill(io_type type, int repeated) {
     CHECK(b.data[n * io_type_size(type)] == GUARD, "%s: wrote past the part", io_type_name(type));
 }
 
-/* One wrong bit, then a second one behind it: the first is the one that is named. */
+/* One wrong bit, then a second one after it: the first is reported. */
 static void test_verify(io_type type, int repeated) {
     static box b;
     make(&b, type, repeated);
@@ -111,7 +112,7 @@ static void test_verify(io_type type, int repeated) {
     }
 }
 
-/* Other seeds, data sets, steps and places have other values, or verifying would prove nothing. */
+/* Other seeds, data sets, steps and positions have other values, or verifying would prove nothing. */
 static void test_distinct(void) {
     uint64_t keys[1000];
     int n = 0;

@@ -99,4 +99,4 @@ def test_a_method_whose_library_no_table_has(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
-    assert "methods/methods.def: method odd needs adios, which libraries.def does not have" in said
+    assert "methods/methods.def: method odd needs adios, which is not in libraries.def" in said

@@ -84,7 +84,7 @@ def test_columns_of_rows(stack: Stack, tmp_path: Path, method: str, rows: int) -
         ("9x4", ["--columns 9x4"]),
         ("9x4x0", ["--columns 9x4x0"]),
         ("9000000000x4000000000x1", ["2^62"]),
-        ("9x4x1 --extents e", ["--extents and --columns", "one of them"]),
+        ("9x4x1 --extents e", ["--extents and --columns", "mutually exclusive"]),
     ],
 )
 def test_columns_that_cannot_be(

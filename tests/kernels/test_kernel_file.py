@@ -261,7 +261,10 @@ NEW = {"format": "iogauge.like/1", "source": "a.nc", "dimensions": [DIM], "varia
         ({"format": "other/1"}, "not iogauge.like/1"),
         ({"dimensions": [{"name": "x", "length": 0}]}, "a dimension without name or length"),
         ({"dimensions": [DIM, DIM]}, "two dimensions x"),
-        ({"dimensions": [{**DIM, "list": [[[0, 3]], [[2, 2]]]}]}, "does not contain each point once"),
+        (
+            {"dimensions": [{**DIM, "list": [[[0, 3]], [[2, 2]]]}]},
+            "does not contain each point once",
+        ),
         ({"maps": [{"dimensions": ["x"], "runs": [[[0, 3]], [[2, 2]]]}]}, "a map that does not"),
         ({"maps": [{"dimensions": ["y"], "runs": [[[0, 4]]]}]}, "a map that does not"),
         ({"variables": []}, "no variables"),

@@ -117,7 +117,7 @@ def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
         wanted = expected(words)
         assert done.returncode == (2 if wanted == "refused" else 0), (words, done.stderr)
         if wanted == "refused":
-            assert "--write-only and --read-only exclude each other" in done.stderr
+            assert "--write-only and --read-only are mutually exclusive" in done.stderr
         assert ("read bandwidth" in done.stdout) == (wanted in ("read", "both")), words
         assert ("write bandwidth" in done.stdout) == (wanted in ("write", "both")), words
         assert contents(folder) == (before if wanted in ("read", "refused") else {}), words

@@ -246,8 +246,14 @@ def test_the_library_says_where_its_chunks_are(tmp_path: Path) -> None:
     [
         ("iokernel: error: data set u[1], byte 100 of /file: expected 1", False),
         ("iokernel: error: data set u[1], byte 2199023256896 of /file: expected 1", True),
-        ("iokernel: error: pread: the file ends at byte 100, 5 bytes before the end of its data", False),
-        ("iokernel: error: pread: the file ends at byte 101, 5 bytes before the end of its data", True),
+        (
+            "iokernel: error: pread: the file ends at byte 100, 5 bytes before the end of its data",
+            False,
+        ),
+        (
+            "iokernel: error: pread: the file ends at byte 101, 5 bytes before the end of its data",
+            True,
+        ),
     ],
 )
 def test_a_byte_that_the_file_has_not(line: str, bad: bool) -> None:
