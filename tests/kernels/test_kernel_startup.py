@@ -70,7 +70,7 @@ def test_a_first_exchange_that_never_ends(start: Start) -> None:
     """The guard of a run needs one, so it is not there yet."""
     line = line_of(start("MPI_Comm_split_type", 1, ASLEEP, *LONGER))
     assert (
-        ": MPI did not start: MPI_Init returned, but the processes did not meet within 5 s " in line
+        ": MPI did not start: MPI_Init returned, but not all processes arrived within 5 s " in line
     )
 
 
