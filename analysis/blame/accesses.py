@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..darshan import raw
+from ..darshan import raw, views
 from ..darshan.raw import RawProcess
 from ..errors import AnalysisError
-from . import views
 
 POSIX, MPIIO = 0, 1
 LAYERS = ("POSIX", "MPI-IO")

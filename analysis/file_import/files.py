@@ -23,7 +23,7 @@ def load(path: Path) -> Like:
             start = file.read(8)
         if start.startswith(CLASSIC) and start != b"CDF":
             return _netcdf(path)
-        if start == HDF5:
+        if start == HDF5 or _has_user_block(path):
             return _netcdf(path) if _is_netcdf4(path) else _hdf5(path)
         if path.stat().st_size > MOST_TEXT:
             raise CannotLikeError(
@@ -50,10 +50,22 @@ def _library(name: str) -> Any:
         ) from None
 
 
+def _has_user_block(path: Path) -> bool:
+    """HDF5 may begin at byte 512, 1024, 2048, ..."""
+    at, size = 512, path.stat().st_size
+    with path.open("rb") as file:
+        while at < size:
+            file.seek(at)
+            if file.read(len(HDF5)) == HDF5:
+                return True
+            at *= 2
+    return False
+
+
 def _is_netcdf4(path: Path) -> bool:
     with _library("h5py").File(path) as file:
         return "_NCProperties" in file.attrs or any(
-            "_Netcdf4Dimid" in one.attrs for one in file.values()
+            "_Netcdf4Dimid" in one.attrs for one in file.values() if one is not None
         )
 
 
@@ -126,13 +138,24 @@ def _hdf5(path: Path) -> Like:
         like.attributes = _hdf5_attributes(like, ":", file)
 
         def visit(name: str, found: Any) -> None:
+            if isinstance(found, h5py.Group):
+                _say_links(h5py, like, found)
             if isinstance(found, h5py.Dataset):
                 _hdf5_dataset(h5py, like, name, found)
             elif len(found.attrs):
                 like.said.append(f"group {name}: its attributes are left out")
 
+        _say_links(h5py, like, file)
         file.visititems(visit)
     return like
+
+
+def _say_links(h5py: Any, like: Like, group: Any) -> None:
+    """Soft and external links are not followed."""
+    for name in group:
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            like.said.append(f"link {group.name.strip('/')}/{name} to {link.path}: is left out")
 
 
 def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:
@@ -187,6 +210,8 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
         kind = "compound"
         if found.dtype.itemsize > sum(one.bytes() for one in compound):
             like.said.append(f"variable {name}: the gaps between its members are left out")
+    if found.is_virtual:
+        like.said.append(f"variable {name}: a virtual data set, which becomes a plain one")
     chunk = [int(n) for n in found.chunks] if found.chunks else None
     made = Variable(name, kind, dims, chunk, members=compound)
     made.attributes = _hdf5_attributes(like, f"{name}:", found)

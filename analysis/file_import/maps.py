@@ -74,6 +74,13 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
     `names`, `lengths`: the map's dimensions, slowest first. `CannotLikeError` for a file in another
     form, with other dimensions, or that does not give each point to one process."""
     try:
+        with path.open("rb") as file:
+            start = file.read(4)
+            if start[1:] == b"HDF" or start[:3] == b"CDF":
+                raise CannotLikeError(
+                    f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
+                    "PIOc_writemap writes it"
+                )
         lines = path.read_text(encoding="ascii").split("\n")
     except (OSError, UnicodeDecodeError) as problem:
         raise CannotLikeError(f"{path}: cannot be read: {problem}") from None

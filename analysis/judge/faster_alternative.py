@@ -13,6 +13,7 @@ from iogauge.common.text import three
 from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
 
 LOGGED = "as logged"  # the replay itself
+UNLIKE = (0.8, 1.2)  # outside of it, replay and program differ in time
 COLUMNS = (
     "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
 )  # fmt: skip
@@ -69,14 +70,31 @@ def sentence(other: Alternative, found: Interval) -> str:
     return f"{other.title}: no difference seen, {three(found.value)} times as fast {span}"
 
 
-def answer(all_ways: Sequence[Alternative], decided: Sequence[Alternative]) -> list[str]:
+def beside_program(replay: float, program: float) -> str:
+    """Warns if the replay took another time than the program; else empty."""
+    if not program or UNLIKE[0] <= replay / program <= UNLIKE[1]:
+        return ""
+    return (
+        f"the replay took {three(replay / program)} times as long as the program in its calls: the "
+        "factors hold for the replay, and are uncertain for the program"
+    )
+
+
+def answer(
+    all_ways: Sequence[Alternative], decided: Sequence[Alternative], program: float = 0.0
+) -> list[str]:
     """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
-    first; then those that ran once; then the rest."""
+    first; then those that ran once; then the rest. `program`: its own seconds, if known."""
     replay, *others = all_ways
     if replay.why:
         return [f"{LOGGED}: {replay.why}"]
     took = [value for number, value in replay.seconds.items() if number]
-    lines = [f"{LOGGED}: {statistics.median(took):.4g} s, verified"] if took else []
+    lines = []
+    if took:
+        median = statistics.median(took)
+        own = f"; the program itself: {program:.4g} s" if program else ""
+        lines = [f"{LOGGED}: {median:.4g} s, verified{own}"]
+        lines += filter(None, [beside_program(median, program)])
     count = len(decided)
     found = [(one, other) for other in decided if (one := ratio(replay, other, count))]
     if found and not any(

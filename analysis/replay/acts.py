@@ -8,12 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..darshan import raw
 from . import schedule
 from .phases import Phases
 from .trace import TOGETHER, Trace
 
 # The order at one place and phase.
-_PHASE, _OPEN, _RUN, _SYNC, _CLOSE = range(5)
+_PHASE, _OPEN, _STEP, _RUN, _SYNC, _CLOSE = range(6)
+COLLECTIVE = np.uint64(schedule.READ_ALL - schedule.READ)  # from an independent call's kind
+STEPS = {
+    raw.OPEN: schedule.OPEN, raw.CLOSE: schedule.CLOSE, raw.SYNC: schedule.SYNC,
+    raw.VIEW: schedule.VIEW,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,10 @@ class Period:
 
 
 def runs(
-    rows: NDArray[np.void], phase: NDArray[np.int64]
+    rows: NDArray[np.void], phase: NDArray[np.int64], steps: NDArray[np.void] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First access and number of accesses of each strided run: same file, direction, length and
-    phase, and equal steps."""
+    phase, and equal distances, with none of `steps` between them."""
     n = len(rows)
     if not n:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -41,7 +47,12 @@ def runs(
         & (rows["write"][1:] == rows["write"][:-1])
         & (rows["length"][1:] == rows["length"][:-1])
         & (phase[1:] == phase[:-1])
+        & (rows["view"][1:] == rows["view"][:-1])
+        & (rows["together"][1:] == rows["together"][:-1])
     )
+    if steps is not None:
+        before = np.searchsorted(steps["start"], rows["start"], side="right")
+        same[1:] &= before[1:] == before[:-1]
     step = np.diff(rows["offset"], prepend=0)
     # A run ends where the step changes. The step into a run's first access is not its own, so of
     # consecutive changes every second one ends a run.
@@ -70,11 +81,13 @@ def acts_of(
 ) -> NDArray[np.void]:
     rows = trace.accesses[rank]
     phase = phases.of(rows)
-    first, count = runs(rows, phase)
+    steps = trace.steps_of(rank)
+    first, count = runs(rows, phase, steps)
     second = np.minimum(first + 1, max(len(rows) - 1, 0))
     moves = np.zeros(len(first), schedule.ACT)
     if len(rows):
         moves["kind"] = kind[rows["file"][first], rows["write"][first]]
+        moves["kind"] += COLLECTIVE * rows["together"][first].astype(np.uint64)
         moves["file"] = rows["file"][first]
         moves["offset"] = rows["offset"][first]
         moves["length"] = rows["length"][first]
@@ -82,10 +95,23 @@ def acts_of(
         moves["count"] = count
     run_phase = phase[first] if len(rows) else np.empty(0, np.int64)
     others, keys = _others(trace, moves["file"], run_phase, phases, periods)
-    place = np.concatenate((np.arange(len(first)), keys[0]))
-    when = np.concatenate((run_phase, keys[1]))
-    what = np.concatenate((np.full(len(first), _RUN), keys[2]))
-    return np.concatenate((moves, others))[np.lexsort((what, when, place))]
+    if len(rows):
+        moves["file"] |= rows["view"][first].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
+    before = np.searchsorted(rows["start"][first], steps["start"], side="right")
+    place = np.concatenate((np.arange(len(first)), keys[0], before))
+    when = np.concatenate((run_phase, keys[1], phases.of(steps)))
+    what = np.concatenate((np.full(len(first), _RUN), keys[2], np.full(len(steps), _STEP)))
+    all_ = np.concatenate((moves, others, _steps(steps)))
+    return all_[np.lexsort((what, when, place))]
+
+
+def _steps(steps: NDArray[np.void]) -> NDArray[np.void]:
+    acts = np.zeros(len(steps), schedule.ACT)
+    acts["kind"] = [STEPS[kind] for kind in steps["kind"].tolist()]
+    acts["file"] = steps["file"] + (
+        steps["view"].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
+    )
+    return acts
 
 
 def _others(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..darshan.raw import CLOSE, OPEN, SYNC, VIEW
 from . import schedule, trace
 from .phases import Phases, find
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
@@ -100,6 +101,30 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     )  # fmt: skip
 
 
+def seconds_writing(trace: Trace) -> float:
+    """What the program itself took in its calls, as iokernel counts it: of opening, writing,
+    flushing and closing the files that it writes, each of the process that took longest."""
+    kinds = (OPEN, CLOSE, SYNC, VIEW)
+    took = np.zeros((trace.processes, len(kinds) + 1))
+    written = np.zeros(len(trace.files), bool)
+    for rows in trace.accesses:
+        written[rows["file"][rows["write"] == WRITE]] = True
+    for rank, rows in enumerate(trace.accesses):
+        mine = rows[rows["write"] == WRITE]
+        steps = trace.steps_of(rank)
+        steps = steps[written[steps["file"]]]
+        took[rank, -1] = (mine["end"] - mine["start"]).sum()
+        for i, kind in enumerate(kinds):
+            some = steps[steps["kind"] == kind]
+            took[rank, i] = (some["end"] - some["start"]).sum()
+    opening = sum(
+        max(0.0, one.counters.values.get("F_META_TIME", 0.0)) / trace.processes
+        for one, moved in zip(trace.files, written, strict=True)
+        if moved and not one.own and one.counters
+    )
+    return float(took.max(axis=0).sum()) + opening
+
+
 def sums(trace: Trace, way: int) -> Sums:
     mine = [rows["length"][rows["write"] == way] for rows in trace.accesses]
     return Sums(sum(len(some) for some in mine), sum(int(some.sum()) for some in mine))
@@ -108,7 +133,7 @@ def sums(trace: Trace, way: int) -> Sums:
 def _difference(a: NDArray[np.void], b: NDArray[np.void], log: Trace, sizes: bool) -> str:
     """The first access that differs; empty if none does."""
     n = min(len(a), len(b))
-    fields = ("file", "write", "length", *(() if sizes else ("offset",)))
+    fields = ("file", "write", "length", "together", *(() if sizes else ("offset",)))
     same = np.ones(n, bool)
     for name in fields:
         same &= a[name][:n] == b[name][:n]
@@ -129,7 +154,7 @@ def _calls_by_kind(log: Trace, replay: Trace) -> list[str]:
     wrong = []
     for a, b in zip(log.files, replay.files, strict=True):
         for way, word in ((READ, "READS"), (WRITE, "WRITES")):
-            if a.level == TOGETHER and a.together[way]:
+            if a.level == TOGETHER and a.together[way] and not a.own:
                 had, has = a.count(f"COLL_{word}"), b.count(f"COLL_{word}")
                 if had != has:
                     wrong.append(f"{has} collective {word.lower()}, and in the log {had}: {a.path}")

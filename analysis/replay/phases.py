@@ -32,7 +32,9 @@ class Phases:
         return len(self.begins) + 1
 
     def of(self, accesses: NDArray[np.void]) -> NDArray[np.int64]:
-        return np.searchsorted(self.begins, accesses["start"], side="right").astype(np.int64)
+        early = accesses["early"] if "early" in (accesses.dtype.names or ()) else 0.0
+        since = accesses["start"] - early
+        return np.searchsorted(self.begins, since, side="right").astype(np.int64)
 
     def say(self, gap: float) -> list[str]:
         if not len(self.begins):
@@ -62,8 +64,8 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
     start, end = none, none
     held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     count = 0
-    for rank, rows in enumerate(trace.accesses):
-        held.append(stretches(rows["start"], rows["end"], short))
+    for rank in range(trace.processes):
+        held.append(stretches(*trace.held(rank), short))
         count += len(held[-1][0])
         if count > MOST_HELD or rank == trace.processes - 1:
             held.append((start, end))
@@ -74,7 +76,7 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
     pause = start[1:] - end[:-1]
     ways = np.zeros(len(start), np.uint8)
     for rows in trace.accesses:
-        mine = np.searchsorted(start, rows["start"], side="right") - 1
+        mine = np.searchsorted(start, rows["start"] - rows["early"], side="right") - 1
         for way in (READ, WRITE):
             ways[mine[rows["write"] == way]] |= 1 << way
     long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)

@@ -51,8 +51,9 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
             writer.process(mine)
             plan.runs += len(mine)
             phase = phases.of(rows)
+            pieces, of = trace.pieces(rank)
             for way, found in moved.items():
-                found.append(acts.moved_extents(rows, phase, way))
+                found.append(acts.moved_extents(pieces, phase[of], way))
         before, undefined = _sweep(plan, moved)
         plan.prepared = int((before["end"] - before["start"]).sum())
         plan.undefined = int((undefined["end"] - undefined["start"]).sum())
@@ -62,7 +63,10 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
             "files": _files(trace),
             "prepared": writer.extents(before),
             "undefined": writer.extents(undefined),
-            "collective": any(any(one.together) for one in trace.files if one.level == TOGETHER),
+            "collective": any(
+                one.own or any(one.together) for one in trace.files if one.level == TOGETHER
+            ),
+            "views": writer.views(trace.views),
             "phases": len(phases),
             "gap": gap,
             "buffer": buffer.word,
@@ -90,7 +94,8 @@ def names_of(trace: Trace) -> list[str]:
 def _files(trace: Trace) -> list[dict[str, object]]:
     size = np.zeros(len(trace.files), np.int64)
     used = np.zeros((2, len(trace.files)), bool)
-    for rows in trace.accesses:
+    for rank in range(trace.processes):
+        rows, _ = trace.pieces(rank)
         np.maximum.at(size, rows["file"], rows["offset"] + rows["length"])
         for way in (READ, WRITE):
             used[way, rows["file"][rows["write"] == way]] = True
@@ -109,7 +114,7 @@ def _demote(plan: Plan) -> None:
     trace, phases = plan.trace, plan.phases
     for i, one in enumerate(trace.files):
         for way in (READ, WRITE):
-            if one.level != TOGETHER or not one.together[way]:
+            if one.level != TOGETHER or one.own or not one.together[way]:
                 continue
             counts = set()
             for rows in trace.accesses:
@@ -146,6 +151,10 @@ def _leave_out_empty(plan: Plan) -> None:
         kept = rows[number[rows["file"]] >= 0]
         kept["file"] = number[kept["file"]]
         trace.accesses[rank] = kept
+        steps = trace.steps_of(rank)
+        if len(steps):
+            trace.steps[rank] = steps[number[steps["file"]] >= 0]
+            trace.steps[rank]["file"] = number[trace.steps[rank]["file"]]
 
 
 def _periods(plan: Plan) -> list[list[Period]]:
@@ -163,6 +172,8 @@ def _periods(plan: Plan) -> list[list[Period]]:
     made = wanted = 0
     for i, by in users.items():
         one = trace.files[i]
+        if one.own:  # each of its opens is known
+            continue
         opens = one.count("OPENS", "COLL_OPENS", "INDEP_OPENS")
         each = max(1, round(opens / len(by)))
         flushes = one.count("FSYNCS", "FDSYNCS", "SYNCS") / len(by)

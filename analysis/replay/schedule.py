@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from iogauge.common import json_file
 from iogauge.common.files import writing_whole
 
+from ..darshan.raw import RawView
 from .trace import CannotReplayError
 
 MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/1"
-OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE = range(8)
+OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW = range(9)
+VIEW_BITS = 32  # a file view is the upper half of an act's file
 ACT = np.dtype(
     [("kind", "<u8"), ("file", "<u8"), ("offset", "<u8"), ("length", "<u8"), ("stride", "<i8"),
      ("count", "<u8")]
@@ -50,6 +52,15 @@ class Writer:
     def extents(self, extents: NDArray[np.void]) -> int:
         self._out.write(extents.tobytes())
         return len(extents)
+
+    def views(self, views: Sequence[RawView]) -> int:
+        """From number 1 on. How many numbers were written."""
+        count = 0
+        for view in views[1:]:
+            numbers = np.array([view.displacement, view.extent, len(view.pieces)], "<u8")
+            self._out.write(numbers.tobytes() + np.array(view.pieces, "<u8").tobytes())
+            count += len(numbers) + 2 * len(view.pieces)
+        return count
 
     def finish(self, header: dict[str, Any]) -> None:
         text = json.dumps({"format": FORMAT, **header, "each": self.each}).encode()

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from ..darshan import dxt
 from ..darshan.header import read_header
 from ..darshan.log import FileTrace, Log, read_log
+from ..darshan.raw import RawView
+from ..darshan.views import WHOLE
 from ..errors import AnalysisError
-from . import recorder_text, synthesise, turns
+from . import own, recorder_text, synthesise, turns
+from .own import ACCESS, ALONE, STEP, TOGETHER, Own
 
-POSIX, TOGETHER, ALONE = "posix", "mpiio-together", "mpiio-alone"
+POSIX = "posix"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
 READ, WRITE = 0, 1
-ACCESS = np.dtype(
-    [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"),
-     ("start", "<f8"), ("end", "<f8")]
-)  # fmt: skip
 # Not program data: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$")
@@ -43,12 +42,16 @@ class CannotReplayError(AnalysisError):
 @dataclass
 class TracedFile:
     """`together`: whether its calls of a direction (READ, WRITE) are collective. `by_library`:
-    POSIX reads that an MPI library made from the program's calls, into its own memory."""
+    POSIX reads that an MPI library made from the program's calls, into its own memory. `own`: the
+    program's own calls, all of them known. `below`: the MPI library's calls in place of the
+    program's."""
 
     path: str
     level: str
     counters: FileTrace | None
     by_library: bool = False
+    own: bool = False
+    below: bool = False
     together: list[bool] = field(default_factory=lambda: [False, False])
 
     def count(self, *names: str) -> int:
@@ -65,10 +68,31 @@ class Trace:
     accesses: list[NDArray[np.void]]
     said: list[str]
     synthesised: bool = False
+    steps: list[NDArray[np.void]] = field(default_factory=list)
+    views: list[RawView] = field(default_factory=lambda: [WHOLE])
 
     @property
     def processes(self) -> int:
         return len(self.accesses)
+
+    def steps_of(self, rank: int) -> NDArray[np.void]:
+        """A process's calls that move nothing, in files whose `own` calls are known."""
+        return self.steps[rank] if self.steps else np.empty(0, STEP)
+
+    def held(self, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Since when and until when a process, or others on its behalf, was in calls."""
+        both = (self.accesses[rank], self.steps_of(rank))
+        start = np.concatenate([some["start"] - some["early"] for some in both])
+        return start, np.concatenate([some["end"] + some["late"] for some in both])
+
+    def pieces(self, rank: int) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """A process's accesses as pieces of bytes of the files, and which access each is of."""
+        try:
+            return own.expand(self.accesses[rank], self.views)
+        except own.TooManyPiecesError:
+            raise CannotReplayError(
+                f"{self.path}: process {rank} has more than {own.MOST_PIECES} pieces of bytes"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -93,11 +117,13 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
         return _of_blocks(source, text.log, text.blocks, text.said, choice)
     if source.is_dir():
         with tempfile.TemporaryDirectory() as made:
-            return _load(source, Path(made) / "trace.darshan", source, choice)
+            return _load(source, Path(made) / "trace.darshan", source, choice, own.read(source))
     return _load(source, source, None, choice)
 
 
-def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trace:
+def _load(
+    source: Path, path: Path, folder: Path | None, choice: Choice, calls: Own | None = None
+) -> Trace:
     log = read_log(path, convert=folder, ids=True)
     made_up = choice.synthesise and not any(name in log.modules for name in dxt.DXT)
     if choice.synthesise and not made_up:
@@ -105,12 +131,12 @@ def _load(source: Path, path: Path, folder: Path | None, choice: Choice) -> Trac
     blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
     said: list[str] = [synthesise.SAID] if made_up else []
     said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
-    return _of_blocks(source, log, blocks, said, choice, made_up)
+    return _of_blocks(source, log, blocks, said, choice, made_up, calls)
 
 
 def _of_blocks(
     source: Path, log: Log, blocks: list[dxt.Block], said: list[str], choice: Choice,
-    made_up: bool = False,
+    made_up: bool = False, calls: Own | None = None,
 ) -> Trace:  # fmt: skip
     if choice.paths:
         order = _named(source, log, choice.paths)
@@ -122,30 +148,53 @@ def _of_blocks(
             where = ", ".join(choice.only) or "data"
             raise CannotReplayError(f"{source}: no access to a file of {where}")
         said += _missing(log, blocks)
-        levels = _levels(log, blocks, choice.posix, said)
+        levels = _levels(log, blocks, choice.posix, said, calls or Own())
         order = sorted(levels, key=lambda i: log.ids[i])
         if len(order) > MOST_FILES:
             raise CannotReplayError(f"{source}: {len(order)} files; right is at most {MOST_FILES}")
-    own = _read_by_library(log, blocks)
-    blocks = [b for b in blocks if b.file in levels and b.module == MODULE_OF[levels[b.file]]]
+    by_library = _read_by_library(log, blocks)
+    known = {i for i, one in (calls or Own()).files.items() if levels.get(i) == one.level}
+    through_mpi = {entry.path for entry in log.files if entry.module == "MPI-IO"}
+    blocks = [
+        b for b in blocks
+        if b.file in levels and b.module == MODULE_OF[levels[b.file]] and b.file not in known
+    ]  # fmt: skip
     counters = {(entry.module, entry.path): entry for entry in log.files}
     files = [
         TracedFile(
             log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
-            levels[i] == POSIX and i in own,
+            levels[i] == POSIX and i in by_library, i in known,
+            levels[i] == POSIX and log.ids[i] in through_mpi,
         )
         for i in order
     ]  # fmt: skip
     for one in files:
         _find_collective(one, said)
-    accesses = _by_process(blocks, {identity: at for at, identity in enumerate(order)}, log)
+    number = {identity: at for at, identity in enumerate(order)}
+    accesses = _by_process(blocks, number, log)
+    trace = Trace(source, log, files, accesses, said, made_up)
+    if calls and known:
+        _add_own(trace, calls, {i: at for i, at in number.items() if i in known})
     moved = turns.align(accesses) if log.by_runtime else 0.0
     if moved:
         said.append(
             f"inferred: clocks of processes differ by up to {moved:.3g} s (each begins "
             "when it starts), from where all turn between writing and reading"
         )
-    return Trace(source, log, files, accesses, said, made_up)
+    return trace
+
+
+def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
+    trace.views = calls.views
+    for rank, rows in enumerate(trace.accesses):
+        mine, steps = own.of_process(calls, rank, number)
+        both = np.concatenate((rows, mine))
+        trace.accesses[rank] = both[np.lexsort((both["end"], both["start"]))]
+        trace.steps.append(steps)
+    for identity in number:
+        one = calls.files[identity]
+        for kind in sorted(one.replaced):
+            trace.said.append(f"inferred: {kind} calls are made as blocking ones: {one.path}")
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:
@@ -207,7 +256,9 @@ def _calls(entry: FileTrace) -> int:
     return entry.count(*(f"{kind}_{way}" for kind in kinds for way in ("READS", "WRITES")))
 
 
-def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str]) -> dict[int, str]:
+def _levels(
+    log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str], calls: Own
+) -> dict[int, str]:
     """MPI-IO if the log says which bytes its calls moved; else the POSIX calls below it."""
     counters = {entry.path: entry for entry in log.files if entry.module == "MPI-IO"}
     by_module: dict[str, set[int]] = defaultdict(set)
@@ -222,7 +273,12 @@ def _levels(log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str])
         entry = counters.get(path)
         why = ""
         if i in by_module["MPI-IO"] and not posix:
-            if i in unknown:
+            if i in calls.files:
+                why = calls.files[i].why
+                if not why:
+                    found[i] = calls.files[i].level
+                    continue
+            elif i in unknown:
                 why = "the log does not say where its MPI-IO calls begin"
             elif entry is None or entry.count("VIEWS"):
                 why = "its MPI-IO calls went through file views, whose bytes no log has"
@@ -262,7 +318,7 @@ def _read_by_library(log: Log, blocks: Sequence[dxt.Block]) -> set[int]:
 
 def _find_collective(one: TracedFile, said: list[str]) -> None:
     """A log counts collective calls, but does not say which they were."""
-    if one.level != TOGETHER:
+    if one.level != TOGETHER or one.own:
         return
     for way, word in ((READ, "READS"), (WRITE, "WRITES")):
         together, each = one.count(f"COLL_{word}"), one.count(f"INDEP_{word}")
@@ -295,7 +351,7 @@ def _by_process(
     found = []
     for rank in range(log.processes):
         mine = of.pop(rank, [])
-        rows = np.empty(sum(len(block.segments) for block in mine), ACCESS)
+        rows = np.zeros(sum(len(block.segments) for block in mine), ACCESS)
         at = 0
         for block in mine:
             some = rows[at : at + len(block.segments)]

@@ -19,7 +19,7 @@ from .arrays import Array
 from .extents import Numbers
 from .plan import source_of
 from .schedule import LENGTH
-from .trace import POSIX, WRITE, CannotReplayError, Trace
+from .trace import WRITE, CannotReplayError, Trace
 
 MAGIC, END, FORMAT = b"IOGEXTNT", b"IOGE-END", "iogauge.extents/1"
 MOST_BYTES = 2**28  # of all parts
@@ -87,7 +87,7 @@ def make(trace: Trace, out: Path) -> WhatIf:
             else f"{len(dumps)} files (or groups of them) of different shapes: arrays of one file"
         )
     named = [one for dump in (dumps[:1] if steps > 1 else dumps) for one in dump]
-    if any(one.level == POSIX and _below_mpi(trace, one.path) for one in trace.files):
+    if any(one.below for one in trace.files):
         said.append(
             "who owns what is as the MPI library's own POSIX calls have it: after collective "
             "calls, its aggregators"
@@ -97,14 +97,11 @@ def make(trace: Trace, out: Path) -> WhatIf:
     return made
 
 
-def _below_mpi(trace: Trace, path: str) -> bool:
-    return any(entry.module == "MPI-IO" and entry.path == path for entry in trace.log.files)
-
-
 def _written(trace: Trace) -> dict[int, ByRank]:
     """For each file: what each process wrote, in as few extents as possible."""
     found: dict[int, ByRank] = {}
-    for rank, rows in enumerate(trace.accesses):
+    for rank in range(trace.processes):
+        rows, _ = trace.pieces(rank)
         moved = moved_extents(rows, np.zeros(len(rows), np.int64), WRITE)
         for i in np.unique(moved["file"]).tolist():
             mine = moved[moved["file"] == i]

@@ -109,6 +109,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
         "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
         "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
         "answer": [], "ways": [], "good": document is not None,
+        "program_seconds": check.seconds_writing(made.trace),
     }  # fmt: skip
     if document is None:
         found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
@@ -122,7 +123,9 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
             contest.run(args.rounds)
     if contest:
         found |= {
-            "answer": faster_alternative.answer(contest.alternatives, contest.decided),
+            "answer": faster_alternative.answer(
+                contest.alternatives, contest.decided, found["program_seconds"]
+            ),
             "ways": faster_alternative.rows(contest.alternatives, contest.decided),
         }
         found["good"] = found["good"] and not any(one.wrong for one in contest.alternatives)
@@ -179,6 +182,13 @@ def _as_it_was(
     planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
     found = check.compare(log, own, args.gap)
+    program = check.seconds_writing(log)
+    if document["samples"][0].get("write") and program:
+        took = measured.seconds(document)
+        found.said.append(
+            f"seconds writing: {program:.4g} of the program, {took:.4g} of this replay"
+        )
+        found.said.extend(filter(None, [faster_alternative.beside_program(took, program)]))
     replay_steps.show(found)
     page = runner.work / "replay.html"
     replay_steps.write_page(page, found, (planned, args.trace, traces), (log, own))
@@ -190,6 +200,14 @@ def _contest(
 ) -> Contest | None:
     if args.fold:
         print("no other methods: --fold runs fewer processes than the log has")
+        return None
+    below = [one.path for one in made.trace.files if one.below]
+    if below:
+        print(
+            "no other methods: of the program's MPI-IO calls only the POSIX calls below them are "
+            f"known, and not who owns which bytes: {below[0]}; trace it with "
+            "libiogauge-recorder.so (docs/your-application.md)"
+        )
         return None
     extents = runner.work / "app.extents"
     try:

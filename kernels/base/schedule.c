@@ -19,6 +19,9 @@
 #define MAX_PROCESSES ((uint64_t)1 << 24)
 #define MAX_NAME 200
 #define MAX_OFFSET ((uint64_t)1 << 62)
+#define ACT_NUMBERS 6
+#define VIEW_NUMBERS 3
+#define FILE_BITS 32 /* of an act's file; the others are its view */
 
 static const char *const levels[IO_LEVELS] = {"posix", "mpiio-together", "mpiio-alone"};
 
@@ -128,15 +131,76 @@ static int parse_share(io_schedule *s, json_t *from, io_share *share, io_error *
                                                                   : 0;
 }
 
+/* A view's pieces, checked: in order, and within its extent. */
+static int parse_view(io_schedule *s, io_view *v, const uint64_t *from, uint64_t left, io_error *error) {
+    *v = (io_view){from[0], from[1], 0, from[2], (const io_piece *)(from + VIEW_NUMBERS), NULL};
+    if (v->displacement > MAX_OFFSET || v->extent > MAX_OFFSET || v->npieces > left / 2 || !v->npieces)
+        return damaged(s, "a view that is impossible", error);
+    v->begin = malloc(v->npieces * sizeof *v->begin);
+    if (!v->begin) return io_fail(error, "out of memory for the views of a schedule");
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < v->npieces; i++) {
+        const io_piece *p = &v->pieces[i];
+        if (p->at < end || !p->length || p->at > MAX_OFFSET || p->length > MAX_OFFSET)
+            return damaged(s, "a view whose pieces are not in order", error);
+        v->begin[i] = v->size;
+        v->size += p->length;
+        end = p->at + p->length;
+    }
+    return end - v->pieces[0].at > v->extent ? damaged(s, "a view that overlaps itself", error) : 0;
+}
+
+static int parse_views(io_schedule *s, uint64_t at, uint64_t numbers, io_error *error) {
+    s->view_numbers = malloc(numbers * NUMBER);
+    s->views = calloc(numbers / VIEW_NUMBERS + 1, sizeof *s->views);
+    if (!s->view_numbers || !s->views) return io_fail(error, "out of memory for the views of a schedule");
+    if (read_numbers(s, at, s->view_numbers, numbers, error)) return -1;
+    for (uint64_t i = 0; i < numbers; s->nviews++) {
+        if (numbers - i < VIEW_NUMBERS) return damaged(s, "its views are cut off", error);
+        const uint64_t *from = s->view_numbers + i;
+        io_view *v = &s->views[s->nviews + 1];
+        if (parse_view(s, v, from, numbers - i - VIEW_NUMBERS, error)) return -1;
+        i += VIEW_NUMBERS + 2 * v->npieces;
+    }
+    return 0;
+}
+
+static uint64_t place_in(const io_view *v, uint64_t offset, uint64_t *length) {
+    uint64_t tile = offset / v->size, rest = offset % v->size, low = 0, high = v->npieces;
+    while (high - low > 1) {
+        uint64_t middle = (low + high) / 2;
+        if (v->begin[middle] <= rest)
+            low = middle;
+        else
+            high = middle;
+    }
+    *length = v->pieces[low].length - (rest - v->begin[low]);
+    return v->displacement + tile * v->extent + v->pieces[low].at + (rest - v->begin[low]);
+}
+
+bool io_schedule_slice(const io_schedule *s, const io_act *act, uint64_t offset, io_slice *span) {
+    uint64_t length = act->length - span->to;
+    span->from = span->to;
+    if (!length) return false;
+    span->place = offset + span->from;
+    if (act->view) {
+        uint64_t most = 0;
+        span->place = place_in(&s->views[act->view], offset + span->from, &most);
+        if (most < length) length = most;
+    }
+    span->to += length;
+    return true;
+}
+
 static int parse_header(io_schedule *s, json_t *header, uint64_t data, io_error *error) {
     const char *format, *source, *recorder;
     const char *buffer = "whole"; /* missing in older schedules */
     json_t *files, *each;
-    json_int_t prepared, undefined;
+    json_int_t prepared, undefined, views = 0; /* older schedules have no views */
     int collective;
-    if (json_unpack(header, "{s:s,s:s,s:s,s:o,s:o,s:I,s:I,s:b,s?s}", "format", &format, "source", &source,
+    if (json_unpack(header, "{s:s,s:s,s:s,s:o,s:o,s:I,s:I,s:b,s?s,s?I}", "format", &format, "source", &source,
                     "recorder", &recorder, "files", &files, "each", &each, "prepared", &prepared, "undefined",
-                    &undefined, "collective", &collective, "buffer", &buffer) ||
+                    &undefined, "collective", &collective, "buffer", &buffer, "views", &views) ||
         strcmp(format, SCHEDULE_FORMAT))
         return damaged(s, "its header does not match " SCHEDULE_FORMAT, error);
     s->nfiles = json_array_size(files);
@@ -157,11 +221,13 @@ static int parse_header(io_schedule *s, json_t *header, uint64_t data, io_error 
         if (parse_file(s, json_array_get(files, i), &s->files[i], error)) return -1;
     for (size_t i = 0; i < s->processes; i++)
         if (parse_share(s, json_array_get(each, i), &s->shares[i], error)) return -1;
-    const uint64_t most = MAX_OFFSET / sizeof(io_act);
-    if (s->acts > most || s->nprepared > most || s->nundefined > most ||
-        MAGIC_BYTES + s->acts * sizeof(io_act) + (s->nprepared + s->nundefined) * sizeof(io_extent) != data)
+    const uint64_t most = MAX_OFFSET / sizeof(io_act), numbers = (uint64_t)views;
+    if (s->acts > most || s->nprepared > most || s->nundefined > most || numbers > most ||
+        MAGIC_BYTES + s->acts * ACT_NUMBERS * NUMBER + (s->nprepared + s->nundefined) * sizeof(io_extent) +
+                numbers * NUMBER !=
+            data)
         return damaged(s, "its size does not match its header", error);
-    return 0;
+    return numbers ? parse_views(s, data - numbers * NUMBER, numbers, error) : 0;
 }
 
 int io_schedule_open(const char *path, io_schedule *s, io_error *error) {
@@ -177,6 +243,9 @@ int io_schedule_open(const char *path, io_schedule *s, io_error *error) {
 
 void io_schedule_close(io_schedule *s) {
     for (uint64_t i = 0; s->files && i < s->nfiles; i++) free(s->files[i].name);
+    for (uint64_t i = 1; s->views && i <= s->nviews + 1; i++) free(s->views[i].begin);
+    free(s->views);
+    free(s->view_numbers);
     free(s->files);
     free(s->shares);
     free(s->source);
@@ -184,11 +253,20 @@ void io_schedule_close(io_schedule *s) {
     *s = (io_schedule){0};
 }
 
-static bool lies_within(const io_act *a, uint64_t extent) {
+/* Does every access of a run lie in its file? */
+static bool lies_within(const io_schedule *s, const io_act *a, uint64_t extent) {
     __int128 last = (__int128)a->offset + (__int128)a->stride * (__int128)(a->count - 1);
     __int128 low = last < (__int128)a->offset ? last : (__int128)a->offset;
     __int128 high = last < (__int128)a->offset ? (__int128)a->offset : last;
-    return a->count && low >= 0 && high + (__int128)a->length <= (__int128)extent;
+    high += (__int128)a->length;
+    if (!a->count || low < 0) return false;
+    if (a->view && high > low) {
+        const io_view *v = &s->views[a->view];
+        uint64_t rest;
+        if (high > (__int128)MAX_OFFSET || high / v->size * v->extent > (__int128)MAX_OFFSET) return false;
+        high = (__int128)place_in(v, (uint64_t)high - 1, &rest) + 1;
+    }
+    return high <= (__int128)extent || !a->length;
 }
 
 static const char *wrong_act(const io_schedule *s, const io_act *a) {
@@ -196,10 +274,13 @@ static const char *wrong_act(const io_schedule *s, const io_act *a) {
     if (a->kind == IO_ACT_PHASE) return a->length > INT64_MAX ? "pause out of range" : NULL;
     if (a->file >= s->nfiles) return "operation on an unknown file";
     const io_schedule_file *f = &s->files[a->file];
+    if (a->view > s->nviews) return "a view that it has not";
+    if ((a->view || a->kind == IO_ACT_VIEW) && f->level == IO_LEVEL_POSIX)
+        return "a view of a file that is not MPI-IO's";
     bool collective = a->kind == IO_ACT_READ_ALL || a->kind == IO_ACT_WRITE_ALL;
     bool moves = collective || a->kind == IO_ACT_READ || a->kind == IO_ACT_WRITE;
     if (collective && f->level != IO_LEVEL_MPI_COLLECTIVE) return "collective call on a file without MPI-IO";
-    if (moves && !lies_within(a, f->extent)) return "access outside its file";
+    if (moves && !lies_within(s, a, f->extent)) return "access outside its file";
     if (moves && f->level != IO_LEVEL_POSIX && a->length > INT32_MAX)
         return "MPI-IO access larger than one call allows";
     return NULL;
@@ -213,8 +294,19 @@ io_act *io_schedule_acts(const io_schedule *s, uint64_t process, io_error *error
         io_fail(error, "out of memory for %" PRIu64 " operations of a schedule", share->acts);
         return NULL;
     }
-    uint64_t sums[4] = {0}, at = MAGIC_BYTES + share->first * sizeof *acts;
-    bool bad = read_numbers(s, at, (uint64_t *)acts, share->acts * (sizeof *acts / NUMBER), error) != 0;
+    uint64_t sums[4] = {0}, at = MAGIC_BYTES + share->first * ACT_NUMBERS * NUMBER;
+    uint64_t *numbers = (uint64_t *)acts;
+    bool bad = read_numbers(s, at, numbers, share->acts * ACT_NUMBERS, error) != 0;
+    for (uint64_t i = share->acts; !bad && i-- > 0;) {
+        const uint64_t *n = numbers + i * ACT_NUMBERS;
+        acts[i] = (io_act){n[0],
+                           n[1] & (((uint64_t)1 << FILE_BITS) - 1),
+                           n[2],
+                           n[3],
+                           (int64_t)n[4],
+                           n[5],
+                           n[1] >> FILE_BITS};
+    }
     for (uint64_t i = 0; !bad && i < share->acts; i++) {
         const io_act *a = &acts[i];
         const char *wrong = wrong_act(s, a);
@@ -232,7 +324,8 @@ io_act *io_schedule_acts(const io_schedule *s, uint64_t process, io_error *error
 
 io_extent *io_schedule_extents(const io_schedule *s, bool undefined, io_error *error) {
     uint64_t n = undefined ? s->nundefined : s->nprepared;
-    uint64_t at = MAGIC_BYTES + s->acts * sizeof(io_act) + (undefined ? s->nprepared * sizeof(io_extent) : 0);
+    uint64_t at =
+        MAGIC_BYTES + s->acts * ACT_NUMBERS * NUMBER + (undefined ? s->nprepared * sizeof(io_extent) : 0);
     io_extent *extents = malloc((n + 1) * sizeof *extents);
     if (!extents) {
         io_fail(error, "out of memory for %" PRIu64 " extents of a schedule", n);

@@ -6,6 +6,7 @@
  *   operations  six 64-bit little-endian numbers each, process 0 first
  *   extents     three numbers each: data that must exist before the run, then data that the application left
  *               undefined; each list sorted by file and offset, without overlaps
+ *   views       of files: displacement, extent, number of pieces; offset and length of each piece
  *   header      a JSON object: processes, files, and the counts of the above
  *   8 bytes     length of the header; 8 bytes SCHEDULE_END
  *
@@ -34,15 +35,30 @@ typedef enum {
     IO_ACT_WRITE_ALL,
     IO_ACT_SYNC,
     IO_ACT_PHASE,
+    IO_ACT_VIEW,
     IO_ACTS
 } io_act_kind;
 
-/* `count` accesses of `length` bytes, with a distance of `stride` bytes. */
+/* `count` accesses of `length` bytes, with a distance of `stride` bytes. `view`: the file view that they use,
+ * or that is set (0: none); offsets then count the bytes visible through it. In the file it is the upper half
+ * of `file`. */
 typedef struct {
     uint64_t kind, file, offset, length;
     int64_t stride;
-    uint64_t count;
+    uint64_t count, view;
 } io_act;
+
+typedef struct {
+    uint64_t at, length;
+} io_piece;
+
+/* `pieces` from the displacement on, in order, repeated every `extent` bytes; `size`: their bytes. `begin`:
+ * for each piece, the bytes of those before it. */
+typedef struct {
+    uint64_t displacement, extent, size, npieces;
+    const io_piece *pieces;
+    uint64_t *begin;
+} io_view;
 
 typedef struct {
     uint64_t file, start, end;
@@ -68,7 +84,9 @@ typedef struct {
 typedef struct {
     char path[IO_MAX_PATH];
     char *source, *recorder; /* the log, and the program that wrote it */
-    uint64_t processes, nfiles, acts, nprepared, nundefined;
+    uint64_t processes, nfiles, acts, nprepared, nundefined, nviews;
+    io_view *views; /* from 1 on */
+    uint64_t *view_numbers;
     io_schedule_file *files;
     io_share *shares;
     io_share all;
@@ -81,6 +99,12 @@ int io_schedule_open(const char *path, io_schedule *schedule, io_error *error);
 void io_schedule_close(io_schedule *schedule);
 /* The operations of a process, checked; the caller frees them. NULL if there are none, or on failure. */
 io_act *io_schedule_acts(const io_schedule *schedule, uint64_t process, io_error *error);
+/* What one piece of file holds of an access: `to` bytes of its data from `from` on lie at `place`. False
+ * behind the last. */
+typedef struct {
+    uint64_t from, to, place;
+} io_slice;
+bool io_schedule_slice(const io_schedule *schedule, const io_act *act, uint64_t offset, io_slice *span);
 /* Extents that must exist before the run, or (`undefined`) whose contents are undefined; the caller frees
  * them. */
 io_extent *io_schedule_extents(const io_schedule *schedule, bool undefined, io_error *error);

@@ -46,11 +46,24 @@ static void sleep_until(const io_replaying *r, double end) {
     }
 }
 
+/* Each piece of a call's data, at its place in the file. */
+typedef void of_piece(io_replaying *r, uint64_t file, uint64_t place, uint64_t length);
+
+static void each_piece(io_replaying *r, const io_act *act, uint64_t offset, of_piece *each) {
+    char *whole = r->buffer;
+    for (io_slice s = {0}; io_schedule_slice(r->plan, act, offset, &s);) {
+        r->buffer = whole + s.from;
+        each(r, act->file, s.place, s.to - s.from);
+    }
+    r->buffer = whole;
+}
+
 /* What to do with an access; its data is in the buffer. */
 typedef int visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 
 static bool moves(const io_act *act) {
-    return act->kind != IO_ACT_OPEN && act->kind != IO_ACT_CLOSE && act->kind != IO_ACT_SYNC;
+    return act->kind != IO_ACT_OPEN && act->kind != IO_ACT_CLOSE && act->kind != IO_ACT_SYNC &&
+           act->kind != IO_ACT_VIEW;
 }
 
 static bool writes(const io_act *act) { return act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL; }
@@ -67,11 +80,15 @@ static void prepare_read(const io_replaying *r, const io_act *act) {
 #endif
 }
 
+static void fill(io_replaying *r, uint64_t file, uint64_t place, uint64_t length) {
+    io_replay_fill(r, file, place, length, IO_MADE_BY_LOG, r->buffer);
+}
+
 static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     (void)l;
     double began = MPI_Wtime();
     if (writes(act))
-        io_replay_fill(r, act->file, offset, act->length, IO_MADE_BY_LOG, r->buffer);
+        each_piece(r, act, offset, fill);
     else
         prepare_read(r, act);
     r->seconds.fill += writes(act) ? MPI_Wtime() - began : 0;
@@ -80,7 +97,7 @@ static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offse
 
 static int check(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     (void)l;
-    if (!writes(act)) io_replay_check_read(r, act->file, offset, act->length);
+    if (!writes(act)) each_piece(r, act, offset, io_replay_check_read);
     return 0;
 }
 
@@ -88,6 +105,7 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     switch (act->kind) {
     case IO_ACT_OPEN: return io_replay_open(r, l, act);
     case IO_ACT_CLOSE: return io_replay_close(r, l, act);
+    case IO_ACT_VIEW: return io_replay_view(r, l, act);
     default: return io_replay_sync(r, l, act);
     }
 }

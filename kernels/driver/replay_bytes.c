@@ -157,12 +157,13 @@ static int read_back_run(io_replaying *r, aside *a, const io_act *act) {
     if (turn_to(r, a, act->file, O_RDONLY)) return -1;
     uint64_t offset = act->offset;
     for (uint64_t k = 0; k < act->count; k++, offset += (uint64_t)act->stride)
-        for (uint64_t at = 0, n; at < act->length; at += n) {
-            n = act->length - at < IO_REPLAY_PIECE ? act->length - at : IO_REPLAY_PIECE;
-            io_now_at(r->session->world, IO_AT_VALUES);
-            if (move_all_aside(r, a, false, n, offset + at)) return -1;
-            verify(r, act->file, offset + at, n);
-        }
+        for (io_slice s = {0}; io_schedule_slice(r->plan, act, offset, &s);)
+            for (uint64_t at = s.place, end = at + s.to - s.from, n; at < end; at += n) {
+                n = end - at < IO_REPLAY_PIECE ? end - at : IO_REPLAY_PIECE;
+                io_now_at(r->session->world, IO_AT_VALUES);
+                if (move_all_aside(r, a, false, n, at)) return -1;
+                verify(r, act->file, at, n);
+            }
     return 0;
 }
 

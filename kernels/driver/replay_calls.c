@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -95,6 +96,47 @@ int io_replay_close(io_replaying *r, io_logged *l, const io_act *act) {
     add_time(r, f->written ? IO_PHASE_CLOSE : IO_PHASE_READ_CLOSE, began);
     if (failed) return io_fail_errno(r->ctx.error, "close", r->file.path, code);
     return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_close", r->file.path, mpi) : 0;
+}
+
+/* The data type of a view: its pieces, as far as `int` holds them in one. */
+static int type_of(const io_view *v, MPI_Datatype *type) {
+    MPI_Datatype pieces;
+    int *lengths = malloc(v->npieces * sizeof *lengths);
+    MPI_Aint *places = malloc(v->npieces * sizeof *places);
+    int code = lengths && places ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    for (uint64_t i = 0; !code && i < v->npieces; i++) {
+        if (v->pieces[i].length > INT_MAX || v->npieces > INT_MAX) code = MPI_ERR_COUNT;
+        lengths[i] = (int)v->pieces[i].length;
+        places[i] = (MPI_Aint)v->pieces[i].at;
+    }
+    if (!code) code = MPI_Type_create_hindexed((int)v->npieces, lengths, places, MPI_BYTE, &pieces);
+    if (!code) {
+        code = MPI_Type_create_resized(pieces, 0, (MPI_Aint)v->extent, type);
+        MPI_Type_free(&pieces);
+    }
+    if (!code) code = MPI_Type_commit(type);
+    free(lengths);
+    free(places);
+    return code;
+}
+
+int io_replay_view(io_replaying *r, io_logged *l, const io_act *act) {
+    io_opened *o = find(l, act->file);
+    MPI_Datatype type = MPI_BYTE;
+    MPI_Offset displacement = 0;
+    if (!o || o->fd >= 0) return not_open(r, act);
+    if (io_replay_path(r, act->file)) return -1;
+    bool writing = file_of(r, act->file)->written;
+    io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
+    double began = MPI_Wtime();
+    int code = act->view ? type_of(&r->plan->views[act->view], &type) : MPI_SUCCESS;
+    if (act->view) displacement = (MPI_Offset)r->plan->views[act->view].displacement;
+    if (!code)
+        code = MPI_File_set_view(o->handle, displacement, MPI_BYTE, type, "native",
+                                 r->session->info[io_phases[IO_PHASE_WRITE].direction]);
+    if (act->view && !code) MPI_Type_free(&type);
+    add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+    return code ? io_fail_mpi(r->ctx.error, "MPI_File_set_view", r->file.path, code) : 0;
 }
 
 int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {

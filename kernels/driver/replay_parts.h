@@ -51,6 +51,7 @@ typedef struct {
 /* replay_calls.c. The buffer holds the data of an access. */
 int io_replay_open(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_close(io_replaying *r, io_logged *l, const io_act *act);
+int io_replay_view(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_move(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 void io_replay_forget(io_logged *l);

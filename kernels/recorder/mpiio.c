@@ -184,16 +184,30 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
 #define REQUEST , MPI_Request *extra
 #define EXTRA , extra
 
-/* A call without an explicit offset has UNKNOWN: requesting the position would take the lock of the shared
- * pointer. */
-#define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                   \
+/* Where a call through the individual pointer begins. Of the shared one it is UNKNOWN: asking would take its
+ * lock. */
+static MPI_Offset pointer_of(MPI_File handle) {
+    MPI_Offset at = UNKNOWN;
+    static int (*ask)(MPI_File, MPI_Offset *);
+    if (recorder_depth || !recorder_on() || !recorder_wants_segments()) return UNKNOWN;
+    if (!ask) ask = (int (*)(MPI_File, MPI_Offset *))recorder_next("PMPI_File_get_position");
+    return ask(handle, &at) == MPI_SUCCESS ? at : UNKNOWN;
+}
+
+static MPI_Offset no_pointer(MPI_File handle) {
+    (void)handle;
+    return UNKNOWN;
+}
+
+#define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT, POINTER)                          \
     EXPORT int P##NAME(MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST) {                \
         NEXT_MPI(NAME, (MPI_File, MEMORY, COUNT, MPI_Datatype LAST));                                        \
+        MPI_Offset at = POINTER(handle);                                                                     \
         double start = recorder_now();                                                                       \
         recorder_depth++;                                                                                    \
         int result = next(handle, memory, count, type LAST_ARGUMENT);                                        \
         recorder_depth--;                                                                                    \
-        moved(#NAME, DIRECTION, COUNTER, handle, UNKNOWN, count, type, result, start);                       \
+        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start);                            \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST));
@@ -213,17 +227,24 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
 /* All forms of one direction (read or write), with counts of type COUNT and names ending in TAIL. The end of
  * a split call is not counted: its begin was. */
 #define FORMS(WORD, UP, COUNT, TAIL)                                                                         \
-    WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)         \
-    WRAP(MPI_File_##WORD##_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA)    \
+    WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA,         \
+         pointer_of)                                                                                         \
+    WRAP(MPI_File_##WORD##_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA,    \
+         pointer_of)                                                                                         \
     WRAP(MPI_File_##WORD##_shared##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
-         EXTRA)                                                                                              \
+         EXTRA, no_pointer)                                                                                  \
     WRAP(MPI_File_##WORD##_ordered##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
-         EXTRA)                                                                                              \
-    WRAP(MPI_File_i##WORD##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)          \
-    WRAP(MPI_File_i##WORD##_shared##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA) \
-    WRAP(MPI_File_i##WORD##_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)    \
-    WRAP(MPI_File_##WORD##_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )        \
-    WRAP(MPI_File_##WORD##_ordered_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )    \
+         EXTRA, no_pointer)                                                                                  \
+    WRAP(MPI_File_i##WORD##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA,          \
+         pointer_of)                                                                                         \
+    WRAP(MPI_File_i##WORD##_shared##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA, \
+         no_pointer)                                                                                         \
+    WRAP(MPI_File_i##WORD##_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA,    \
+         pointer_of)                                                                                         \
+    WRAP(MPI_File_##WORD##_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , ,        \
+         pointer_of)                                                                                         \
+    WRAP(MPI_File_##WORD##_ordered_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , ,    \
+         no_pointer)                                                                                         \
     WRAP_AT(MPI_File_##WORD##_at##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA) \
     WRAP_AT(MPI_File_##WORD##_at_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,     \
             EXTRA)                                                                                           \

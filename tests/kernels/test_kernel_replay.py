@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import struct
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import ROOT, Stack, missing, prepared, stacks
-from recorder_runs import kernel
+from recorder_runs import kernel, preload, traced
 
-from iogauge.analysis.replay import check, phases, plan, schedule, trace
+from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
 from iogauge.analysis.replay.schedule import (
     ACT,
     CLOSE,
@@ -257,6 +258,41 @@ def test_a_replay_is_what_it_replays(stack: Stack, tmp_path: Path, words: tuple[
     assert found.log == found.replay
     accesses = sum(len(rows) for rows in made.trace.accesses)
     assert sum(phase.calls for phase in found.phases) == accesses > 0
+
+
+@pytest.mark.parametrize("kind", ["heat", "ahead", "split", "particles"])
+def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None:
+    """Views, individual pointers, split calls and explicit offsets of collective calls are replayed
+    as collective calls of the processes that made them."""
+    program, data, traces = (tmp_path / name for name in ("dumps", "program", "traces"))
+    data.mkdir()
+    source = Path(__file__).with_name("mpi_dumps.c")
+    subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
+    variables = preload(stack, traces, data, dxt=True)
+    words = [f"{key}={value}" for key, value in variables.items()]
+    environment = {k: v for k, v in stack.environment().items() if k.startswith("OMPI_")}
+    start = [*stack.launch, "-n", "2", "env", *words, str(program), str(data), kind, "40", "2"]
+    done = traced(start, environment)
+    assert done.returncode == 0, done.stderr
+    loaded = trace.load(traces)
+    assert [(one.level, one.own) for one in loaded.files] == [(trace.TOGETHER, True)] * 2
+    assert all(rows["together"].all() and len(rows) for rows in loaded.accesses)
+    if kind != "particles":
+        made = what_if.make(loaded, tmp_path / "extents")
+        assert (made.steps, made.arrays[0][1].dims) == (2, (40, 40))
+        assert [len(boxes) for boxes in made.arrays[0][1].boxes.values()] == [1, 1]
+    file = tmp_path / "s"
+    plan.make(loaded, file)
+    again = tmp_path / "again"
+    again.mkdir()
+    run, _ = kernel(stack, again, "replay", "--schedule", str(file), dxt=True)
+    assert run.good()["verification"]["verdict"] == "verified"
+    log, own = check.load(file, traces, again / "traces")
+    found = check.compare(log, own, float(schedule.read_header(file)["gap"]))
+    assert found.wrong == [] and found.exact == 2 and found.said == []
+    for rank in range(2):
+        for name in ("file", "offset", "length"):
+            assert (log.pieces(rank)[0][name] == own.pieces(rank)[0][name]).all()
 
 
 def test_one_command(

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.blame import clock, order, races, sweep
 from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
-from iogauge.analysis.blame.views import places
 from iogauge.analysis.darshan.raw import (
     CLOSE,
     EVENT,
@@ -27,6 +26,7 @@ from iogauge.analysis.darshan.raw import (
     RawProcess,
     RawView,
 )  # fmt: skip
+from iogauge.analysis.darshan.views import places
 from iogauge.cli.main import main
 
 FILES = ["/fs/a", "/fs/b"]

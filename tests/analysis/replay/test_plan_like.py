@@ -289,3 +289,50 @@ def test_cgns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "CGNS: 9 arrays of zones" in said
     only = plan(path, "--only", "Base/tail/GridCoordinates/CoordinateX")["variables"]
     assert [one["zone"] for one in only] == [0]
+
+
+def test_what_a_file_of_hdf5_may_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user block, links that lead nowhere, and virtual data sets."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", userblock_size=1024) as file:
+        file["data"] = np.arange(6.0)
+        file["lost"] = h5py.SoftLink("/nowhere")
+        file["in/far"] = h5py.ExternalLink("gone.h5", "/x")
+        layout = h5py.VirtualLayout((6,), "f8")
+        layout[:] = h5py.VirtualSource(path, "data", (6,))
+        file.create_virtual_dataset("view", layout)
+    path.write_bytes(b"# my own header\n".ljust(1024) + path.read_bytes()[1024:])
+    found = plan(path)
+    assert [(one["name"], one["type"]) for one in found["variables"]] == [
+        ("data", "float64"), ("view", "float64"),
+    ]  # fmt: skip
+    said = capsys.readouterr().out
+    assert "link /lost to /nowhere: is left out" in said and "link in/far to /x" in said
+    assert "variable view: a virtual data set, which becomes a plain one" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("c16", "complex128"), ("f2", "float16"), ("?", "bool"), ("S10", "strings")],
+)
+def test_types_that_no_pattern_holds_are_named(
+    kind: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("odd", (4,), kind)
+    assert main(["replay", "like", str(path), "-o", str(tmp_path / "o")]) != 0
+    said = capsys.readouterr().err
+    assert "variable odd" in said and says in said and "--skip odd" in said
+
+
+def test_a_map_in_netcdf_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "a.nc"
+    with netCDF4.Dataset(data, "w", format="NETCDF3_CLASSIC") as dataset:
+        dataset.createDimension("ncol", 6)
+        dataset.createVariable("t", "f8", ("ncol",))
+    words = ["replay", "like", str(data), "-o", str(tmp_path / "o"), "--list", f"ncol={data}"]
+    assert main(words) != 0
+    assert f"{data}: a map in NetCDF or HDF5 is not read" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..darshan.raw import EVENT, OPEN, VIEW, RawProcess, RawView
+from .raw import EVENT, OPEN, VIEW, RawProcess, RawView
 
 MOST_PIECES = 4_000_000  # of one process and file
 WHOLE = RawView(0, 1, 1, 1, ((0, 1),))
@@ -23,7 +23,7 @@ def places(
             changes.append((sequence, process.views[a] if kind == VIEW else WHOLE))
     since = np.array([sequence for sequence, _ in changes])
     which = np.searchsorted(since, rows["sequence"], side="right") - 1
-    found, left, pieces = [], 0, 0
+    found, left, count = [], 0, 0
     for i in np.unique(which):
         view, mine = changes[int(i)][1], np.flatnonzero((which == i) & (rows["length"] > 0))
         if len(view.pieces) == 1 and view.size == view.extent == view.pieces[0][1]:
@@ -34,11 +34,11 @@ def places(
             left += len(mine) - len(known)
             continue
         for k in mine:
-            many = _pieces(rows[k], int(at[k]), view, MOST_PIECES - pieces)
+            many = pieces(rows[k], int(at[k]), view, MOST_PIECES - count)
             left += many is None
             if many is not None:
                 found.append(many)
-                pieces += len(many)
+                count += len(many)
     said = []
     if left:
         said.append(
@@ -48,7 +48,7 @@ def places(
     return np.concatenate([*found, np.empty(0, rows.dtype)]), said
 
 
-def _pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void] | None:
+def pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void] | None:
     """One call's pieces, in order; None if unknown or too many."""
     if at < 0 or not view.pieces or view.size <= 0:
         return None
