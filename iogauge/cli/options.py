@@ -28,16 +28,11 @@ _KINDS = (
 )  # fmt: skip
 
 
-class NeedsCheckoutError(AnalysisError):
-    """An installed package reads results, and measures none."""
-
-
 def need_checkout(command: str) -> None:
-    """Raises NeedsCheckoutError."""
+    """An installed package reads results, and measures none."""
     if not paths.is_checkout():
-        raise NeedsCheckoutError(
-            f"{command} needs a checkout of iogauge: an installed package only reads results"
-        )
+        only = "an installed package only reads results"
+        raise AnalysisError(f"{command} needs a checkout of iogauge: {only}")
 
 
 def count(text: str) -> int:

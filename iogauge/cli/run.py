@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
 from iogauge.measure import ab, kernels, offline, rounds, run_session, sites, stacks
 from iogauge.measure.session import alone
-from iogauge.measure.sites import Asked, Choice
+from iogauge.measure.sites import Asked
 
 from . import options
 
@@ -108,25 +109,31 @@ def use(names: list[str]) -> None:
 def _asked(args: argparse.Namespace) -> Asked:
     site = sites.find(args.site)
     is_local = site.stem == sites.LOCAL
-    choice = Choice(args.tests, args.tags, args.fs, args.scale, () if is_local else args.stack)
     selects = ("-n", "--name", "-t", "--tag")
     chosen = any(word.startswith(selects) for word in args.reframe) or (args.tests and not is_local)
-    words = choice.words("" if chosen else QUICK)
-    if sites.runs_here(site):
-        words = ["--exec-policy=serial", *words]
-    if is_local and not args.rounds:
-        words += ["-S", "repeats=1"]
-    words += [word for setting in args.settings for word in ("-S", setting)]
+    tags = args.tags or ([] if chosen or args.scale else [QUICK])
+    # A file system and a scale are tags of a test, too.
+    tags = [*tags, *(_any_of(given.split(",")) for given in (args.fs, args.scale) if given)]
+    settings = (["repeats=1"] if is_local and not args.rounds else []) + args.settings
+    words = ["--exec-policy=serial"] if sites.runs_here(site) else []
+    for option, values in (("-n", args.tests), ("-t", tags), ("-S", settings)):
+        words += [word for value in values for word in (option, value)]
+    if args.stack and not is_local:
+        words += ["-p", _any_of(args.stack)]
     words += ["-v"] * args.verbose
     return Asked(site, args.system or site.stem, (*words, *args.reframe))
+
+
+def _any_of(names: list[str]) -> str:
+    return f"^({'|'.join(map(re.escape, names))})$"
 
 
 def _render(args: argparse.Namespace, asked: Asked) -> int:
     if asked.is_local and args.stack:
         os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
     target: Path = args.output or Path("scripts")
-    there = offline.There(args.there or str(target.absolute()), args.iokernel or "iokernel")
-    for path in offline.render(asked, target, there):
+    there = args.there or str(target.absolute())
+    for path in offline.render(asked, target, there, args.iokernel or "iokernel"):
         print(path)
     return EXIT_OK
 

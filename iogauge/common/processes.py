@@ -17,15 +17,20 @@ LOOKS = 5  # at one that has arguments and no environment, to be sure
 WORDS = 5  # host, number, beginning, boot, space of numbers
 
 
-def began(process: int) -> str | None:
-    """When a process began, in the kernel's ticks; None where there is none."""
+def _stat(process: int | str) -> list[str]:
+    """The fields after the name (which is in brackets, and may hold anything): state, parent,
+    group, session, ...; none of a process that there is not."""
     try:
         text = (PROC / str(process) / "stat").read_text(errors="replace")
     except OSError:
-        return None
-    # The name, in brackets, may hold anything; the 22nd field is the beginning.
-    state, *fields = text.rpartition(")")[2].split()
-    return None if state in "ZX" else fields[18]
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def began(process: int) -> str | None:
+    """When a process began, in the kernel's ticks; None where there is none."""
+    fields = _stat(process)
+    return fields[19] if fields and fields[0] not in "ZX" else None
 
 
 def space() -> str:
@@ -57,12 +62,8 @@ def is_gone(identity: str) -> bool | None:
 def ancestors(process: int) -> list[int]:
     """Its parent, that one's parent, and so on."""
     found: list[int] = []
-    while process > 1:
-        try:
-            text = (PROC / str(process) / "stat").read_text(errors="replace")
-        except OSError:
-            break
-        process = int(text.rpartition(")")[2].split()[1])
+    while process > 1 and (fields := _stat(process)):
+        process = int(fields[1])
         found.append(process)
     return found
 
@@ -72,12 +73,8 @@ def of_session(leader: int) -> list[int]:
     found = [leader] if began(leader) else []
     for entry in PROC.iterdir():
         if entry.name.isdecimal() and int(entry.name) != leader:
-            try:
-                text = (entry / "stat").read_text(errors="replace")
-            except OSError:
-                continue
-            state, _parent, _group, session, *_ = text.rpartition(")")[2].split()
-            if int(session) == leader and state not in "ZX":
+            state, _parent, _group, session, *_ = _stat(entry.name) or ["X"] * 4
+            if state not in "ZX" and int(session) == leader:
                 found.append(int(entry.name))
     return found
 

@@ -16,7 +16,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.analysis.errors import AnalysisError, UsageError
@@ -34,17 +33,10 @@ class NothingRenderedError(AnalysisError):
     exit_code = 1
 
 
-@dataclass(frozen=True)
-class There:
-    """The machine that scripts are for: their folder, and the kernels' program."""
-
-    folder: str
-    iokernel: str
-
-
-def render(asked: Asked, target: Path, there: There) -> Iterator[Path]:
-    """Write the scripts below `target`. Raises NothingRenderedError."""
-    options = [*asked.options(), "-S", f"kernel_path={there.iokernel}"]
+def render(asked: Asked, target: Path, there: str, iokernel: str) -> Iterator[Path]:
+    """Write the scripts below `target`. `there`, `iokernel`: their folder and the program on the
+    machine that they are for. Raises NothingRenderedError."""
+    options = [*asked.options(), "-S", f"kernel_path={iokernel}"]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
         done = subprocess.run(
@@ -53,28 +45,20 @@ def render(asked: Asked, target: Path, there: There) -> Iterator[Path]:
         )  # fmt: skip
         scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
         if done.returncode or not scripts:
-            raise NothingRenderedError(f"no such test can run there: {_reason(done.stdout)}")
+            said = done.stdout.splitlines()
+            lines = [line for line in said if "ERROR" in line or "error:" in line]
+            why = lines[-1] if lines else "nothing was selected"
+            raise NothingRenderedError(f"no such test can run there: {why}")
         for script in scripts:
-            yield _write(script, target, there)
+            own = collected.place(script.parent)
+            path = target / own / collected.SCRIPT
+            text = script.read_text().replace(str(script.parent), f"{there}/{own}")
+            # A relative name would have been looked for in the folder of the dry run.
+            write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
+            path.chmod(0o755)
+            yield path
     kept = {"options": options}
     write_whole(target / collected.ASKED, json.dumps(kept, indent=1) + "\n")
-
-
-def _reason(said: str) -> str:
-    """ReFrame's own, if it gave one."""
-    lines = [line for line in said.splitlines() if "ERROR" in line or "error:" in line]
-    return lines[-1] if lines else "nothing was selected"
-
-
-def _write(script: Path, target: Path, there: There) -> Path:
-    """To its place, with the folder and the kernels of the machine that it is for."""
-    own = collected.place(script.parent)
-    path = target / own / collected.SCRIPT
-    text = script.read_text().replace(str(script.parent), f"{there.folder}/{own}")
-    # A relative name would have been looked for in the folder of the dry run.
-    write_whole(path, text.replace(str(ROOT / there.iokernel), there.iokernel))
-    path.chmod(0o755)
-    return path
 
 
 def collect(folder: Path) -> int:
@@ -82,7 +66,8 @@ def collect(folder: Path) -> int:
     try:
         options = json_file.read(folder / collected.ASKED)["options"]
     except (json_file.Unreadable, KeyError, TypeError) as error:
-        raise UsageError(f"{folder} is no folder of `iogauge run --dry-run`: {error}") from None
+        what = "expected a folder of `iogauge run --dry-run`"
+        raise UsageError(f"{folder}: {what}: {error}") from None
     command = [REFRAME, *map(str, options), "-r", "--exec-policy=serial"]
     environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

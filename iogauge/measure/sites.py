@@ -96,24 +96,3 @@ def _has(words: Sequence[str], *options: str) -> bool:
     return any(
         name in options or (not name.startswith("--") and name[:2] in options) for name in names
     )
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which tests. `tests`: patterns of their names; without `tags`, `scales` and `tests` of their
-    own words, those of `default`."""
-
-    tests: Sequence[str] = ()
-    tags: Sequence[str] = ()
-    fs: str = ""
-    scale: str = ""
-    stacks: Sequence[str] = ()
-
-    def words(self, default: str = "") -> list[str]:
-        """As options of ReFrame. A file system and a scale are tags of a test, too."""
-        tags = list(self.tags) or ([default] if default and not self.scale else [])
-        tags += [f"^({'|'.join(map(re.escape, given.split(',')))})$"
-                 for given in (self.fs, self.scale) if given]  # fmt: skip
-        found = [word for name in self.tests for word in ("-n", name)]
-        found += [word for tag in tags for word in ("-t", tag)]
-        return found + (["-p", f"^({'|'.join(self.stacks)})$"] if self.stacks else [])

@@ -19,10 +19,6 @@ DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "whee
 ABI_BUILD = ROOT / ".local" / "build" / "abi"
 
 
-class CannotInstallError(AnalysisError):
-    """A step of the installation failed, and has said why."""
-
-
 def lacking(name: str) -> str:
     """What the stack needs and does not find here, without which nothing of it runs; empty:
     nothing."""
@@ -52,7 +48,7 @@ def known() -> list[str]:
 
 def install(names: list[str]) -> None:
     """What each stack needs beyond set-up; what is in place is left alone. A release by its own
-    name (`trixie`) is installed with both of its MPIs. Raises UsageError and CannotInstallError."""
+    name (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
     releases = [_release(name) for name in names if ":" not in name]
     for name in names:
         kind, colon, what = name.partition(":")
@@ -83,4 +79,5 @@ def _release(name: str) -> str:
 
 def _run(script: Path, *words: str) -> None:
     if subprocess.run([script, *words], cwd=ROOT, check=False).returncode:
-        raise CannotInstallError(f"{script.relative_to(ROOT)} {' '.join(words)} failed")
+        command = f"{script.relative_to(ROOT)} {' '.join(words)}"
+        raise AnalysisError(f"not installed, for the reason above: {command}")

@@ -106,7 +106,7 @@ def test_a_run_that_a_program_makes(tmp_path: Path) -> None:
     runner = Runner(Stack("", kernel, (str(launcher),)), tmp_path)
     found = shrink(Case(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
     assert str(found) == "-n 2 ior -b 1 --method m"
-    assert not list(tmp_path.glob("shrink-*"))
+    assert not list(tmp_path.glob("iogauge.*"))
 
 
 def test_a_run_of_a_session_is_read(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_case_that_never_fails_ends_the_command(
     out = tmp_path / "repro.c"
     assert main(["shrink", *words, "-o", str(out), "--", "s3d", "--fsync"]) == EXIT_DATA
     assert set(tried) == {Case(3, ("s3d", "--fsync"), (("LIMIT", value),))}
-    assert capsys.readouterr().err.startswith("iogauge: shrink: ")
+    assert capsys.readouterr().err.startswith("iogauge: 6 runs of ")
     assert not out.exists()
 
 

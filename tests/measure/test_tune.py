@@ -18,7 +18,7 @@ from iogauge.analysis.statistics.surrogate import Config, guesses
 from iogauge.analysis.store import database
 from iogauge.cli import tune as command
 from iogauge.measure.tune.advice import Advice
-from iogauge.measure.tune.drive import Drive
+from iogauge.measure.tune.drive import Drive, Progress
 from iogauge.measure.tune.session import Job, Outcome, Runner, Session
 from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
 from tests.analysis.judge.test_simulate import slack
@@ -46,8 +46,10 @@ LISTING = {
 }  # fmt: skip
 
 
-class Silent:
-    """A watch that says nothing."""
+class Silent(Progress):
+    """Says nothing."""
+
+    def __init__(self) -> None: ...
 
     def round(self, now: tuning_search.Round, used: float) -> None: ...
 

@@ -35,7 +35,6 @@ from iogauge.measure.certify import plan
 from iogauge.measure.certify.plan import REPEATS, Case, rank
 from iogauge.measure.certify.stacks import (
     Candidate,
-    NotHere,
     hints_of,
     name_of,
     prepare,
@@ -252,7 +251,7 @@ def _stacks(wanted: Wanted) -> Iterator[Candidate]:
     for name in wanted.stacks:
         try:
             stack = prepare(name, wanted.kernels)
-        except (NotHere, UsageError) as error:
+        except UsageError as error:
             say(f"left out: {error}")
             continue
         patterns = wanted.patterns

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import builds
 from iogauge.common.tables import libraries
 from iogauge.measure import kernels
@@ -111,10 +112,6 @@ def variables_of(setting: Mapping[str, str]) -> dict[str, str]:
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 
-class NotHere(Exception):
-    """A stack that this machine does not have; the message names what brings it."""
-
-
 @dataclass(frozen=True)
 class Call:
     """A pattern by a method in a mode. `words`: what a method that stands in front of another is
@@ -194,12 +191,12 @@ def _build(environ: Mapping[str, Any]) -> Path:
 
 def prepare(name: str, built: str = "") -> Candidate:
     """The stack of this name with its kernels: built here, or from the folder `built`, where
-    {stack} is its name. Raises NotHere, and UsageError for an unknown name."""
+    {stack} is its name. Raises UsageError where it is unknown or not here."""
     environ = kernels.environ(name)
     extras = environ["extras"]
     needs = extras["needs"]
     if lacking := _there([*needs["build"], *needs["mpi"]]):
-        raise NotHere(f"stack {name}: {lacking}")
+        raise UsageError(f"stack {name}: {lacking}")
     inside = list(extras.get("inside", []))
     try:
         if built:
@@ -209,7 +206,7 @@ def prepare(name: str, built: str = "") -> Candidate:
         stack = Stack.of(environ, program)
         listing = stack.listing(inside)
     except (kernels.CannotBuild, CannotList, OSError) as error:
-        raise NotHere(f"stack {name}: {error}") from None
+        raise UsageError(f"stack {name}: {error}") from None
     is_ompio = "romio" not in environ["features"]
     own = romio()
     if is_ompio:
@@ -217,7 +214,7 @@ def prepare(name: str, built: str = "") -> Candidate:
         words = [*inside, "ompi_info"] if inside or not beside.is_absolute() else [str(beside)]
         done = execute(words, stack.variables)
         if done.status:
-            raise NotHere(f"{' '.join(words)}: {done.why}")
+            raise UsageError(f"{' '.join(words)}: {done.why}")
         own = of_openmpi(done.stdout)
     versions = {key: str(value) for key, value in listing["libraries"].items() if value}
     return Candidate(**vars(stack), calls=calls(listing), settings=own, is_ompio=is_ompio,

@@ -34,14 +34,9 @@ class Machine:
         """A command to its end."""
         try:
             done = subprocess.run(
-                words,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=PATIENCE,
-                check=False,
-            )
+                words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                timeout=PATIENCE, check=False,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Answer(trouble=f"no answer within {PATIENCE:.0f} s")
         except OSError as error:
@@ -64,10 +59,7 @@ class Machine:
 # Where a modules system says it is -> the files that define `module` for bash.
 # A file of the machine's profile is better: it knows where the modules are, too.
 PROFILES = tuple(f"/etc/profile.d/{name}.sh" for name in ("lmod", "z00_lmod", "modules"))
-STARTS = (
-    ("Lmod", "LMOD_PKG", "init/bash"),
-    ("Environment Modules", "MODULESHOME", "init/bash"),
-)
+STARTS = (("Lmod", "LMOD_PKG"), ("Environment Modules", "MODULESHOME"))
 # Of the modules that could be loaded, those that a stack is made of.
 OF_STACKS = re.compile(
     r"mpi|hdf5|netcdf|cgns|jansson|cmake|ninja|^(gcc|intel|cray|aocc|nvhpc|PrgEnv)", re.IGNORECASE
@@ -89,9 +81,9 @@ class Modules:
     @property
     def remarks(self) -> list[str]:
         """For the site file."""
-        lines = [f"{self.system} is here: modules= are loaded in each job script."] * bool(
-            self.init
-        )
+        lines = []
+        if self.init:
+            lines.append(f"{self.system} is here: modules= are loaded in each job script.")
         if self.offered:
             names = ", ".join(self.offered[:MOST])
             more = len(self.offered) - MOST
@@ -105,11 +97,9 @@ class Modules:
 
 
 def find_modules(machine: Machine) -> Modules:
-    spack = machine.which("spack") or ""
-    if not spack and (root := machine.variable("SPACK_ROOT")):
-        spack = root
-    for system, variable, file in STARTS:
-        init = f"{machine.variable(variable)}/{file}"
+    spack = machine.which("spack") or machine.variable("SPACK_ROOT")
+    for system, variable in STARTS:
+        init = f"{machine.variable(variable)}/init/bash"
         if machine.variable(variable) and machine.is_file(init):
             loaded = [name for name in machine.variable("LOADEDMODULES").split(":") if name]
             init = next((path for path in PROFILES if machine.is_file(path)), init)

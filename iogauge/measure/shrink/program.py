@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -98,36 +99,23 @@ def text_of(
     highest = max((offset + length for r in some for _, offset, length in r.pieces), default=0)
     highest += -highest % PAGE
     rows = [
-        f"{{{i}, {rank}, {offset - lowest}, {length}}},"
+        f"{{{i},{rank},{offset - lowest},{length}}},"
         for i, r in enumerate(some)
         for rank, offset, length in r.pieces
     ]
-    made = (
-        SOURCE.read_text()
-        .replace("@TABLE@", "\n".join(_wrapped(rows)))
-        .replace("@KIND@", ", ".join(str(int(r.together) + int(r.viewed)) for r in some))
-        .replace("@ROUNDS@", str(len(some)))
-        .replace("@COPIES@", str(max(1, CALLS // len(some))))
-        .replace("@SPAN@", str(highest - lowest))
-        .replace("@PROCESSES@", str(processes))
-        .replace("@REPEATS@", str(repeats))
-        .replace("@COMMAND@", command)
-        .replace("@LIBRARY@", library)
-    )
+    values = {
+        "TABLE": textwrap.indent(textwrap.fill(" ".join(rows), WIDTH - 4), " " * 4),
+        "KIND": ", ".join(str(int(r.together) + int(r.viewed)) for r in some),
+        "ROUNDS": len(some), "COPIES": max(1, CALLS // len(some)), "SPAN": highest - lowest,
+        "PROCESSES": processes, "REPEATS": repeats, "COMMAND": command, "LIBRARY": library,
+    }  # fmt: skip
+    made = SOURCE.read_text()
+    for name, value in values.items():
+        made = made.replace(f"@{name}@", str(value))
     lines = made.count("\n")
     if lines > most:
         raise NoProgramError(f"a program of {lines} lines: expected at most {most}")
     return made
-
-
-def _wrapped(words: Sequence[str]) -> list[str]:
-    lines, line = [], "   "
-    for word in words:
-        if len(line) + 1 + len(word) > WIDTH:
-            lines.append(line)
-            line = "   "
-        line += f" {word}"
-    return [*lines, line]
 
 
 def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Protocol
 
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import (
@@ -28,16 +27,8 @@ FIRST_LIMIT, LIMIT, SLOWER = 600.0, 60.0, 10.0
 Run = Callable[[Config, Path, float], Outcome]
 
 
-class Watch(Protocol):
-    """Who is told how far it is."""
-
-    def round(self, now: Round, used: float) -> None: ...
-
-    def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None: ...
-
-
 class Progress:
-    """On a bar, with the fastest so far."""
+    """How far a search is, on a bar, with the fastest so far."""
 
     def __init__(self, bar: Bar, budget: float, wish: Wish, default: Config) -> None:
         self.bar, self.budget, self.wish, self.default = bar, budget, wish, default
@@ -81,7 +72,7 @@ class Drive:
     run: Run
     budget: float
     wish: Wish
-    watch: Watch
+    watch: Progress
     rules: Rules = RULES
     used: float = 0.0
     seconds: list[float] = field(default_factory=list)
