@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Render, compare or measure."""
     for name in () if args.dry_run else ("there", "iokernel"):
         if getattr(args, name):
-            raise UsageError(f"--{name} is for --dry-run")
+            raise UsageError(f"--{name}: use it with --dry-run only")
     if args.rounds and len(args.stack) != 2:
         raise UsageError("--rounds: expected two stacks to compare, as --stack openmpi,mpich")
     asked = _asked(args)

@@ -140,7 +140,8 @@ def run_recover(args: argparse.Namespace) -> int:
     reports, place = recover.known(args.output), options.store_of(args)
     there = sessions(args.output)
     if unknown := set(args.sessions) - {*there, *(one.name for one in reports)}:
-        raise NothingFoundError(f"{args.output}: there is no session {', '.join(sorted(unknown))}")
+        names = ", ".join(sorted(unknown))
+        raise NothingFoundError(f"{args.output}: found no session {names}; see --output")
     ours = [one for one in reports if one.is_ours]
     missing = database.missing(place, [one.uuid for one in ours])
     wanted = [one.path for one in ours if one.uuid in missing]

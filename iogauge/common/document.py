@@ -32,7 +32,7 @@ MOST = 2**63
 
 
 class BadDocument(Exception):
-    """A file is not as the schema says; the text goes on behind the file's name."""
+    """A file does not fit the schema; the text continues the file's name."""
 
     def __init__(self, text: str) -> None:
         super().__init__(plain(text))
@@ -93,7 +93,7 @@ def _check_text(text: str) -> None:
     as reading."""
     document = json_file.parse(text, WHAT)
     if not isinstance(document, dict):
-        raise BadDocument(" holds no object")
+        raise BadDocument(": expected a JSON object")
     check_schema(document)
     check_whole(document)
 

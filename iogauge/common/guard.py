@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ends processes when the one that started them is gone, whichever way.
 
-A guard is a process in a session of its own: neither Ctrl-C nor the end of its maker's process
-group reaches it. It waits at a pipe, which costs nothing while something is measured; when the pipe
+A guard is a process in its own session: neither Ctrl-C nor the end of its maker's process group
+reaches it. It waits at a pipe, which costs nothing while something is measured; when the pipe
 ends, its maker has, and what is still on its list gets a signal, and SIGKILL after a while.
 """
 

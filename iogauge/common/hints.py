@@ -78,7 +78,7 @@ def parse_hints(text: str) -> dict[str, str]:
     for word in shlex.split(text):
         match = re.fullmatch(r"((?:write:|read:)?[A-Za-z_]\w*)=(.+)", word)
         if not match:
-            raise ValueError(f"hints: {word!r} is not K=V")
+            raise ValueError(f"hints: {word!r}: expected K=V")
         found[match[1]] = match[2]
     return found
 
@@ -90,7 +90,7 @@ def way(key: str) -> str:
 
 
 def variable(key: str) -> str | None:
-    """The environment variable of a hint; None where it has none of its own."""
+    """The environment variable of a hint; None where it has none."""
     _, how, before = _row(key)
     return before + key if how == "ENVIRONMENT" else None
 

@@ -70,7 +70,7 @@ def _check_depth(data: Any, what: str) -> None:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise ValueError(f"{word}: expected a number of JSON")
 
 
 def _whole(digits: str) -> int:
@@ -82,5 +82,5 @@ def _whole(digits: str) -> int:
 def _finite(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise ValueError(f"{digits[:30]} is beyond all numbers that can be computed with")
+        raise ValueError(f"{digits[:30]} is too large for a float")
     return value

@@ -47,7 +47,7 @@ class Bar:
         self.bar.stop()
 
     def at(self, done: float, total: float, text: str) -> None:
-        """`text`: what goes on now."""
+        """`text`: what runs now."""
         if not self.bar.tasks:
             self.bar.add_task("")
         self.bar.update(

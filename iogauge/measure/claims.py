@@ -36,7 +36,7 @@ def judge(child: Child, claims: list[str], runs: dict[str, list[str]], options: 
             status = status or stored
             sessions.append(done.uuid)
     if not sessions:
-        say("nothing was measured: no claim can be judged")
+        say("nothing was measured: no claim can be judged; `iogauge doctor` shows what is missing")
         status = status or NOTHING_MEASURED
     judged = child.analysis("claims", *claims, "--where", f"session={','.join(sessions)}")
     return status or judged

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one way to start iokernel, and to say how a run ended.
 
-All processes of a run have a variable of its own, by which they are found wherever they went: none
-outlives its run.
+All processes of a run have an environment variable with its number, by which they are found
+wherever they went: none outlives its run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program's replay, and its data through other methods, in turn: which would have been faster."""
+"""A program's replay, and its data through other methods: which would have been faster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session of ReFrame under a name of its own: what `iogauge run` and `iogauge claims --run` do.
+"""One session of ReFrame under its own name: what `iogauge run` and `iogauge claims --run` do.
 
 The session that is shown, stored or compared afterwards is the one whose report `measure` returns,
 never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; what had finished by then
@@ -192,7 +192,7 @@ def measure(
         data = None
     if data is None:
         if status == 0:
-            say(f"nothing was selected: no test matches {' '.join(words)!r}")
+            say(f"nothing was selected: no test matches {' '.join(words)!r}; -- -l lists them")
         else:
             say(f"ReFrame left no report; {lines.log} ends:")
             print(*lines.last(), sep="\n", file=sys.stderr)

@@ -140,7 +140,7 @@ def test_a_session_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["store", "recover", "NOSUCH", "--output", str(tmp_path)]) == 3
-    assert "there is no session NOSUCH" in capsys.readouterr().err
+    assert "found no session NOSUCH" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["history --all", "compare openmpi mpich --by stack"])

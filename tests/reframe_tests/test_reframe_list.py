@@ -158,7 +158,7 @@ def test_a_wrong_hint_fails_with_its_text(tmp_path: Path) -> None:
     wrong = ("-S", "S3d.hints=cb_nodes")
     session = reframe(tmp_path, "--dry-run", *only, *wrong, tests="s3d.py", environment=plain)
     assert session.status == 1
-    assert "hints: 'cb_nodes' is not K=V" in session.text
+    assert "hints: 'cb_nodes': expected K=V" in session.text
 
 
 def test_parameterize_and_repeat_work(tmp_path: Path) -> None:

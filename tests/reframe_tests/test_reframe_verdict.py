@@ -261,7 +261,7 @@ def test_half_a_document_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_list_is_no_document(tmp_path: Path) -> None:
-    assert "holds no object" in complaint(stage(tmp_path, "[]"))
+    assert "expected a JSON object" in complaint(stage(tmp_path, "[]"))
 
 
 @pytest.mark.parametrize("schema", ["iogauge.result/2", None, 1])

@@ -3,7 +3,7 @@
 
 All calls come once before one comes again, and so do all settings, numbers of processes, file
 systems and sizes, each deck shuffled anew by the seed. Run `index` of a stack is the same
-whenever it is asked for: a plan that was cut short goes on where it stood.
+whenever it is asked for: a plan that was interrupted continues there.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ def _keep_about(file: Path, new: dict[str, Any]) -> None:
 def _run(
     wanted: Wanted, stacks: Sequence[Candidate], places: Mapping[str, Path], runs: Runs, bar: Bar
 ) -> None:
-    """All stacks in turn, each one as many runs as another, until the time is over."""
+    """The stacks alternate, so that each gets as many runs, until the time is over."""
     began = time.monotonic()
     end, stop = began + 60 * wanted.minutes, threading.Event()
     guard = Guard(signal.SIGTERM, iokernel.POLITE)

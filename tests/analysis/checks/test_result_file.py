@@ -64,11 +64,11 @@ def test_a_value_that_cannot_be_is_named(name: str, tmp_path: Path) -> None:
 TEXTS = {
     "nothing": ("", "not JSON"),
     "half": ('{"schema": "iogauge.result/1", ', "not JSON"),
-    "list": ("[]", "holds no object"),
+    "list": ("[]", "expected a JSON object"),
     "deep": ("[" * 200_000 + "]" * 200_000, "nested too deeply"),
     "deep objects": ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     "many digits": ('{"schema": ' + "9" * 5000 + "}", "not JSON"),
-    "no number": ('{"schema": NaN}', "NaN is not a number"),
+    "no number": ('{"schema": NaN}', "NaN: expected a number"),
     "no schema": ("{}", "schema None"),
     "schema": ('{"schema": ["' + "x" * 10_000 + '"]}', "schema ['xxx"),
 }

@@ -173,8 +173,8 @@ def break_sample(key: str, value: object) -> Any:
         (break_sample("bandwidth", 0), "samples/1/write/bandwidth: 0 is less than"),
         (break_sample("bandwidth", -3.0), "samples/1/write/bandwidth: -3.0 is less than"),
         (break_sample("bandwidth", None), "samples/1/write/bandwidth: None is not of type"),
-        (break_sample("bandwidth", float("nan")), "NaN is not a number of JSON"),
-        (break_sample("bandwidth", float("inf")), "Infinity is not a number of JSON"),
+        (break_sample("bandwidth", float("nan")), "NaN: expected a number of JSON"),
+        (break_sample("bandwidth", float("inf")), "Infinity: expected a number of JSON"),
         (
             lambda d: d["samples"][0]["ceilings"]["fpp"].update(read=0),
             "samples/0/ceilings/fpp/read",

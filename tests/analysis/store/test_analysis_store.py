@@ -206,7 +206,7 @@ BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
         _document(schema="iogauge.result/2"),
         "schema 'iogauge.result/2' is unknown, this reads 'iogauge.result/1'",
     ),
-    "NaN": (_nan, "NaN is not a number of JSON"),
+    "NaN": (_nan, "NaN: expected a number of JSON"),
     "zero": (_zero, "samples/1/read/bandwidth: 0 is less than"),
     "wrong units": (_units, "expected write_bw in MiB/s, found 'MB/s'"),
 }
