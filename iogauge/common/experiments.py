@@ -53,14 +53,43 @@ class Experiment:
         """Is it run there: on its own site, or on one that is no document's?"""
         return system == self.site or system not in sites()
 
-    def has(self, test: str, parameters: Mapping[str, Any]) -> bool:
-        """Is a run of the test with these parameters one of the experiment's?"""
+    def points(self, most: int) -> list[str]:
+        """Its counts of processes where there are so many, as `Point` has them."""
+        factor = scaled_down(max(self.process_counts), most)
+        return [str(Point(n // factor, factor)) for n in self.process_counts if n >= factor]
+
+    def has(self, test: str, parameters: Mapping[str, Any], most: int = 0) -> bool:
+        """Is a run of the test with these parameters one of the experiment's? `most`: processes
+        of a site that is no document's."""
         if test != self.test:
             return False
         wanted = dict(self.choose)
         if parameters.get("scale") != SMOKE:
             wanted |= self.at
+            if most and "processes" in self.at:
+                wanted["processes"] = tuple(self.points(most))
         return all(str(parameters.get(name)) in values for name, values in wanted.items())
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A number of processes, and how many of the document's each stands for: `2x4096`."""
+
+    processes: int
+    factor: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.processes}x{self.factor}" if self.factor > 1 else str(self.processes)
+
+    @classmethod
+    def of(cls, text: object) -> Point:
+        count, _, factor = str(text).partition("x")
+        return cls(int(count), int(factor or 1))
+
+
+def scaled_down(wanted: int, most: int) -> int:
+    """The least power of two that `wanted` processes must be divided by, to be at most `most`."""
+    return 1 << max(0, -(-wanted // max(most, 1)) - 1).bit_length()
 
 
 @functools.cache
@@ -98,12 +127,15 @@ def sites() -> frozenset[str]:
     return frozenset(one.site for one in experiments())
 
 
-def of_run(test: str, parameters: Mapping[str, Any], system: str) -> list[Experiment]:
-    """The experiments that a run is of. On its own site, one may be of one file system only."""
+def of_run(
+    test: str, parameters: Mapping[str, Any], system: str, most: int = 0
+) -> list[Experiment]:
+    """The experiments that a run is of. On its own site, one may be of one file system only.
+    `most`: processes of a site that is no document's."""
     return [
         one
         for one in experiments()
-        if one.has(test, parameters)
+        if one.has(test, parameters, 0 if system in sites() else most)
         and one.is_of(system)
         and (not one.fs or system != one.site or parameters.get("fs") == one.fs)
     ]
@@ -115,7 +147,12 @@ def axis(test: str, name: str, system: str) -> list[str]:
     return list(dict.fromkeys(value for values in found for value in values))
 
 
-def process_axis(test: str, system: str, most: int) -> list[int]:
-    """The same of processes, with those of smoke runs. `most`: of a site that is no document's."""
+def process_axis(test: str, system: str, most: int) -> list[str]:
+    """The same of processes, with those of smoke runs. `most`: of a site that is no document's,
+    where experiments are scaled down."""
     counts = map(int, axis(test, "processes", system))
-    return sorted({*SMOKE_PROCESSES, *(n for n in counts if system in sites() or n <= most)})
+    found = {Point(n) for n in counts if system in sites() or n <= most}
+    if system not in sites():
+        mine = [one for one in experiments() if one.test == test and "processes" in one.at]
+        found |= {Point.of(text) for one in mine for text in one.points(most)}
+    return list(map(str, sorted({*map(Point, SMOKE_PROCESSES), *found})))

@@ -5,7 +5,7 @@ collective metadata changes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -45,6 +45,9 @@ class Grid(scales.Scale):
     @property
     def word(self) -> str:
         return "x".join(map(str, self.edge))
+
+    def scaled_down(self, factor: int) -> Grid:
+        return replace(self, edge=tuple(max(2, round(n / factor ** (1 / 3))) for n in self.edge))
 
 
 # The paper's writing, 16 processes with a zone each (23 MB, 618 MB, 2.8 GB).
@@ -133,6 +136,10 @@ class CgnsBlock(CgnsStructured):
     scales = BLOCKS
     scale = parameter(BLOCKS, type=str, loggable=True)
 
+    @property
+    def grid(self) -> Grid:
+        return super().grid.scaled_down(self.factor)
+
     def pattern_options(self) -> list[str]:
         one_by_one = ["--by-coordinate"] if self.grid.by_coordinate else []
         return [f"--one-block {self.grid.word} --real float64", *one_by_one]
@@ -156,7 +163,7 @@ class CgnsZoneProcesses(OverProcesses, CgnsStructured):
     scale = parameter(
         ["smoke", "laptop", "paper-50", "paper-150", "paper"], type=str, loggable=True
     )
-    processes = parameter(processes_of("CgnsZoneProcesses"), type=int, loggable=True)
+    processes = parameter(processes_of("CgnsZoneProcesses"), type=str, loggable=True)
 
     def is_quick(self) -> bool:
         return False
@@ -171,10 +178,10 @@ class CgnsReadProcesses(OverProcesses, CgnsBlock):
     scale = parameter(
         ["smoke", "laptop", "paper-64", "paper-128", "paper"], type=str, loggable=True
     )
-    processes = parameter(processes_of("CgnsReadProcesses"), type=int, loggable=True)
+    processes = parameter(processes_of("CgnsReadProcesses"), type=str, loggable=True)
 
     def fits_together(self) -> bool:
-        return bool((self.the_call.processes == 1) == (self.processes == 1))
+        return bool((self.the_call.processes == 1) == (self.point.processes == 1))
 
 
 @rfm.simple_test
@@ -193,7 +200,8 @@ class CgnsUnstructured(IoBenchmark):
 
     def elements(self) -> int:
         mesh = MESHES[self.scale]
-        return mesh.elements * (self.clients if mesh.per_process else 1)
+        whole = mesh.elements * (self.clients if mesh.per_process else 1)
+        return int(whole // self.factor)
 
     def pattern_options(self) -> list[str]:
         return [f"--elements {self.elements()}"]
@@ -246,11 +254,11 @@ class CgnsMetadata(OverProcesses, CgnsStructured):
     scale = parameter(METADATA_ZONES, type=str, loggable=True)
     metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
     processes = parameter(
-        sorted({*METADATA_PROCESSES, *processes_of("CgnsMetadata")}), type=int, loggable=True
+        processes_of("CgnsMetadata", *METADATA_PROCESSES), type=str, loggable=True
     )
 
     def is_smoke_point(self) -> bool:
-        return self.processes in METADATA_PROCESSES
+        return self.processes in map(str, METADATA_PROCESSES)
 
     @property
     def the_call(self) -> calls.Call:

@@ -38,11 +38,11 @@ class Scale(scales.Scale):
     processes: int | None = None
     total: int = 0
 
-    def block_of(self, processes: int) -> int:
+    def block_of(self, processes: int, factor: int = 1) -> int:
         """Whole transfers, at least one; a remainder of the total is left out."""
         if not self.total:
             return self.block
-        return max(self.total // (processes * self.transfer), 1) * self.transfer
+        return max(self.total // factor // (processes * self.transfer), 1) * self.transfer
 
 
 SCALES = {
@@ -121,12 +121,13 @@ class Ior(IoBenchmark):
 
     def pattern_options(self) -> list[str]:
         scale = SCALES[self.scale]
-        block = scale.block_of(self.clients)
+        block = scale.block_of(self.clients, self.factor)
         return [f"-b {block}", f"-t {scale.transfer}", f"-s {scale.segments}", "-C"]
 
     def payload_bytes(self) -> int:
         scale = SCALES[self.scale]
-        return scale.block_of(self.clients) * scale.segments * self.clients * self.dumps
+        block = scale.block_of(self.clients, self.factor)
+        return block * scale.segments * self.clients * self.dumps
 
     def call_bytes(self) -> int:
         return SCALES[self.scale].transfer
@@ -222,7 +223,7 @@ class IorProcesses(OverProcesses, Ior):
         loggable=True,
     )
     scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
-    processes = parameter(processes_of("IorProcesses"), type=int, loggable=True)
+    processes = parameter(processes_of("IorProcesses"), type=str, loggable=True)
 
     def is_quick(self) -> bool:
         return False

@@ -121,7 +121,7 @@ class FilePerProcess(OverProcesses, SmallFiles):
     descr = "one file for each process"
     call = parameter(["posix"], type=str, loggable=True)
     scale = parameter(["smoke", "paper"], type=str, loggable=True)
-    processes = parameter(processes_of("FilePerProcess"), type=int, loggable=True)
+    processes = parameter(processes_of("FilePerProcess"), type=str, loggable=True)
 
     def is_smoke_point(self) -> bool:
         return True  # creating files needs no features
@@ -130,6 +130,6 @@ class FilePerProcess(OverProcesses, SmallFiles):
         return 1
 
     def shortage(self) -> str | None:
-        if self.num_tasks != self.processes:
+        if self.num_tasks != self.point.processes:
             return f"{self.processes} processes are the test's name, not {self.num_tasks}"
         return super().shortage()

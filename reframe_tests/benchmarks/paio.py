@@ -4,7 +4,7 @@ and write them with another method while the application continues."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import reframe as rfm
@@ -67,6 +67,13 @@ class PaioBenchmark(IoBenchmark):
     def scale_steps(self) -> int:
         return SCALES[self.scale].steps
 
+    @property
+    def dump(self) -> Scale:
+        """With fewer longitudes, where it is scaled down."""
+        scale = SCALES[self.scale]
+        x, *others = scale.grid
+        return replace(scale, grid=(max(1, x // self.factor), *others))
+
     def servers(self) -> int:
         return int(self.io_processes)
 
@@ -76,12 +83,12 @@ class PaioBenchmark(IoBenchmark):
 
     def queue_limit(self) -> int:
         """Bytes; the least that the kernel takes is 4 KiB."""
-        share = SCALES[self.scale].bytes / self.servers()
+        share = self.dump.bytes / self.servers()
         return max(4096, int(share * QUEUES[self.queue]))
 
     def pattern_options(self) -> list[str]:
-        scale = SCALES[self.scale]
-        return [f"--grid {'x'.join(map(str, scale.grid))}", f"--arrays {scale.arrays}"]
+        dump = self.dump
+        return [f"--grid {'x'.join(map(str, dump.grid))}", f"--arrays {dump.arrays}"]
 
     def run_options(self) -> list[str]:
         compute = [f"--compute-seconds {self.compute_seconds}"] if self.compute_seconds else []
@@ -97,7 +104,7 @@ class PaioBenchmark(IoBenchmark):
         ]
 
     def payload_bytes(self) -> int:
-        return SCALES[self.scale].bytes * self.dumps
+        return self.dump.bytes * self.dumps
 
     def more_seconds(self) -> float:
         """Computing, in the run and in the one that writes directly."""

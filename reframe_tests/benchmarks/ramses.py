@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -150,9 +151,13 @@ class RamsesBenchmark(IoBenchmark):
     def scale_processes(self) -> int | None:
         return SCALES[self.scale].processes
 
-    def cells(self) -> int:
-        """Along each edge of the box."""
+    def size_in_name(self) -> int:
         return SCALES[self.scale].size
+
+    def cells(self) -> int:
+        """Along each edge of the box: a power of two."""
+        halvings = round(math.log2(self.factor) / 3)
+        return max(self.size_in_name() >> halvings, SMOKE_SIZE)
 
     def pattern_options(self) -> list[str]:
         values = [f"--values {self.values}"] if self.values != "hash" else []
@@ -230,12 +235,12 @@ class RamsesSizes(OverProcesses, RamsesBenchmark):
     scale = parameter(["smoke", "paper"], type=str, loggable=True)
     size = parameter(map(str, [SMOKE_SIZE, *PAPER_SIZES]), type=str, loggable=True)
     call = parameter(PAPER_CALLS, type=str, loggable=True)
-    processes = parameter(processes_of("RamsesSizes"), type=int, loggable=True)
+    processes = parameter(processes_of("RamsesSizes"), type=str, loggable=True)
 
     def is_smoke_point(self) -> bool:
-        return self.cells() == SMOKE_SIZE and super().is_smoke_point()
+        return self.size_in_name() == SMOKE_SIZE and super().is_smoke_point()
 
-    def cells(self) -> int:
+    def size_in_name(self) -> int:
         return int(self.size)
 
 

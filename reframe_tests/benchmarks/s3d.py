@@ -84,8 +84,9 @@ class S3d(IoBenchmark):
     def grid(self) -> tuple[int, int, int]:
         """Points of the whole grid."""
         scale = SCALES[self.scale]
-        factor = self.process_grid() if scale.per_process else (1, 1, 1)
-        x, y, z = (points * times for points, times in zip(scale.grid, factor, strict=True))
+        times = self.process_grid() if scale.per_process or self.factor > 1 else (1, 1, 1)
+        fewer = scale.processes if self.factor > 1 and scale.processes else (1, 1, 1)
+        x, y, z = (n // b * a for n, a, b in zip(scale.grid, times, fewer, strict=True))
         return x, y, z
 
     def pattern_options(self) -> list[str]:

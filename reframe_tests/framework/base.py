@@ -218,8 +218,9 @@ class IoBenchmark(
     @run_after("setup")
     def set_processes(self) -> None:
         """How many processes on how many nodes; what cannot be placed is skipped, last of all."""
-        cores = placement.shape_of(self.current_partition).cores
-        fixed = self.scale_processes()
+        shape = placement.shape_of(self.current_partition)
+        cores, most = shape.cores, shape.cores * (shape.nodes or 1) - self.servers()
+        fixed = self.num_tasks or self.fitting(self.scale_processes(), max(1, most))
         alone = self.the_call.processes
         wanted = alone or self.num_tasks or (fixed + self.servers() if fixed else 0)
         per_node: int = self.num_tasks_per_node or 0
@@ -323,6 +324,7 @@ class IoBenchmark(
         return {
             "test": {
                 "name": self.display_name,
+                "factor": self.factor,
                 "pattern": self.pattern,
                 "call": self.the_call.name,
             },

@@ -8,34 +8,45 @@ from typing import Any
 
 import reframe as rfm
 import reframe.core.runtime as rt
-from reframe.core.builtins import run_after
+from reframe.core.builtins import run_after, variable
 
 from iogauge.common import experiments
-from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES
+from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES, Point, scaled_down
 from reframe_tests.machine.scales import OF_DOCUMENTS, QUICK_SCALE
 
 
-def processes_of(test: str) -> list[int]:
-    """The values of a test's parameter `processes` on the system that ReFrame runs for."""
-    system = rt.runtime().system
-    most = max(
-        (part.processor.num_cpus or 1) * part.extras.get("nodes", 1) for part in system.partitions
-    )
-    return experiments.process_axis(test, system.name, most)
+def most_processes() -> int:
+    """Of the largest partition of the system that ReFrame runs for."""
+    parts = rt.runtime().system.partitions
+    return int(max((p.processor.num_cpus or 1) * p.extras.get("nodes", 1) for p in parts))
+
+
+def processes_of(test: str, *more: int) -> list[str]:
+    """The values of a test's parameter `processes` there."""
+    found = experiments.process_axis(test, rt.runtime().system.name, most_processes())
+    return list(dict.fromkeys([*map(str, more), *found]))
 
 
 class OverProcesses:
     """A sweep over the numbers of processes of its experiments: it has a parameter `processes`."""
 
-    processes: int
+    processes: str
     only_documented = True
 
+    @property
+    def point(self) -> Point:
+        return Point.of(self.processes)
+
     def scale_processes(self) -> int | None:
-        return int(self.processes)
+        return self.point.processes
 
 
 class Documented(rfm.RegressionTestPlugin):
-    """Mixed into `IoBenchmark`: the names of its experiments as tags."""
+    """Mixed into `IoBenchmark`: the names of its experiments as tags. Where a machine that is no
+    document's is too small, each process stands for `factor` of the document's, with as much data
+    as one of them."""
+
+    factor = variable(int, value=1, loggable=True)
 
     # A sweep leaves out points that no experiment has, at the documents' scales.
     only_documented = False
@@ -43,11 +54,20 @@ class Documented(rfm.RegressionTestPlugin):
     def is_smoke_point(self) -> bool:
         """For a sweep at scale `smoke`: is it one of the few that show that it runs?"""
         test: Any = self
-        return int(test.processes) in SMOKE_PROCESSES
+        return test.processes in map(str, SMOKE_PROCESSES)
 
     def fits_together(self) -> bool:
         """For a sweep: does this point make sense?"""
         return True
+
+    def fitting(self, wanted: int | None, most: int) -> int | None:
+        """So many processes, or as many as there are, if the scale is a document's and the machine
+        is none."""
+        test: Any = self
+        here = rt.runtime().system.name not in experiments.sites()
+        if wanted and here and OF_DOCUMENTS.fullmatch(test.scale) and not test.only_documented:
+            test.factor = scaled_down(wanted, most)
+        return wanted and max(1, wanted // test.factor if not test.only_documented else wanted)
 
     @run_after("init")
     def flush_as_the_document_did(self) -> None:
@@ -59,9 +79,12 @@ class Documented(rfm.RegressionTestPlugin):
     def tag_with_its_experiments(self) -> None:
         test: Any = self
         given = {name: getattr(test, name) for name in type(test).param_space.params}
-        found = experiments.of_run(type(test).__name__, given, rt.runtime().system.name)
+        found = experiments.of_run(
+            type(test).__name__, given, rt.runtime().system.name, most_processes()
+        )
         if test.only_documented:
-            known = bool(found) or given["scale"] == QUICK_SCALE
+            test.factor = test.point.factor
+            known = bool(found) or (given["scale"] == QUICK_SCALE and test.factor == 1)
             if given["scale"] == SMOKE:
                 known = self.is_smoke_point()
             if not known or not self.fits_together():

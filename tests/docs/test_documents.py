@@ -122,6 +122,19 @@ def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     assert list(experiment_scripts.problems(right, [])) == ["no test has its tag"]
 
 
+def test_counts_of_processes_keep_their_shape_where_there_are_fewer() -> None:
+    ior = named("idris-2011-p35")  # 256 to 32,768
+    assert ior.points(2) == ["1x16384", "2x16384"]
+    assert ior.points(1000) == [f"{2**n}x64" for n in range(2, 10)]
+    assert ior.points(32768) == [str(n) for n in ior.process_counts]
+    assert [experiments.scaled_down(4096, most) for most in (1, 3, 4095, 4096)] == [
+        4096,
+        2048,
+        2,
+        1,
+    ]
+
+
 @pytest.mark.slow
 def test_some_of_them_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them: make documents-smoke."""

@@ -154,6 +154,17 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
 
 
 @pytest.mark.slow
+def test_an_experiment_is_scaled_down_to_a_machine_that_is_no_documents(tmp_path: Path) -> None:
+    small = {"IOGAUGE_NODES": "1", "IOGAUGE_CORES": "2"}
+    one = ("-t", "s3d-io-run$", "-T", "smoke")
+    (script,) = dry_run("slurm_lustre", tmp_path, *one, **small).scripts()
+    text = script.read_text()
+    assert "#SBATCH --ntasks=2\n" in text
+    assert "--grid 100x50x50 --procs-grid 2x1x1" in text  # 800^3 on 16^3: 50^3 each
+    assert "scaled down: each stands for 2048 of the document's" in text
+
+
+@pytest.mark.slow
 def test_stripes_are_swept_where_they_can_be_set(tmp_path: Path) -> None:
     only = ("-t", "stripes", "-n", "StripeSweep.*call=mpiio:collective")
     session = dry_run("edison", tmp_path / "edison", *only, tests="sweeps.py")
