@@ -192,6 +192,7 @@ main() {
             --only)
                 [[ ${2-} =~ ^(openmpi|mpich)$ ]] || fail 2 "$usage"
                 only=$2 groups=(build "$2")
+                [[ $2 == mpich ]] || groups+=(newer) # which Debian has for Open MPI only
                 shift 2 ;;
             --fill) suite=$2 groups=("${@:4}"); fill "$3"; return ;;
             *) fail 2 "$usage" ;;

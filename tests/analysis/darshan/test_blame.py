@@ -202,6 +202,30 @@ def test_a_read_modify_write_that_met_in_time_may_have_covered() -> None:
     assert made.blame().races.kind.tolist() == [races.MAY_COVER]
 
 
+@pytest.mark.parametrize(
+    ("hosts", "unsure", "kind"),
+    [
+        ("aa", 0.01, races.ESCAPED),
+        ("ab", 0.0, races.ESCAPED),
+        ("ab", 0.01, races.MAY_COVER),
+        ("ab", None, races.MAY_COVER),
+    ],
+)
+@pytest.mark.parametrize("other", [0.992, 1.008])
+def test_clocks_of_two_nodes_leave_open_whether_accesses_met(
+    hosts: str, unsure: float | None, kind: int, other: float
+) -> None:
+    """The other's write ended 4 ms before the read began, or began 4 ms after the write ended."""
+    made = Made(2)
+    made.hosts = list(hosts)
+    made.access(0, READ, 100, 200, at=1.0, seconds=0.001)
+    made.access(0, WRITE, 100, 200, at=1.002, seconds=0.002)
+    made.access(1, WRITE, 150, 10, at=other, seconds=0.004)
+    traced = made.traced()
+    traced.unsure = unsure
+    assert races.judge(traced, order.of_events(traced)).races.kind.tolist() == [kind]
+
+
 def test_a_read_modify_write_before_or_after_escaped_by_chance() -> None:
     made = Made(2)
     made.access(0, READ, 100, 200)

@@ -194,6 +194,13 @@ def test_a_partial_log_proves_nothing() -> None:
         assert found.verdict == "inconclusive"
 
 
+@pytest.mark.parametrize(("module", "written"), [("POSIX", 0), ("MPI-IO", ALL)])
+def test_a_file_that_no_posix_call_wrote_is_untraced(module: str, written: int) -> None:
+    """POSIX calls only read it, or MPI-IO wrote it by other means."""
+    write = ledger(trace(module, written)).side("write")
+    assert write is not None and write.untraced == ALL
+
+
 def test_text_beside_the_data_is_not_missing() -> None:
     listed = [{"path": FILE, "bytes": PAYLOAD}, {"path": "/fs/run/info.txt", "bytes": 800}]
     more = {"files": listed, "file_count": 2, "file_bytes": PAYLOAD + 800}

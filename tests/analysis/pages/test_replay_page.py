@@ -59,6 +59,14 @@ def test_places_in_the_file() -> None:
     assert picture.y[0] == (100, "0") and picture.y[-1] == (0, "200 bytes")
 
 
+def test_an_access_without_bytes_is_no_mark() -> None:
+    both = traced(1.0), traced(1.0, size=0)
+    for picture in (access_chart.timeline(both), access_chart.places(both)):
+        assert picture is not None
+        full, empty = map(boxes, picture.sides)
+        assert all(full) and not any(empty)
+
+
 def test_places_that_nobody_knows() -> None:
     """The recorder has no offsets of MPI-IO calls with Open MPI."""
     unknown = traced(1.0)

@@ -70,6 +70,15 @@ def test_a_file_of_ompio_is_no_data(tmp_path: Path) -> None:
     assert [one.path for one in found.files] == ["/d/a", "/d/a_cid-x.sm"]
 
 
+@pytest.mark.parametrize("call", ["MPI_File_open", "MPI_Barrier"])
+def test_only_a_program_of_mpi_io_is_said_to_be_replayed_without_it(
+    call: str, tmp_path: Path
+) -> None:
+    found = trace.load(made(tmp_path, f"{call} 0 0 ( x", "write 0 0 ( /d/a %p 10"))
+    said = any("POSIX calls of its MPI library" in line for line in found.said)
+    assert said == call.startswith("MPI_File_")
+
+
 def test_calls_that_the_clock_does_not_tell_apart(tmp_path: Path) -> None:
     folder = made(tmp_path)
     lines = [f"0.0000010 0.0000010 pwrite 0 0 ( /d/{k % 3} %p 1 {9 - k} )\n" for k in range(9)]
