@@ -10,7 +10,8 @@ of its own: one compares methods on it, and not memory with disk.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -46,6 +47,8 @@ LONGEST = 120  # letters of a name that is drawn
 LABEL_ROOM = 1.26  # of the longest track: the number stands behind it
 COLUMNS_PER_LINE = 4  # two file systems side by side; more of them continue below
 PNG_SCALE = 2.0
+PER_LINE = 3  # of a picture
+WIDTH = 250  # pixels of a panel; with its axis it fits a telephone
 SVG = "http://www.w3.org/2000/svg"
 SAYS = "says"  # the role of marks whose description is a text for people
 ElementTree.register_namespace("", SVG)
@@ -161,6 +164,40 @@ def themed_svg(plot: dict[str, Any]) -> str:
     for name, colour in GREYS.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{name}, {colour})"')
     return svg
+
+
+def panel_title(text: str | list[str]) -> alt.Title:
+    """Small, above the panel's left edge, and cut where the panel ends."""
+    return alt.Title(
+        text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group",
+        limit=WIDTH,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Panels:
+    """`colours`: what the legend says; the panels' own legends are for pictures. `dashes`: the
+    same of kinds of lines, in Vega's order."""
+
+    panels: Sequence[Any]
+    colours: Mapping[str, str] = field(default_factory=dict)
+    dashes: Mapping[str, str] = field(default_factory=dict)
+    per_line: int = PER_LINE
+
+    def picture(self) -> dict[str, Any]:
+        """All panels as one specification."""
+        lines = [
+            alt.hconcat(*self.panels[start : start + self.per_line], spacing=30)
+            for start in range(0, len(self.panels), self.per_line)
+        ]
+        return themed(alt.vconcat(*lines, spacing=26))
+
+    def svgs(self) -> list[str]:
+        """Each panel as an SVG element of its own, without legend."""
+        plots = [themed(panel) for panel in self.panels]
+        for plot in plots:
+            plot["config"]["legend"]["disable"] = True
+        return [themed_svg(plot) for plot in plots]
 
 
 def _with_titles(svg: str) -> str:

@@ -11,11 +11,10 @@ import vl_convert
 
 from ..errors import OutputError
 from ..judge.history import History
-from .chart import INK, MUTED, PNG_SCALE, SAYS, themed_svg
+from .chart import INK, MUTED, PNG_SCALE, SAYS, WIDTH, Panels, panel_title, themed_svg
 from .colours import PALETTE
 from .history_table import change_text
 from .page import save
-from .panels import WIDTH, Panels, panel_title
 from .words import value_text
 
 BAD = "#D55E00"

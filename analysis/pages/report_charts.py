@@ -11,8 +11,7 @@ import altair as alt
 from iogauge.common.text import percent, plain_all
 
 from . import colours, history_chart
-from .chart import GREYS, INK, PEAK, SAYS
-from .panels import WIDTH, Panels, panel_title
+from .chart import GREYS, INK, PEAK, SAYS, WIDTH, Panels, panel_title
 from .report_tables import Section
 from .words import bandwidth_text
 

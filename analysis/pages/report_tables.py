@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from iogauge.common.text import percent
@@ -14,6 +15,7 @@ from ..judge import claims, compare_published, compare_references
 from ..judge.compare_runs import Question
 from ..judge.history import KEY, LOW, History
 from ..judge.learned import MIN_NIGHTS
+from ..session.rows import Table
 from ..store import database as store
 from ..store.database import Where
 from . import claim_text, history_table
@@ -238,6 +240,53 @@ def history(found: Sequence[History], connection: Any, session: str) -> Section:
         "needs the same case in two or more sessions", {"now": "document"},
         (*_CALLS, "state"), source=several,
     )  # fmt: skip
+
+
+LOCK = "spack.lock"  # the tests keep it beside each result
+SPACK = ("package", "stack", "version", "hash")
+
+
+def lock_files(table: Table) -> dict[str, Path]:
+    """One lock file of each stack from Spack, by the stack's name; those that are gone are left
+    out."""
+    found: dict[str, Path] = {}
+    for row in table.all_rows:
+        for run in row.runs:
+            if run.packages and run.folder and (run.folder / LOCK).is_file():
+                found.setdefault(run.stack, run.folder / LOCK)
+    return found
+
+
+def spack(table: Table, root: Path) -> Section:
+    """A row for each package of each stack, equal packages side by side; their hashes lead to the
+    lock file. `root`: what its path is relative to, where it lies below."""
+    locks = lock_files(table)
+    found = {
+        (name, run.stack, text)
+        for row in table.all_rows
+        for run in row.runs
+        for name, text in run.packages.items()
+    }
+    rows = []
+    for name, stack, text in sorted(found):
+        version, _, digest = text.rpartition("/")
+        cells = {"package": name, "stack": stack, "version": version, "hash": digest}
+        rows.append({**cells, "lock": _below(locks.get(stack), root)})
+    return Section(
+        "spack", "Stacks from Spack", SPACK, rows,
+        "All packages of a stack's environment, those that built it too. A hash stands for the "
+        f"whole build: options, compiler, dependencies. {LOCK} makes the same again: as the "
+        "spack.lock of an environment, spack -e ENV install.",
+        "needs a stack from Spack: site_configs/spack.py",
+        {"hash": "lock"}, ("stack",),
+    )  # fmt: skip
+
+
+def _below(path: Path | None, root: Path) -> str:
+    if path is None:
+        return ""
+    real = path.resolve()
+    return str(real.relative_to(root) if real.is_relative_to(root) else real)
 
 
 TABLES: tuple[Callable[[Any, str], Section], ...] = (

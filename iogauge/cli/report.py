@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.judge import history, share_of_peak
-from iogauge.analysis.pages import spack_stacks
-from iogauge.analysis.pages.report_tables import TABLES, Section
+from iogauge.analysis.pages.report_tables import TABLES, Section, spack
 from iogauge.analysis.pages.report_tables import history as history_section
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import Table, make_table
@@ -70,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     recent = store.connect(place, since=start - YEAR)
     sections = [make(recent, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(history_section(histories, connection, table.session.uuid))
-    sections.append(spack_stacks.section(table, root))
+    sections.append(spack(table, root))
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
     elif args.json:

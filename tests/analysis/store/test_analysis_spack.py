@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from iogauge.analysis.errors import EXIT_OK, MalformedReportError
-from iogauge.analysis.pages import spack_stacks
+from iogauge.analysis.pages import report_tables
 from iogauge.analysis.pages.report_tables import Section
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import make_table
@@ -41,7 +41,7 @@ def session(tmp_path: Path) -> Recorded:
 
 
 def section(session: Recorded) -> Section:
-    return spack_stacks.section(make_table(load_session(session.report)), session.output)
+    return report_tables.spack(make_table(load_session(session.report)), session.output)
 
 
 def test_equal_packages_stand_side_by_side(session: Recorded) -> None:
