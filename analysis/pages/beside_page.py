@@ -69,7 +69,7 @@ def _phases(found: Comparison) -> list[dict[str, object]]:
     return [
         {
             "name": name, "calls": calls, "bytes": moved,
-            "seconds": [(f"{s:.4f}", f"{s * part:.0f}") for s in (log, replay)],
+            "seconds": [(f"{s:.3g}", f"{s * part:.0f}") for s in (log, replay)],
             "ratio": f"{replay / log:.2f}" if log > 0 else "-",
         }
         for name, calls, moved, log, replay, part in rows
