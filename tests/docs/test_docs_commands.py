@@ -54,6 +54,7 @@ def test_pages_have_such_commands() -> None:
     assert {"-n S3d", "-n 'S3d.*fs=ram'"} <= asked().keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", asked())
 def test_a_command_selects_a_test(words: str, tmp_path: Path) -> None:
     here = tmp_path / "given"  # in place of a reader's own file

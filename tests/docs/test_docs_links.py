@@ -8,15 +8,17 @@ files: the two make a heading's anchor by rules that differ in rare cases.
 from __future__ import annotations
 
 import importlib.util
+import io
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from iogauge.cli.main import main
 from tools import docs_links
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,13 +134,10 @@ def test_modules(page: Path) -> None:
 def help_of(*words: str) -> str | None:
     """What `iogauge WORDS --help` prints, None where there is no such command. A word that is not
     a command's own second one (`site new`) is an argument, and changes nothing."""
-    done = subprocess.run(
-        [sys.executable, "-m", "iogauge", *words, "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout if done.returncode == 0 else None
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as ended:
+        main([*words, "--help"])
+    return None if ended.value.code else said.getvalue()
 
 
 @each_page

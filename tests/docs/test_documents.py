@@ -104,6 +104,7 @@ def test_the_scripts_are_as_the_table_says(
     assert scripts > 0
 
 
+@pytest.mark.slow
 def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     """Each kind of what can be wrong, by a table that says something else than the tests do."""
     right = named("idris-2011-p46-levels")

@@ -295,6 +295,7 @@ SETTINGS = st.sampled_from(GIVEN) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @fuzz(
     "environment variables",
     0.0005,

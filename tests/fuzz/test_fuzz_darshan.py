@@ -89,6 +89,7 @@ def test_a_whole_log_is_read_and_shown(run: Path, reader: Reader) -> None:
     shown(run, log._log(reader.log, answer), True)
 
 
+@pytest.mark.slow
 @fuzz("Darshan logs", 0.10, 300, run=st.sampled_from(RUNS), data=st.data())
 def test_damaged_logs(reader: Reader, run: Path, data: st.DataObject) -> None:
     status = reader.read(data.draw(damaged((run / TRACE).read_bytes(), HEAD)))

@@ -98,6 +98,7 @@ def read_both_ways(path: Path) -> None:
         assert len(text.one_line(str(problem))) < 600
 
 
+@pytest.mark.slow
 @fuzz("documents", 0.30, 400, data=st.sampled_from(BASES).flatmap(changed))
 def test_documents(place: Place, data: Any) -> None:
     path = place.folder / "in" / "one.json"

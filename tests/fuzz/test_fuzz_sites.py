@@ -94,6 +94,7 @@ def test_site_files(scheduler: str, data: st.DataObject) -> None:
 FORMS = st.sampled_from((("options", "lustre"), ("ior", "pvfs2"), ("romio", "lustre")))
 
 
+@pytest.mark.slow
 @fuzz("job scripts", 0.015, 40, template=st.sampled_from(TEMPLATES), form=FORMS,
       where=st.sampled_from(PLACES), word=COMMANDS, key=st.none() | COMMANDS)  # fmt: skip
 def test_job_scripts(

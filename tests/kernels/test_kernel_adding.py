@@ -85,6 +85,7 @@ def test_ctest_and_the_unit_tests_take_them_up(grown: Stack) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_method_whose_library_no_table_has(tmp_path: Path) -> None:
     """The build says which line is wrong."""
     stack = stacks()["openmpi"]

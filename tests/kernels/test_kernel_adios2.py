@@ -23,7 +23,7 @@ pytestmark = [  # slow: test-newer, which makes the root, comes before those
     pytest.mark.slow,
     pytest.mark.skipif(
         not all(Path(path).exists() for path in NEEDED),
-        reason="release trixie is not here, or has no libadios2-mpi-c-dev: iogauge stack add trixie",
+        reason="no release trixie with libadios2-mpi-c-dev here: iogauge stack add trixie",
     ),
 ]
 S3D = model.S3d(procs=(1, 2, 2))

@@ -65,7 +65,7 @@ def damaged(
         shutil.rmtree(folder)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("damage", [cut, foreign])
 @pytest.mark.parametrize("method", METHODS)
 def test_damaged_file(

@@ -273,7 +273,7 @@ def test_the_table_has_what_each_stack_is_safe_with(
         assert not shown
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
 def test_a_certified_stack_is_still_as_certified(
     stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -71,6 +71,7 @@ def test_it_says_its_version_and_its_own_name(installed: Path, tmp_path: Path) -
     assert "iogauge help VERB" in told and "python -m" not in told
 
 
+@pytest.mark.slow
 def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -> None:
     """Copied with another name for its output folder; all that is made stays in this folder."""
     shutil.copytree(DATA / "results", tmp_path / "output")

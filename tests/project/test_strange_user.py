@@ -33,6 +33,7 @@ def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_session(tmp_path: Path) -> None:
     """ReFrame's crash and that of Open MPI 4."""
     reframe = str(Path(sys.executable).parent / "reframe")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from iogauge.measure import sites
@@ -18,6 +19,7 @@ SYSTEM = "slurm_lustre"
 SITE = sites.find(SYSTEM)
 
 
+@pytest.mark.slow
 def test_each_job_of_a_pipeline_names_its_system(tmp_path: Path) -> None:
     """And a job's own command, with the job's variables, selects its one test on that system: this
     machine is none of the site's, so without them ReFrame would find no system."""

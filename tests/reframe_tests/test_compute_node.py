@@ -76,6 +76,7 @@ def run(folder: Path, scratch: Path, *makes: str) -> Session:
     )
 
 
+@pytest.mark.slow
 def test_a_file_system_of_the_compute_nodes_alone_is_measured_there(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch" / "of the nodes"
     scratch.parent.mkdir()
@@ -89,6 +90,7 @@ def test_a_file_system_of_the_compute_nodes_alone_is_measured_there(tmp_path: Pa
     assert document["system"]["filesystem"]["type"] == "tmpfs"
 
 
+@pytest.mark.slow
 def test_a_file_system_of_the_login_node_alone_is_named_with_the_node(tmp_path: Path) -> None:
     scratch = tmp_path / "login" / "scratch"
     scratch.mkdir(parents=True)

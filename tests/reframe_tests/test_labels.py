@@ -68,6 +68,7 @@ def test_cgns_is_rendered_on_the_documents_machines(
     assert any(name.startswith("CgnsMetadata") and "call=cgns" in name for name in names)
 
 
+@pytest.mark.slow
 def test_a_users_hint_against_the_name_is_refused(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-t", "scratch1", "-n", "RamsesHints.*hint_set=cb-disable")
     wrong = ("-S", "RamsesHints.hints=romio_cb_write=enable")

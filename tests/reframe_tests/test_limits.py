@@ -51,6 +51,7 @@ def test_the_sites_bandwidth_counts_more_than_the_scales() -> None:
     assert expected_bandwidth({**peak, "expected_bandwidth": 30}, 50) == 30
 
 
+@pytest.mark.slow
 def test_the_slowest_run_of_the_document_ends_in_time(tmp_path: Path) -> None:
     """6784.7 s of writing and 315.2 s of reading, in each of three repeats."""
     only = ("-t", "paper", "-t", "workdir", "-n", "RamsesHints.*hint_set=cb-disable")
@@ -61,6 +62,7 @@ def test_the_slowest_run_of_the_document_ends_in_time(tmp_path: Path) -> None:
     assert seconds(script.read_text()) == 420
 
 
+@pytest.mark.slow
 def test_nothing_that_the_slides_ran_on_babel_is_skipped(tmp_path: Path) -> None:
     """Up to 393 GiB by 1024 processes of 512 MiB; IOR through their four libraries."""
     four = "call=(posix|mpiio:collective|mpiio:independent|hdf5:.*|pnetcdf:.*)"
@@ -80,6 +82,7 @@ def test_nothing_that_the_slides_ran_on_babel_is_skipped(tmp_path: Path) -> None
         assert {case["result"] for case in session.cases} == {"pass"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [32, 256, 4096, 32768])
 def test_ior_writes_256_gib_in_all_at_paper_scale(processes: int, tmp_path: Path) -> None:
     only = ("-t", "paper", "-t", "workdir", "-n", "Ior%.*call=mpiio:independent")
@@ -92,6 +95,7 @@ def test_ior_writes_256_gib_in_all_at_paper_scale(processes: int, tmp_path: Path
     assert transfer == 2 * 2**20
 
 
+@pytest.mark.slow
 def test_what_does_not_divide_is_left_out(tmp_path: Path) -> None:
     only = ("-t", "paper", "-t", "workdir", "-n", "Ior%.*call=mpiio:independent")
     more = ("-S", "Ior.num_tasks=384")
@@ -116,6 +120,7 @@ def test_one_file_for_each_process_up_to_the_documents_cores(tmp_path: Path) -> 
     assert all(value == (n, 1) for n, value in found.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["babel", "altix"])
 def test_a_series_of_files_has_as_many_as_it_says(system: str, tmp_path: Path) -> None:
     session = dry_run(system, tmp_path, "-t", "posix", "-n", "Metadata", tests="metadata.py")
@@ -132,6 +137,7 @@ def test_a_series_of_files_has_as_many_as_it_says(system: str, tmp_path: Path) -
     assert all(files == made for files, made in asked), asked
 
 
+@pytest.mark.slow
 def test_a_number_of_processes_that_does_not_divide_a_series_is_refused(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-t", "workdir", "-t", "posix", "-n", "Metadata.*files=10(?!0)")
     session = dry_run("babel", tmp_path, *only, "-S", "Metadata.num_tasks=4", tests="metadata.py")

@@ -30,7 +30,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_kernel_that_lies_fails_by_name(lie: str, tmp_path: Path) -> None:
     call, reason = REFUSED[lie]

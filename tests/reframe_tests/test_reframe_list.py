@@ -85,6 +85,7 @@ def test_listing_leaves_no_session_folders(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["reframe.log"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_stages_scripts_that_bash_accepts(tmp_path: Path) -> None:
     session = reframe(tmp_path, "--dry-run", "-t", "quick", "-n", COLLECTIVE, tests="s3d.py")
     assert session.status == 0, session.text
@@ -129,6 +130,7 @@ def options_of(tmp_path: Path, *settings: str) -> str:
     return session.scripts("openmpi")[0].read_text().split("\nmpiexec")[1]
 
 
+@pytest.mark.slow
 def test_variables_reach_the_launch_line(tmp_path: Path) -> None:
     line = options_of(
         tmp_path,
@@ -145,12 +147,14 @@ def test_variables_reach_the_launch_line(tmp_path: Path) -> None:
     assert "--drop-caches" not in line
 
 
+@pytest.mark.slow
 def test_what_is_measured_unless_asked_otherwise(tmp_path: Path) -> None:
     line = options_of(tmp_path)
     assert "--repeat 3 --fsync --ceilings --drop-caches" in line
     assert "hint" not in line
 
 
+@pytest.mark.slow
 def test_a_wrong_hint_fails_with_its_text(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-n", COLLECTIVE, "-p", "openmpi")
     # ReFrame underlines the place in our code, which code whose lines are counted does not tell.

@@ -190,6 +190,7 @@ def test_a_wrong_document_fails_the_test(tmp_path: Path, spoil: str, reason: str
     assert reason in session.text
 
 
+@pytest.mark.slow
 def test_a_job_without_a_document_is_quoted(tmp_path: Path) -> None:
     session = run(tmp_path, "-p", "openmpi", "-S", "S3d.hints=cb_buffer_size=none")
     assert session.status == 1

@@ -100,6 +100,7 @@ def test_no_mounts_are_unknown(tmp_path: Path) -> None:
     assert mount_of(tmp_path, "") == UNKNOWN
 
 
+@pytest.mark.slow
 def test_values_that_readers_read_are_an_option_of_the_test(tmp_path: Path) -> None:
     one = r"^RamsesOwnFiles.*fs=ram.*contents=hydro.*scale=smoke.*call=posix"
     words = ("--system", "local", "-p", "openmpi", "-n", one, "--dry-run")

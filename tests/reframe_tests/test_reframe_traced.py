@@ -15,7 +15,7 @@ LOG = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.da
 CALLS = r"call=(posix-shared|hdf5:collective)(%|$)"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.skipif(bool(missing("openmpi")), reason=str(missing("openmpi")))
 @pytest.mark.parametrize(
     ("tests", "name", "cases"),

@@ -19,6 +19,7 @@ def render(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
     there = ("--there", "/home/me/jobs", "--iokernel", "/home/me/iokernel", "-t", "smoke")
     done = render(
@@ -74,6 +75,7 @@ def collect(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_scripts_left_becomes_a_session(carried: Path, tmp_path: Path) -> None:
     output = tmp_path / "output"
     done = collect(carried, output)
@@ -86,6 +88,7 @@ def test_what_scripts_left_becomes_a_session(carried: Path, tmp_path: Path) -> N
     assert any(key.endswith(":write_bw") for key in case["perfvalues"])
 
 
+@pytest.mark.slow
 def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_path: Path) -> None:
     """One without results is named too: tests/reframe_tests/test_slurm.py."""
     folder = Path(shutil.copytree(carried, tmp_path / "wrong"))

@@ -176,7 +176,7 @@ def test_a_missing_command_is_named(kind: str, kernel: Path, tmp_path: Path) -> 
     assert batch_standin.COMMANDS[kind][0] in session.cases[0]["fail_reason"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pbs", "loadleveler"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(

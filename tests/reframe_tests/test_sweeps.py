@@ -69,6 +69,7 @@ def test_weak_and_strong_scaling_run(tmp_path: Path) -> None:
     assert {("WeakScaling", 1), ("StrongScaling", 1)} <= set(bytes_of)
 
 
+@pytest.mark.slow
 def test_stripes_are_set_by_the_job_and_read_back(tmp_path: Path) -> None:
     command = tmp_path / "bin" / "lfs"
     command.parent.mkdir()

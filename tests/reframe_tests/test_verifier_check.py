@@ -107,6 +107,7 @@ def test_a_kernel_that_lies_measures_nothing(
     assert all(case["result"] != "pass" for case in session.cases)
 
 
+@pytest.mark.slow
 def test_a_number_of_processes_for_all_tests_is_not_meant_for_this_one(tmp_path: Path) -> None:
     """ReFrame hands it to all classes; the changed files are of two processes."""
     session = reframe(

@@ -297,6 +297,7 @@ def test_a_releases_stack_has_nothing_of_the_machines_own() -> None:
         }
 
 
+@pytest.mark.slow
 def test_a_root_that_is_not_there_skips_with_the_command(tmp_path: Path) -> None:
     session = reframe(
         tmp_path,

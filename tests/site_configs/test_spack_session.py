@@ -95,6 +95,7 @@ def test_two_stacks_compare_in_one_session(fake: FakeSpack, tmp_path: Path) -> N
     assert all(program.is_file() for program in programs)
 
 
+@pytest.mark.slow
 def test_the_environments_darshan_records(fake: FakeSpack, tmp_path: Path) -> None:
     runtime = tmp_path / "darshan" / "lib" / "libdarshan.so"
     runtime.parent.mkdir(parents=True)
@@ -120,6 +121,7 @@ def test_a_program_of_another_mpi_is_refused(fake: FakeSpack, tmp_path: Path) ->
     assert "libmpi.so.40; the stack's MPI is libmpich.so.12 alone; build it with" in said
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_a_skip_with_the_command_to_run(fake: FakeSpack, tmp_path: Path) -> None:
     (fake.environments / VARIANT / "spack.lock").unlink()
     session = run(fake, tmp_path)
@@ -128,6 +130,7 @@ def test_what_is_missing_is_a_skip_with_the_command_to_run(fake: FakeSpack, tmp_
     assert f"run: spack -e {fake.environments / VARIANT} install" in case["skip_reason"]
 
 
+@pytest.mark.slow
 def test_no_spack_at_all(fake: FakeSpack, tmp_path: Path) -> None:
     session = run(fake, tmp_path, PATH="/usr/bin:/bin")
     (case,) = session.cases

@@ -101,6 +101,7 @@ def test_a_wheel_without_a_lock_is_refused_with_those_that_there_are() -> None:
         assert all(lock.name in done.stderr for lock in LOCKS)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_not_there_skips_with_the_command(tmp_path: Path) -> None:
     session = reframe(
         tmp_path,

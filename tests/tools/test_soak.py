@@ -36,6 +36,7 @@ def few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "SECONDS", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_seconds")
 def test_a_run_that_does_not_end_is_ended_and_says_where_it_was(tmp_path: Path) -> None:
     program = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"

@@ -19,6 +19,7 @@ from tools.soak_kills import WAYS, Tally, ours
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not shutil.which("mpicc.mpich"),
     reason="mpicc.mpich is missing: environments/debian/setup.sh installs it",
@@ -56,6 +57,7 @@ def test_what_left_its_parent_and_session_is_found() -> None:
         os.kill(number, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_what_is_just_loading_its_program_is_found() -> None:
     """A chain of programs in one process, each of which loads the next: it is always there."""
     chain = 'n=$1; [ "$n" -gt 0 ] && exec sh -c "$0" "$0" $((n - 1)); exec sleep 1000'

@@ -36,6 +36,7 @@ def names(store_folder: Path) -> tuple[int, str]:
     return int(found[0]), "".join(said)
 
 
+@pytest.mark.slow
 def test_a_file_cut_at_any_length_is_left_out(tmp_path: Path) -> None:
     folder, path, _ = two_sessions(tmp_path)
     data = path.read_bytes()
