@@ -132,7 +132,7 @@ coverage: setup-test ### which lines the tests before it have entered, and the e
 
 # What depends on chance or on time: each night with another seed, which it prints.
 nightly-selftest: setup-test
-	@$(PYTHON) -m tools.selftest --seed $(SEED) --minutes 30
+	@$(PYTHON) -m tests.selftest --seed $(SEED) --minutes 30
 
 nightly-fuzz: setup-test
 	@$(MAKE) --no-print-directory fuzz CASES=20000 SEED=$(SEED)
@@ -172,7 +172,7 @@ test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this m
 	$(PYTHON) -m pytest -q -m slurm
 
 selftest: setup-test ### inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
-	@$(PYTHON) -m tools.selftest $(ARGS)
+	@$(PYTHON) -m tests.selftest $(ARGS)
 
 replay-faithful: setup ### a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)

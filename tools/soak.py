@@ -33,6 +33,7 @@ from iogauge.common.paths import KERNELS, output
 from iogauge.common.processes import of_session
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
+from tools import markdown
 
 sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
 import discover
@@ -194,10 +195,9 @@ def soak(stacks: list[Drawn], runs: int, seed: int, keep: Path) -> Found:
 def table(found: Found) -> str:
     kinds = [RIGHT, *KINDS, "wrong"]
     stacks = sorted({stack for stack, _ in found.kinds})
-    lines = ["| stack | runs | " + " | ".join(kinds) + " |", "| --- " * (len(kinds) + 2) + "|"]
-    for stack in stacks:
-        counts = [found.kinds[stack, kind] for kind in kinds]
-        lines.append(f"| {stack} | {sum(counts)} | " + " | ".join(map(str, counts)) + " |")
+    counts = {stack: [found.kinds[stack, kind] for kind in kinds] for stack in stacks}
+    rows = ([stack, sum(counts[stack]), *counts[stack]] for stack in stacks)
+    lines = [markdown.table(("stack", "runs", *kinds), rows)]
     for stack in stacks:
         each = {method: n for (of, method), n in sorted(found.methods.items()) if of == stack}
         lines.append(f"\n{stack}: " + ", ".join(f"{method} {n}" for method, n in each.items()))

@@ -35,6 +35,7 @@ from iogauge.common.paths import ROOT
 from iogauge.common.processes import with_variable
 from iogauge.common.run_folder import DOCUMENT
 from iogauge.measure.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
+from tools import markdown
 
 OPTIONS = (
     "-C site_configs/local.py --system local -R --exec-policy=serial -p mpich "
@@ -99,12 +100,9 @@ class Tally:
     processes: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
-    def row(self, name: str) -> str:
-        lost, left, folders = len(self.lost), len(self.processes), len(self.folders)
-        return (
-            f"{name:<32}{self.kills:>6}{self.too_late:>10}{self.finished:>10}{self.stored:>8}"
-            f"{lost:>6}{left:>11}{folders:>9}"
-        )
+    def row(self, name: str) -> list[object]:
+        counts = (self.kills, self.too_late, self.finished, self.stored)
+        return [name, *counts, *map(len, (self.lost, self.processes, self.folders))]
 
     def add(self, other: Tally) -> None:
         for name, value in vars(other).items():
@@ -114,10 +112,7 @@ class Tally:
         return not (self.lost or self.processes or self.folders)
 
 
-HEAD = (
-    f"{'killed':<32}{'kills':>6}{'too late':>10}{'finished':>10}{'stored':>8}{'lost':>6}"
-    f"{'processes':>11}{'folders':>9}"
-)
+HEAD = ("killed", "kills", "too late", "finished", "stored", "lost", "processes", "folders")
 
 
 class Soak:
@@ -292,11 +287,10 @@ def main() -> int:
         ways = [way for way in WAYS if any(word in way for word in args.ways)]
         tallies = soak_runs(soak, args.kills, ways)
         tallies["ingest, KILL (sessions)"] = soak_ingest(soak, args.ingest_kills)
-        print(HEAD)
+        print(markdown.table(HEAD, (tally.row(way) for way, tally in tallies.items())))
         for way, tally in tallies.items():
-            print(tally.row(way))
-            for what in (tally.lost, tally.processes, tally.folders):
-                print("".join(f"    {one}\n" for one in what), end="")
+            for what in (*tally.lost, *tally.processes, *tally.folders):
+                print(f"{way}: {what}")
         print(f"seed {args.seed}")
         if all(tally.is_good() for tally in tallies.values()):
             return 0

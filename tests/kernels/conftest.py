@@ -9,7 +9,7 @@ import pytest
 from iokernel_stacks import ROOT, How, Stack, build, lacking, missing, prepared, stacks
 from written import PATTERNS, Writer, Written
 
-from tools.selftest.injector import build as build_injector
+from tests.selftest.injector import build as build_injector
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import MODES, Run, Stack
 
-from tools.selftest.cases import SMALL
+from tests.selftest.cases import SMALL
 
 PROCESSES = 3
 METHODS = [method for method in MODES if method != "null"]

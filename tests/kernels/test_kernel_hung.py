@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import Run, Stack, check_usage
 
-from tools.selftest.injector import Plan, preload
+from tests.selftest.injector import Plan, preload
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
 HUNG_AFTER = "2"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import INNER, Run, Stack, listing
 
-from tools.selftest.cases import SMALL
-from tools.selftest.injector import Plan, preload
+from tests.selftest.cases import SMALL
+from tests.selftest.injector import Plan, preload
 
 GRID = ["weather", "--grid", "61x47x5", "--arrays", "3"]
 BYTES = 61 * 47 * 5 * 3 * 4

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import Run, Stack
 
-from tools.selftest.injector import Plan, preload
+from tests.selftest.injector import Plan, preload
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
 DIRECTIONS = ("--read-only", "--write-only", "-r", "-w")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The short form of the self-test (tools/selftest): a sample of all faults and methods."""
+"""The short form of the self-test (tests/selftest): a sample of all faults and methods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iokernel_stacks import ROOT, Stack, listing, missing, stacks
 from recorder_runs import counters, kernel
 
 from reframe_tests.framework.recorders import RECORDER
-from tools.selftest.injector import FAULTS, Plan, preload, read_fired
+from tests.selftest.injector import FAULTS, Plan, preload, read_fired
 
 pytestmark = pytest.mark.selftest
 SECONDS = 900  # a hang is a failure, not a wait
@@ -30,7 +30,7 @@ def test_all_that_is_injected_is_seen(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tools.selftest",
+        "tests.selftest",
         "--short",
         "--json",
         str(tmp_path / "r.json"),

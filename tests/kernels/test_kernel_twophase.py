@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from iokernel_stacks import How, Stack, check_usage
 
-from tools.selftest.injector import Plan, preload
+from tests.selftest.injector import Plan, preload
 
 TWOPHASE, SHARED = How("twophase", None), How("posix-shared", None)
 S3D = model.S3d(procs=(2, 2, 1))

@@ -16,7 +16,7 @@ import pytest
 from iokernel_stacks import MOVING, How, Stack
 from written import IOR, S3D, Writer, Written
 
-from tools.selftest.injector import Plan, preload
+from tests.selftest.injector import Plan, preload
 
 STEP = 1  # the second dump's file
 NAME, INDEX = "u", (2, 5, 9, 11)

@@ -19,9 +19,9 @@ import pytest
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
+from tests.selftest import injector
 from tests.slurm_cluster import Cluster, lacking
 from tests.slurm_guard import members
-from tools.selftest import injector
 
 STACKS = ("mpich", "openmpi")
 SITE = ROOT / "tests" / "slurm_site.py"

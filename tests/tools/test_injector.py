@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.selftest.injector import (
+from tests.selftest.injector import (
     COUNT,
     FAULTS,
     Fired,

@@ -12,11 +12,11 @@ import h5py
 import numpy as np
 import pytest
 
-from tools.selftest import cases, damage, injector, known, payload, table
-from tools.selftest.injector import Fired, Plan
-from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
-from tools.selftest.run import Outcome, Place
-from tools.selftest.session import Reference, Session
+from tests.selftest import cases, damage, injector, known, payload, table
+from tests.selftest.injector import Fired, Plan
+from tests.selftest.judge import Judgement, verdict_of, verdict_of_place
+from tests.selftest.run import Outcome, Place
+from tests.selftest.session import Reference, Session
 
 ERROR = "iokernel: error: process 0: write: Input/output error\n"
 OK: dict[str, Any] = {"status": "ok"}

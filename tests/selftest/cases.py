@@ -12,7 +12,7 @@ from pathlib import Path
 
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
-from tools.selftest.injector import FAULTS, Plan
+from tests.selftest.injector import FAULTS, Plan
 
 # Small and uneven; a pattern that is not here runs with its defaults.
 SMALL: Mapping[str, tuple[str, ...]] = {

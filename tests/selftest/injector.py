@@ -8,9 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.common.paths import ROOT
-
-SOURCES = ROOT / "tests" / "selftest"
+SOURCES = Path(__file__).parent
 # The C library's fortified forms would be the compiler's own calls of what is wrapped.
 FLAGS = (
     "-D_GNU_SOURCE",

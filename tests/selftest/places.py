@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from tools.selftest.cases import Subject
-from tools.selftest.run import PATIENCE, Outcome, Place
+from tests.selftest.cases import Subject
+from tests.selftest.run import PATIENCE, Outcome, Place
 
 SMALL = "64k"  # bytes of a file system that is too small
 OPTIONS = ("--no-space-check", "--fsync", "--patience", str(PATIENCE))

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tools.selftest.cases import Subject
-from tools.selftest.injector import DATA, MENDABLE, Plan
-from tools.selftest.run import Outcome
+from tests.selftest.cases import Subject
+from tests.selftest.injector import DATA, MENDABLE, Plan
+from tests.selftest.run import Outcome
 
 # What may come of a fault; those of BAD must not.
 CAUGHT = "caught"  # the run failed, and a line says of what; killed: its exit status says so

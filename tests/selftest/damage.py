@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tools.selftest import payload
-from tools.selftest.cases import Subject
-from tools.selftest.judge import BROKEN, CAUGHT, HUNG, MENDED, MISSED, SILENT, Judgement
-from tools.selftest.run import Outcome, Place
+from tests.selftest import payload
+from tests.selftest.cases import Subject
+from tests.selftest.judge import BROKEN, CAUGHT, HUNG, MENDED, MISSED, SILENT, Judgement
+from tests.selftest.run import Outcome, Place
 
 PAYLOAD, METADATA = "byte:payload", "byte:metadata"
 OF_METADATA = 0.4  # of the runs, where there is any

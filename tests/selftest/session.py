@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools.selftest import known, payload, places
-from tools.selftest.cases import Case, Counts, Subject
-from tools.selftest.injector import COUNT, Fired, preload, read_counts
-from tools.selftest.judge import Judgement, verdict_of, verdict_of_place
-from tools.selftest.run import Outcome, Place
+from tests.selftest import known, payload, places
+from tests.selftest.cases import Case, Counts, Subject
+from tests.selftest.injector import COUNT, Fired, preload, read_counts
+from tests.selftest.judge import Judgement, verdict_of, verdict_of_place
+from tests.selftest.run import Outcome, Place
 
 AGAIN = 20  # so often a run is tried again whose fault passed, until it passes again
 

@@ -14,8 +14,8 @@ from typing import Any
 from iogauge.common.paths import KERNELS
 from iogauge.measure import iokernel, kernels
 from reframe_tests.framework.recorders import RECORDER
-from tools.selftest.cases import Case, Subject
-from tools.selftest.injector import DATA, Fired, preload, read_fired
+from tests.selftest.cases import Case, Subject
+from tests.selftest.injector import DATA, Fired, preload, read_fired
 
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs them: they are no package
 from run_case import crashed_at_the_end

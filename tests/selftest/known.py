@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tools.selftest.judge import CAUGHT, MENDED, MISSED, SILENT
+from tests.selftest.judge import CAUGHT, MENDED, MISSED, SILENT
 
 
 @dataclass(frozen=True)

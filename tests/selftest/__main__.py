@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Injects faults into the kernels, and counts what is seen of them.
 
-    python -m tools.selftest [--short] [--seed N] [--only REGEX] [--minutes M] [--cases N]
+    python -m tests.selftest [--short] [--seed N] [--only REGEX] [--minutes M] [--cases N]
                              [--corruptions N] [--parts PART ...] [--json FILE]
 
 Every pattern with every method and mode, on every stack of this machine; for each the faults of the
@@ -9,7 +9,7 @@ calls that it makes (tests/selftest/injector.h), full, read-only and vanishing f
 files with one wrong byte. The long form also runs the kernels that lie, by their own tests.
 
 Exit status: 0 all was seen; 1 a fault was missed, a run hung or left files, and no reason for it
-stands in tools/selftest/known.py; 2 the command line is wrong, or nothing can be run.
+stands in tests/selftest/known.py; 2 the command line is wrong, or nothing can be run.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from pathlib import Path
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
 from site_configs import local
-from tools.selftest import cases, damage, injector, places, table
-from tools.selftest.judge import Judgement
-from tools.selftest.run import Place
-from tools.selftest.session import NotGood, Session
+from tests.selftest import cases, damage, injector, places, table
+from tests.selftest.judge import Judgement
+from tests.selftest.run import Place
+from tests.selftest.session import NotGood, Session
 
 PARTS = ("bytes", "places", "calls", "lies")
 LYING = (
@@ -67,7 +67,7 @@ class Asked:
 
 def parse(words: Sequence[str] | None) -> Asked:
     parser = argparse.ArgumentParser(
-        prog="tools.selftest", description=(__doc__ or "").split("\n")[0]
+        prog="tests.selftest", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--short", action="store_true", help="a sample, about 3 minutes")
     parser.add_argument("--seed", type=int, default=1, help="which calls, and in which order")
@@ -172,7 +172,7 @@ def run_all(asked: Asked, judged: list[Judgement]) -> None:
 def main(words: Sequence[str] | None = None) -> int:
     asked = parse(words)
     if not asked.stacks:
-        _say("tools.selftest: this machine has no stack")
+        _say("tests.selftest: this machine has no stack")
         return 2
     judged: list[Judgement] = []
     for number in (signal.SIGTERM, signal.SIGINT):
