@@ -135,6 +135,8 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
 
 def _runner(args: argparse.Namespace) -> Runner:
     """All that can be wrong before anything runs."""
+    if not args.trace.exists():
+        raise UsageError(f"{args.trace}: expected a log or a folder of traces, found none")
     if not args.dir.is_dir():
         raise UsageError(f"--dir {args.dir}: expected an existing folder")
     name = args.trace.absolute().name.removesuffix(".darshan")

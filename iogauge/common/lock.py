@@ -76,8 +76,8 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
         except BlockingIOError:
             if not told:
                 say(
-                    f"waiting: {_holder(handle)} measures here ({path}); "
-                    f"{ESCAPE}=1 measures beside it"
+                    f"waiting for {_holder(handle)}, which is measuring here ({path}); "
+                    f"{ESCAPE}=1 measures at the same time"
                 )
             told = True
             time.sleep(SECONDS)

@@ -16,6 +16,7 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from iogauge.common.paths import ROOT
+from iogauge.common.text import unknown
 from site_configs.support import common
 
 CORES = common.cores()
@@ -285,7 +286,6 @@ def stack(name: str) -> dict[str, Any]:
     if mpi not in MPIS or (dash and not RELEASE.fullmatch(release)):
         here, *_ = MPIS
         raise ConfigError(
-            f"stack {name!r:.60} is unknown; right is one of {', '.join(MPIS)}, or with the name "
-            f"of a Debian release before it, such as trixie-{here}"
+            f"stack {unknown(name[:60], MPIS)} (with a release of Debian: trixie-{here})"
         )
     return MPIS[mpi](Debian(release))

@@ -155,4 +155,4 @@ def test_one_after_the_other(place: Path, words: list[str]) -> None:
             assert process.stderr is not None
             said = process.stderr.readline()
             process.kill()
-    assert "waiting: a test, process" in said and lock.ESCAPE in said
+    assert "waiting for a test, process" in said and lock.ESCAPE in said

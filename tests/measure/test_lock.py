@@ -98,7 +98,7 @@ with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
     job = int(line(first))
     first.kill()
     second = hold("next", tmp_path / "lock")
-    assert line(second).startswith("waiting: killed, process")
+    assert line(second).startswith("waiting for killed, process")
     assert line(second) == "held"
     assert not processes.of_session(job)
     second.communicate("")
