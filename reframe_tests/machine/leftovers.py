@@ -22,7 +22,8 @@ from pathlib import Path
 from iogauge.common import processes
 
 MARKER = ".iogauge-run"
-FOLDER = re.compile(r"iogauge\.[A-Za-z0-9]{8}")
+# Of job scripts: HOST.PROCESS.TIME; of own_folder: 8 digits.
+FOLDER = re.compile(r"iogauge\.([A-Za-z0-9]{8}|[\w.-]+\.\d+\.\d{9,})", re.ASCII)
 MIB = 2**20
 DEPTH = 64  # of folders; no pattern creates more than two
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -267,7 +267,7 @@ def test_the_jobs_script_says_whose_its_folder_is(tmp_path: Path) -> None:
     """The lines of templates/job.sh.j2, run."""
     text = (ROOT / "templates" / "job.sh.j2").read_text()
     begin, end = text.index('owner="$(hostname)'), text.index("{% endblock run_directory %}")
-    script = text[begin:end].replace("{{ fs.path | sh }}", str(tmp_path))
+    script = f"file_system={tmp_path}\n{text[begin:end]}"
     alive = "echo started; read -r _; exit 0"
     with subprocess.Popen(
         ["bash", "-c", f"set -eu -o pipefail\n{script}\n{alive}"],
