@@ -136,7 +136,7 @@ def render(
 
 def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
     """A picture of each chart that has marks, by the section's name."""
-    found = {"overview": chart.to_png(table)}
+    found = {"overview": bars.to_png(table)}
     for section in sections:
         if section.name in CHARTS:
             plot = CHARTS[section.name][0](section)

@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
 
         first_screen.show(table, _ask(table), _ends(table))
     if args.html or args.png:
-        from iogauge.analysis.pages import chart, report_page  # here: the library is slow to load
+        from iogauge.analysis.pages import bars, report_page  # here: the library is slow to load
 
         written = report_page.write(table, [args.html]) if args.html else []
-        for path in [*written, *([chart.write(table, args.png)] if args.png else [])]:
+        for path in [*written, *([bars.write(table, args.png)] if args.png else [])]:
             options.say_written(path)
     return EXIT_OK if table.all_verified() else EXIT_NOT_VERIFIED
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from iogauge.analysis.pages import chart, report_page
+from iogauge.analysis.pages import bars, report_page
 from iogauge.analysis.pages.words import bandwidth_text
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import Table, make_table
@@ -128,7 +128,7 @@ def test_a_published_peak_stands_below_the_measured_ones(recorded: Recorded) -> 
 
 def test_a_track_ends_where_the_fraction_says(recorded: Recorded) -> None:
     table = load(recorded)
-    for bar in chart.bars(table):
+    for bar in bars.bars(table):
         filled = 100 * bar["median"] / bar["peak"]
         assert bar["label"].removesuffix(" %") == f"{filled:.{0 if filled >= 1 else 1}f}"
 
@@ -137,7 +137,7 @@ def test_a_session_without_numbers_has_a_page_without_plot(recorded: Recorded) -
     for path in recorded.output.rglob("result.json"):
         path.unlink()
     table = load(recorded)
-    assert chart.to_png(table) is None
+    assert bars.to_png(table) is None
     assert 'class="bar"' not in written(recorded).read_text()
 
 
