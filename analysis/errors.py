@@ -9,6 +9,7 @@ EXIT_OK = 0
 EXIT_NOT_VERIFIED = 1  # a run failed, or some byte was not verified
 EXIT_USAGE = 2  # as argparse does
 EXIT_DATA = 3  # a report or a result document is missing or unusable
+EXIT_NO_ORDER = 4  # accesses whose order, if any, the trace does not show
 
 
 class AnalysisError(Exception):

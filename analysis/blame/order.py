@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from ..darshan.raw import (
     ATOMIC,
     CLOSE,
+    HEARD,
     LOCK_READ,
     LOCK_WRITE,
     MEET,
+    MESSAGE,
     OPEN,
+    SENT,
     SYNC,
     UNLOCK,
 )  # fmt: skip
@@ -37,7 +40,9 @@ class Order:
     """For each access, in stretches between its process's meetings: from which one it may take
     effect (`first`), and in which its effect is visible to all (`last`); the same counted in
     meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
-    which holding of a lock; `atomic`. `known`: for each stretch of each process, how many stretches
+    which holding of a lock; `atomic`. `sent`, `heard`: when its process first sent a message after
+    its effect is visible, and last received one before it may take effect; None without messages.
+    `unsure`: of those times. `known`: for each stretch of each process, how many stretches
     of each other process are over, and where its processes begin; None if only meetings of all
     count."""
 
@@ -49,6 +54,17 @@ class Order:
     hold: Numbers
     atomic: NDArray[np.bool_]
     known: tuple[NDArray[np.int32], Numbers] | None = None
+    sent: NDArray[np.float64] | None = None
+    heard: NDArray[np.float64] | None = None
+    unsure: float = 0.0
+
+    def perhaps(self, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
+        """For each pair of accesses: may messages order it? The process of the one sent something
+        after it, and then that of the other heard something before it."""
+        if self.sent is None or self.heard is None:
+            return np.zeros(len(a), bool)
+        forth = self.sent[a] <= self.heard[b] + self.unsure
+        return forth | (self.sent[b] <= self.heard[a] + self.unsure)
 
     def between(self, process: Numbers, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
         """For each pair of accesses (indices): is it ordered, or locked?"""
@@ -107,7 +123,36 @@ def of_events(traced: Traced) -> Order:
         order.epoch_first[mine] = all_met[first[mine]]
         order.epoch_last[mine] = all_met[np.minimum(last[mine], len(all_met) - 1)]
     order.known = _who_knew(traced)
+    if any((events["kind"] == MESSAGE).any() for events in traced.events):
+        _messages(order, traced)
     return order
+
+
+def _messages(order: Order, traced: Traced) -> None:
+    """The nearest messages around each access. A meeting is both: it may be part of a chain."""
+    assert traced.events is not None
+    rows = traced.accesses
+    order.unsure = np.inf if traced.unsure is None else traced.unsure
+    order.sent, order.heard = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
+    for rank, events in enumerate(traced.events):
+        ways = np.where(events["kind"] == MESSAGE, events["a"], SENT | HEARD)
+        ways[(events["kind"] != MESSAGE) & (events["kind"] != MEET)] = 0
+        sent, heard = events[ways & SENT > 0], events[ways & HEARD > 0]
+        mine = np.flatnonzero(rows["process"] == rank)
+        for file in np.unique(rows["file"][mine]):
+            of = mine[rows["file"][mine] == file]
+            about = events[(events["file"] == file) & (events["module"] == MPIIO)]
+            flush = about[np.isin(about["kind"], (OPEN, CLOSE, SYNC))]["sequence"].astype(np.int64)
+            above = rows["layer"][of] == MPIIO
+            sequence = rows["sequence"][of].astype(np.int64)
+            after = np.searchsorted(flush, sequence)
+            never = np.iinfo(np.int64).max
+            visible = np.where(above, np.append(flush, never)[after], sequence)
+            begins = np.where(above, np.append(-1, flush)[after], sequence)
+            at = np.searchsorted(sent["sequence"], visible, side="right")
+            order.sent[of] = np.append(sent["start"], np.inf)[at]
+            at = np.searchsorted(heard["sequence"], begins)
+            order.heard[of] = np.append(-np.inf, heard["end"])[at]
 
 
 def _flushes(

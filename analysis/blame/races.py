@@ -17,13 +17,14 @@ from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_recorder
 from .of_log import of_log
 from .order import Numbers, Order
 
-COVERED, MAY_COVER, OVERWROTE, ESCAPED, READ_BESIDE = range(5)
+COVERED, MAY_COVER, OVERWROTE, ESCAPED, READ_BESIDE, NO_ORDER_SEEN = range(6)
 KINDS = (
     "covered: a read-modify-write read, another process wrote, then it wrote back",
     "may have covered: a read-modify-write met another process's write",
     "overwrote: two processes wrote the same bytes",
     "escaped: a read-modify-write and another's write, apart in time by chance alone",
     "read beside: a process read what another wrote",
+    "no order seen: messages between two accesses may order them",
 )
 
 
@@ -77,6 +78,11 @@ class Blame:
         found = np.flatnonzero(here & (rows["offset"] + rows["length"] > low))
         return found[np.lexsort((rows["end"][found], rows["start"][found]))]
 
+    @property
+    def certain(self) -> Races:
+        """Those between which there was no order."""
+        return self.races.take(self.races.kind != NO_ORDER_SEEN)
+
     def file(self, path: str) -> int:
         """A file's number, by its path or its name. `AnalysisError` if the trace has no such
         file."""
@@ -104,7 +110,7 @@ def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
 def judge(traced: Traced, kept: Order, most: int = sweep.MOST_KEPT) -> Blame:
     found = sweep.pairs(traced, kept, most)
     modified = read_modify_writes(traced, kept)
-    races = _name(traced, modified, found)
+    races = _name(traced, modified, found, kept)
     return Blame(traced, kept, modified, races, found.whole)
 
 
@@ -130,7 +136,7 @@ def read_modify_writes(traced: Traced, kept: Order) -> Numbers:
     return found
 
 
-def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
+def _name(traced: Traced, modified: Numbers, found: sweep.Pairs, kept: Order) -> Races:
     rows = traced.accesses
     a, b = found.a, found.b
     if not len(a):
@@ -153,11 +159,12 @@ def _name(traced: Traced, modified: Numbers, found: sweep.Pairs) -> Races:
         [COVERED, MAY_COVER, ESCAPED, OVERWROTE],
         READ_BESIDE,
     ).astype(np.uint8)
+    kind[(around == 0) & kept.perhaps(a, b)] = NO_ORDER_SEEN
     read = np.where(around > 0, modified[a], NOT_KNOWN)
     # The read of a read-modify-write is reported with its write.
     ends = np.zeros(len(rows), bool)
     ends[modified[modified >= 0]] = True
-    keep = (kind != READ_BESIDE) | ~ends[a]
+    keep = ((kind != READ_BESIDE) & ((kind != NO_ORDER_SEEN) | both)) | ~ends[a]
     races = Races(kind, a, b, read, low, high).take(keep)
     return races.take(np.lexsort((rows["start"][races.a], races.kind)))
 
@@ -186,7 +193,7 @@ def of_library(blame: Blame) -> bool | None:
     rows = blame.traced.accesses
     above = blame.races.take(rows["layer"][blame.races.a] == MPIIO)
     if len(above):
-        return False
+        return False if (above.kind != NO_ORDER_SEEN).any() else None
     below = blame.races.take(rows["layer"][blame.races.a] == POSIX)
     files = set(np.unique(rows["file"][below.a]).tolist())
     known = set(np.unique(rows["file"][rows["layer"] == MPIIO]).tolist())

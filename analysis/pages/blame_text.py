@@ -34,7 +34,9 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
     if wrong:
         _show_wrong(blame, wrong)
     more = "" if blame.whole else "at least "
-    console.print(shown(f"{more}{len(blame.races)} races", "bold"))
+    certain, unseen = len(blame.certain), len(blame.races) - len(blame.certain)
+    perhaps = f", {unseen} pairs with no order seen" if unseen else ""
+    console.print(shown(f"{more}{certain} races{perhaps}", "bold"))
     for kind, file, layer, some in groups(blame, blame.races):
         title = f"{len(some)} of {LAYERS[layer]}: {KINDS[kind]}: {traced.files[file]}"
         _line(console, title, 2)
@@ -54,6 +56,11 @@ def verdict(blame: Blame) -> str:
     """Whose fault the races are."""
     if not len(blame.races):
         return "no two processes touched the same bytes without order between them"
+    if not len(blame.certain):
+        return (
+            "no order seen: messages between these accesses may order them, and which calls belong "
+            "together is not recorded"
+        )
     library = of_library(blame)
     if library is None:
         return (

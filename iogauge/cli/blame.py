@@ -10,7 +10,13 @@ from typing import Any
 from iogauge.analysis.blame import races, wrong
 from iogauge.analysis.blame.accesses import LAYERS
 from iogauge.analysis.darshan.raw import TRACES, holds_traces
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.errors import (
+    EXIT_NO_ORDER,
+    EXIT_NOT_VERIFIED,
+    EXIT_OK,
+    NothingFoundError,
+    UsageError,
+)
 from iogauge.analysis.ledger.traced import RAW
 from iogauge.common import json_file
 from iogauge.common.run_folder import DOCUMENT, TRACE
@@ -58,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
         blame_text.show(found, _wrong(args, found), args.examples)
     if not found.whole:
         options.say(f"more than {len(found.races)} races: the others were not looked at")
-    return EXIT_NOT_VERIFIED if len(found.races) else EXIT_OK
+    if len(found.certain):
+        return EXIT_NOT_VERIFIED
+    return EXIT_NO_ORDER if len(found.races) else EXIT_OK
 
 
 def source(given: Path) -> Path:

@@ -16,7 +16,7 @@ static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
 
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
     recorder *the = recorder_state();
-    if (!the->most_segments || (!r && kind != EVENT_MEET)) return;
+    if (!the->most_segments || (!r && kind != EVENT_MEET && kind != EVENT_MESSAGE)) return;
     event_list *all = &the->events;
     event *larger = all->used < the->most_segments
                         ? room_for_one(all->entry, all->used, &all->room, sizeof *larger)
@@ -34,6 +34,18 @@ void event_add(const record *r, int kind, int64_t a, int64_t b, double start, do
                                   the->sequence++,
                                   (uint16_t)kind,
                                   (uint16_t)(r ? r->module : MODULE_MPIIO)};
+}
+
+/* All between two accesses become one. */
+void event_message(int ways, double start, double end) {
+    const recorder *the = recorder_state();
+    event *last = the->events.used ? &the->events.entry[the->events.used - 1] : NULL;
+    if (!last || last->kind != EVENT_MESSAGE || last->sequence + 1 != the->sequence) {
+        event_add(NULL, EVENT_MESSAGE, ways, 0, start, end);
+        return;
+    }
+    last->a |= ways;
+    last->end = end;
 }
 
 void event_view(const record *r, view *v, double start, double end) {

@@ -10,7 +10,7 @@
 #include "recorder.h"
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
- * and length of a lock (0: to the end); the same; the same; the view's number; on or off. */
+ * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -20,7 +20,8 @@ enum event_kind {
     EVENT_LOCK_WRITE,
     EVENT_UNLOCK,
     EVENT_VIEW,
-    EVENT_ATOMIC
+    EVENT_ATOMIC,
+    EVENT_MESSAGE /* a call that may order processes */
 };
 
 typedef struct {
@@ -52,6 +53,9 @@ typedef struct {
 
 /* With the lock held. Does nothing if accesses are only counted, or if there is no record. */
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
+/* The ways in which calls may order: what others do later, what they did before. */
+enum { MESSAGE_OUT = 1, MESSAGE_IN = 2, MESSAGE_BOTH = MESSAGE_OUT | MESSAGE_IN };
+void event_message(int ways, double start, double end);
 /* Takes ownership of the view's pieces. */
 void event_view(const record *r, view *v, double start, double end);
 

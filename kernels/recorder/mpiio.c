@@ -43,7 +43,9 @@ static int processes_of(MPI_Comm comm) {
 EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *handle) {
     NEXT_MPI(MPI_File_open, (MPI_Comm, const char *, int, MPI_Info, MPI_File *));
     double start = recorder_now();
+    recorder_depth++;
     int result = next(comm, path, mode, info, handle);
+    recorder_depth--;
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     double end = recorder_now();
     int processes = processes_of(comm);
@@ -66,7 +68,9 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
     NEXT_MPI(MPI_File_close, (MPI_File *));
     MPI_File old = *handle;
     double start = recorder_now();
+    recorder_depth++;
     int result = next(handle);
+    recorder_depth--;
     if (!recorder_on()) return result;
     recorder_lock();
     record *r = recorder_on() ? forget(old) : NULL;
@@ -83,7 +87,9 @@ BOTH_NAMES(MPI_File_close, (MPI_File * handle));
 EXPORT int PMPI_File_sync(MPI_File handle) {
     NEXT_MPI(MPI_File_sync, (MPI_File));
     double start = recorder_now();
+    recorder_depth++;
     int result = next(handle);
+    recorder_depth--;
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     recorder_lock();
     record *r = recorder_on() ? file_of(handle) : NULL;
@@ -116,7 +122,9 @@ EXPORT int PMPI_File_set_view(MPI_File handle, MPI_Offset at, MPI_Datatype eleme
                               const char *form, MPI_Info info) {
     NEXT_MPI(MPI_File_set_view, (MPI_File, MPI_Offset, MPI_Datatype, MPI_Datatype, const char *, MPI_Info));
     double start = recorder_now();
+    recorder_depth++;
     int result = next(handle, at, element, type, form, info);
+    recorder_depth--;
     viewed(handle, info, result, start);
     if (result == MPI_SUCCESS && recorder_on() && recorder_wants_segments()) {
         view v = view_of(at, element, type);
