@@ -363,9 +363,7 @@ def test_messages_never_make_an_ordered_pair_a_race(
     one."""
     made = Made(3)
     clocks = [[0] * 3 for _ in range(3)]  # vector clocks, by process
-    done: list[
-        tuple[int, int, list[int], list[int]]
-    ] = []  # process, place, clock before, own count
+    done: list[tuple[int, int, list[int]]] = []  # process, place, its clock
     messages = False
     for kind, one, other in moves:
         if kind == "write":
