@@ -77,7 +77,14 @@ KillWait=2
 MinJobAge=10
 OverTimeLimit=0
 {nodes}
-PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
+PartitionName=batch Nodes=ionode[1-2] Default=YES MaxTime=60 State=UP
+# A machine to ask about, as `sbatch --test-only` does; none of its nodes is ever started.
+SuspendProgram=/bin/false
+ResumeProgram=/bin/false
+SuspendTime=86400
+SuspendExcParts=batch
+NodeName=edison[1-5576] CPUs=24 RealMemory=62464 State=CLOUD
+PartitionName=regular Nodes=edison[1-5576] MaxTime=24:00:00 State=UP
 """
 
 ACCOUNTING = """\
@@ -257,7 +264,9 @@ class Cluster:
         return True
 
     def nodes_are_idle(self) -> bool:
-        return self.run("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(NODES)
+        return self.run("sinfo", "-h", "-N", "-p", "batch", "-o", "%T").split() == ["idle"] * len(
+            NODES
+        )
 
     def wait_for(self, what: str, is_ready: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE

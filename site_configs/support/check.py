@@ -92,6 +92,11 @@ def place(site: Any, path: list[str | int]) -> str:
 
 # ---------------------------------------------------------------- what depends on several keys
 
+# What a manual's example has as the account to charge.
+PLACEHOLDER = re.compile(
+    r"(-A|-P|--account|account_no)[ =]+<?((my|your)[-_]?)?(project|account|allocation)>?$", re.I
+)
+
 
 def of_meaning(site: dict[str, Any]) -> Iterator[str]:
     environs = {environ["name"]: environ for environ in site["environments"]}
@@ -127,6 +132,9 @@ def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterato
         yield f"{at}.scheduler: {unknown(part['scheduler'], SCHEDULERS)}"
     if part["launcher"] not in (*LAUNCHERS, *STOCK_LAUNCHERS):
         yield f"{at}.launcher: {unknown(part['launcher'], (*LAUNCHERS, *STOCK_LAUNCHERS))}"
+    for option in part.get("access", []):
+        if PLACEHOLDER.match(option):
+            yield f"{at}.access: {option!r} is a placeholder; give your own account"
     for name in part["environs"]:
         if name not in stacks:
             yield f"{at}.environs: {unknown(name, stacks)}"

@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
+from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 from tests.selftest import injector
-from tests.slurm_cluster import Cluster, lacking
+from tests.slurm_cluster import Cluster, ClusterProblem, lacking
 from tests.slurm_guard import members
 
 STACKS = ("mpich", "openmpi")
@@ -183,6 +184,22 @@ def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
     assert "cb_buffer_size=none" in case["fail_reason"]
     assert accounted(cluster, case["jobid"], "state") == "FAILED"
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Path) -> None:
+    """Its nodes are in the cluster's configuration: sbatch says when each job would start."""
+    output = tmp_path / "edison"
+    words = ("--system", "edison", "--dry-run", "-t", "s3d-io", "-T", "smoke")
+    assert reframe(output, *words, config=sites.find("edison"), tests="s3d.py").status == 0
+    scripts = list(output.glob("stage/*/*/*/*/*/rfm_job.sh"))
+    assert len(scripts) == 4  # three experiments, and the check of the verification
+    for script in scripts:
+        cluster.run("sbatch", "--test-only", str(script))
+    too_large = tmp_path / "too_large.sh"
+    each = re.compile(r"--ntasks-per-node=\d+")
+    too_large.write_text(each.sub("--ntasks-per-node=99", script.read_text()))
+    with pytest.raises(ClusterProblem, match="node configuration is not available"):
+        cluster.run("sbatch", "--test-only", str(too_large))
 
 
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(

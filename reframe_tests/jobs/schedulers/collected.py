@@ -12,6 +12,7 @@ import reframe.core.schedulers as sched
 from reframe.core.exceptions import JobSchedulerError
 
 from reframe_tests.jobs import collected, registry
+from reframe_tests.jobs.schedulers.command import CommandScheduler
 
 # The back ends of this folder, as a site file names them.
 NAMES = ("local.j2", "slurm.j2", "squeue.j2", "pbs.j2", "torque.j2", "cobalt.j2", "loadleveler.j2")
@@ -23,14 +24,11 @@ class CarriedJob(sched.Job):
     has_ended = False
 
 
-class CarriedScheduler(sched.JobScheduler):
-    """Fetches files."""
+class CarriedScheduler(CommandScheduler):
+    """Fetches files: a job has ended once it is submitted."""
 
     def make_job(self, *args: Any, **kwargs: Any) -> CarriedJob:
         return CarriedJob(*args, **kwargs)
-
-    def emit_preamble(self, job: Any) -> list[str]:
-        return []
 
     def submit(self, job: Any) -> None:
         stage = Path(job.workdir)
@@ -49,23 +47,8 @@ class CarriedScheduler(sched.JobScheduler):
         job._state = "COMPLETED"
         job.has_ended = True
 
-    def finished(self, job: Any) -> bool:
-        return bool(job.has_ended)
-
-    def poll(self, *jobs: Any) -> None:
-        """Nothing changes any more."""
-
-    def wait(self, job: Any) -> None:
-        """As for `poll`."""
-
     def cancel(self, job: Any) -> None:
-        """As for `poll`."""
-
-    def allnodes(self) -> Any:
-        raise NotImplementedError("results that were carried here have no nodes")
-
-    def filternodes(self, job: Any, nodes: Any) -> Any:
-        raise NotImplementedError("results that were carried here have no nodes")
+        """Nothing runs."""
 
 
 for _name in NAMES:
