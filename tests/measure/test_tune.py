@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,8 @@ def test_the_fastest_that_is_right_is_advised_and_what_is_wrong_is_named(tmp_pat
     text = "\n".join(advice.lines())
     assert "excluded wrong bytes: mpiio:collective" in text and "wrong=yes: u[3]" in text
     assert "excluded crashed" in text and "count=2" in text
+    assert all(int(more) > 0 for more in re.findall(r"(-?\d+) more settings", text))
+    assert "wrong bytes: 1 more settings" not in text  # each is named
 
 
 def test_nothing_that_holds_the_settings_of_a_wrong_one_is_tried_again(tmp_path: Path) -> None:

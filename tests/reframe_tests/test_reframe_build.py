@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,7 @@ from reframe_tests.framework.build import (
     missing_modes,
     mpi_problem,
 )
+from reframe_tests.machine import stacks
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)
@@ -172,3 +174,17 @@ def test_a_cgns_with_indices_of_32_bits_is_refused(
     assert (done.returncode != 0) == refused, done.stderr
     said = " ".join(done.stderr.split())
     assert ("cgsize_t has 32 bits; expected 64" in said) == refused
+
+
+def test_a_given_program_is_a_path_or_a_name_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "iokernel"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(stacks, "spack_environment", lambda _: None)
+    for given, found in (
+        (None, None), ("iokernel", str(program)), ("iokernel-2", "iokernel-2"),
+        ("./iokernel", "./iokernel"), ("/opt/iokernel", "/opt/iokernel"),
+    ):  # fmt: skip
+        assert stacks.program_given(SimpleNamespace(extras={"iokernel": given})) == found

@@ -8,10 +8,12 @@ import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 
+from iogauge.analysis.darshan.log import Work
 from iogauge.analysis.judge import bottleneck, remedies
 from iogauge.analysis.judge.bottleneck import Cause, Facts, Kind
 from iogauge.analysis.ledger import traced
@@ -195,3 +197,21 @@ def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
     assert sorted(found) == [
         f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")
     ]
+
+
+def test_only_data_calls_to_the_runs_own_files_count() -> None:
+    """By POSIX and MPI-IO; not those of a ceiling, and not of another layer."""
+    document = {"files": [{"path": "/fs/a"}], "file_count": 1}
+    files = [
+        SimpleNamespace(module=module, path=path, ranks=(Work(1, 8, 8, 9.0, writing=seconds),))
+        for module, path, seconds in (
+            ("POSIX", "/fs/a", 0.1), ("POSIX", "/fs/ceiling", 3.0), ("STDIO", "/fs/a", 0.5),
+        )
+    ]  # fmt: skip
+    log = SimpleNamespace(files=files, processes=2)
+    ledger = SimpleNamespace(side=lambda _: None)
+    traced: Any = SimpleNamespace(ledger=ledger, document=document, log=log)
+    found = facts(slowest={}, mean={})
+    bottleneck._add_trace(found, traced)
+    assert found.slowest == {"POSIX": (0.1, 1)}
+    assert found.mean == {"POSIX": 0.05}

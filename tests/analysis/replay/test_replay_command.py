@@ -10,6 +10,8 @@ import json
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay import check, trace
 from iogauge.cli.main import main
 from iogauge.measure.iokernel import Stack
-from iogauge.measure.replay import Contest, Runner, methods
+from iogauge.measure.replay import Contest, Others, Runner, methods
 
 DATA = Path(__file__).parents[2] / "data" / "darshan"
 BELOW = DATA / "darshan-mpich-hdf5-dxt" / "trace.darshan"  # its MPI-IO calls went through views
@@ -219,3 +221,17 @@ def test_three_ways_at_once_take_seven_rounds() -> None:
     for count, rounds in ((1, 6), (3, 7), (4, 8)):
         assert faster_alternative.rounds_for(count) == rounds
         assert count * 2 ** (1 - rounds) <= 0.05 < max(count * 2 ** (2 - rounds), 0.051)
+
+
+@pytest.mark.parametrize("servers", [0, 2])
+def test_an_alternative_starts_the_traces_processes_and_its_servers(servers: int) -> None:
+    """With hints, the replay itself comes first, unless no call takes any."""
+    for level, count in ((trace.POSIX, 1), ("MPI-IO", 2)):
+        file = SimpleNamespace(level=level)
+        traced: Any = SimpleNamespace(processes=3, files=[file])
+        asked = Others(Path("x"), 4, ("another",), ("cb_nodes=1",))
+        replay = Alternative(LOGGED, ["replay"], 3)
+        found = asked.alternatives(replay, traced, {"another": (["--mode", "m"], servers)})
+        assert len(found) == count
+        assert (found[-1].name, found[-1].processes) == ("another", 3 + servers)
+        assert found[-1].words[-2:] == ["--mode", "m"]

@@ -356,3 +356,15 @@ def test_a_damaged_tar_file_is_refused(made: Made, tmp_path: Path) -> None:
         path.write_bytes(wrong)
         code, text = called("bundle", "verify", path)
         assert code == 3 and str(path) in text, (name, text)
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "said"),
+    [
+        (b"all\n", b" no key\r\n\n here \n", "no key here"),
+        (b"all\n", b"", "all"),
+        (b"", b"", "status 3"),
+    ],
+)
+def test_what_ssh_keygen_says_is_quoted(out: bytes, err: bytes, said: str) -> None:
+    assert manifest._said(subprocess.CompletedProcess([], 3, out, err)) == said
