@@ -128,3 +128,20 @@ def test_a_pair_is_a_ratio_and_the_first_alternates(tmp_path: Path) -> None:
     assert order[:4] == ["s3d_io.x", "upstream", "upstream", "s3d_io.x"]
     (row,) = bench.rows(["s3d_io.x"], found)
     assert row == "| s3d_io.x | total | 100 | 50 | 2.00 | 2.00 to 2.00 | faster |"
+
+
+def test_each_place_of_the_folder_is_filled_in(tmp_path: Path) -> None:
+    """IOR's words name it twice: of the data, and of the summary."""
+    program = tmp_path / "ior"
+    line = 'for word; do last=${word#*=}; done; cp "$SUMMARY" "$last"'
+    program.write_text(f"#!/bin/sh\n{line}\n")
+    program.chmod(0o755)
+    launch = tmp_path / "launch"
+    launch.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
+    launch.chmod(0o755)
+    (tmp_path / "made.json").write_text(IOR_SUMMARY)
+    summary = {"SUMMARY": str(tmp_path / "made.json")}
+    stack = Stack("made", program, (str(launch),), summary)
+    case = next(c for c in bench.cases(2, 8 << 20, fsync=False) if c.program == "ior")
+    found = case.upstream.measure(stack, 2, tmp_path)
+    assert found == {"write": 2729.03, "read": 10063.0}

@@ -118,7 +118,9 @@ class Side:
 
     def measure(self, stack: Stack, processes: int, place: Path) -> Figures:
         with tempfile.TemporaryDirectory(prefix="iogauge-bench-", dir=place) as folder:
-            words, prefix = (text.format(folder).split() for text in (self.words, self.prefix))
+            words, prefix = (
+                text.replace("{}", folder).split() for text in (self.words, self.prefix)
+            )
             done = iokernel.run(stack, processes, words, prefix=prefix, seconds=600)
             if done.status != 0:
                 raise NotParsed(f"{self.by}: {done.why}: {' '.join(done.command)}")
