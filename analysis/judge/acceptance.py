@@ -18,7 +18,7 @@ from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
 from ..store import versions
 from ..store.database import Where
-from . import compare_runs, references, selection
+from . import compare_runs, overall, references, samples, selection
 from .yaml_file import YamlFile
 
 LEVEL = 0.95
@@ -137,8 +137,22 @@ def verdicts(
     rows = []
     for row, of in found:
         decision = next(decided) if isinstance(of, Samples) else of
-        rows.append({**row, "verdict": decision.verdict, "why": decision.why})
+        why = decision.why
+        if decision.needed:
+            paired = isinstance(of, Samples) and of.pairs
+            why += f" ({in_rounds(decision.needed) if paired else repeated(decision.needed)})"
+        rows.append({**row, "verdict": decision.verdict, "why": why})
     return rows
+
+
+def in_rounds(rounds: int) -> str:
+    """The command that makes so many pairs of two stacks."""
+    return f"iogauge run --stack A,B --rounds {rounds}"
+
+
+def repeated(jobs: int) -> str:
+    """The command that makes so many jobs of each case."""
+    return f"iogauge run -- --repeat={jobs}"
 
 
 def keys(acceptance: Acceptance) -> Iterator[tuple[str, str]]:
@@ -290,17 +304,18 @@ def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[
 
 
 def _quotient(case: Case, base: selection.Group, new: selection.Group, repeats: int) -> Found:
-    of = compare_runs.evidence(base, new)
-    row = _row(case, _about(new), value=of.ratio, unit="1")
+    of_base, of_new = overall.speeds(base), overall.speeds(new)
+    row = _row(case, _about(new), value=samples.speedup(of_base, of_new).value, unit="1")
     short = _too_few_repeats(case, repeats)
-    if of.kind == "pairs":
-        quotients = [y / x for x, y in zip(of.base, of.new, strict=True)]
+    if together := samples.chosen(of_base, of_new):
+        quotients = [y / x for x, y in together.values()]
         row["samples"] = _counted(quotients, "pair")
         return row, short or Samples(
             quotients, case.bound, in_turn=True, jobs=case.jobs, pairs=True
         )
-    row["samples"] = f"{len(of.base)}, {_counted(of.new)}"
-    return row, short or Samples(of.new, case.bound, base=of.base, jobs=case.jobs)
+    sides = [list(of.values()) for of in (of_new, of_base)]
+    row["samples"] = f"{len(sides[1])}, {_counted(sides[0])}"
+    return row, short or Samples(sides[0], case.bound, base=sides[1], jobs=case.jobs)
 
 
 _MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": _of_runs}

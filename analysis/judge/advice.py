@@ -14,6 +14,7 @@ from iogauge.common.hints import variable, way
 
 from ..statistics import interval
 from ..store import database as store
+from .samples import AS_SQL, Job, speedup
 from .selection import CALL
 
 Row = dict[str, Any]
@@ -29,19 +30,19 @@ def candidates(
     rows = store.rows(
         connection,
         f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
-            mpi_io, list(struct_pack(job := hash(session, repeat_no), speed := middle)
+            mpi_io, list(struct_pack(job := {AS_SQL}, speed := middle)
                 ORDER BY started, session, run) AS found,
             arg_max(document, started) AS document
         FROM (SELECT * EXCLUDE (value, repeat), median(value) AS middle
             FROM (SELECT fs, scale, processes, fsync, method, mode, stack, variant, hints, mpi_io,
-                session, repeat_no, run, started, document, repeat, value
+                session, repeat_no, run, order_seed, started, document, repeat, value
                 FROM records WHERE {where.sql}) GROUP BY ALL)
         GROUP BY ALL ORDER BY ALL""",
         where.values,
     )
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        row["found"] = {entry["job"]: entry["speed"] for entry in row["found"]}
+        row["found"] = {Job(**entry["job"]): entry["speed"] for entry in row["found"]}
         groups[row["fs"], row["scale"], row["processes"], row["fsync"]].append(row)
     return groups
 
@@ -65,7 +66,7 @@ def _first(ordered: Sequence[Row]) -> Row:
 
     def slower(row: Row) -> bool:
         return any(
-            interval.of_jobs(row["found"], other["found"]).verdict == "faster"
+            speedup(row["found"], other["found"]).verdict == "faster"
             for other in ordered
             if other is not row
         )
@@ -88,7 +89,7 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
     ranked = []
     for number, row in enumerate(ordered, 1):
         base = default_of(row, group, default)
-        gain = interval.of_jobs(base["found"], row["found"]) if base else None
+        gain = speedup(base["found"], row["found"]) if base else None
         speed = interval.of_median(list(row["found"].values()))
         verdict = gain.verdict if gain else "no run of the default"
         ranked.append({

@@ -16,7 +16,8 @@ from ..store import database as store
 from ..store import versions
 from ..store.database import Where
 from . import references
-from .compare_runs import measured, pairs
+from .compare_runs import pairs
+from .overall import speedup
 from .selection import Group, case_columns, groups, keys_condition, share_a_stack
 
 Test = Mapping[str, Any]
@@ -199,7 +200,7 @@ def judge_ratio(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
         return [], [absent]
     findings = []
     for a, b in _sides(runs.connection, _chosen(runs.where, test, needs), test):
-        found = measured(a, b)
+        found = speedup(a, b)
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
             ends = (found.value, found.low, found.high)

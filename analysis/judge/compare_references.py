@@ -94,7 +94,7 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
 def _against_reference(row: Row, expected: references.Expected, allowed: float | None) -> Row:
     """The bounds apply to a single job and include the spread of jobs: one is enough to decide."""
     found = of_median(row["found"])
-    verdict = "no difference seen"
+    verdict = "no difference"
     if found.value < expected.low:
         verdict = "slower"
     elif found.value > expected.high:

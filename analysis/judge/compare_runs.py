@@ -7,13 +7,15 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import NothingFoundError
-from ..statistics import gate
+from ..statistics import gate, interval
 from ..store import database as store
 from ..store import versions
 from ..store.database import Where
+from . import overall, samples
+from .overall import speeds
 from .selection import (
     CASE,
     Group,
@@ -25,9 +27,6 @@ from .selection import (
     share_a_stack,
 )
 
-if TYPE_CHECKING:
-    from ..statistics.interval import Interval
-
 COLUMNS = (
     "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
     "quantity", "a", "b", "unit", "ratio", "low", "high", "samples", "verdict",
@@ -35,8 +34,9 @@ COLUMNS = (
 RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small files
 QUANTITIES = ("write_bw", "read_bw", *RATES)
 # What one looks at first; all others follow.
-ORDER = ("failed", "missing", "slower", "faster", "no difference seen", "undecided", "not slower",
+ORDER = ("failed", "missing", "slower", "faster", "no difference", "undecided", "not slower",
          "not decided yet")  # fmt: skip
+FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
 PATTERN = CASE.index("pattern")
 Row = dict[str, Any]
 Pair = tuple[Group, Group]
@@ -57,13 +57,23 @@ class Question:
     fitting: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class Compared:
+    """`rows`: one for each case. `answers`: over all of them. `slower`: whether the gate is broken
+    by all cases together."""
+
+    rows: list[Row]
+    answers: list[str]
+    slower: bool = False
+
+
 def compare(
     connection: Any,
     where: Where,
     question: Question,
     each: Callable[[Sequence[Pair]], Iterable[Pair]] = iter,
-) -> list[Row]:
-    """A row for each case that A and B have. `each` wraps the cases, to show progress.
+) -> Compared:
+    """The cases that A and B have. `each` wraps them, to show progress.
 
     With `allowed`, `gate` is the gate's decision and `fails` whether it breaks the gate; cases that
     only A has get rows too. Raises NothingFoundError.
@@ -86,14 +96,32 @@ def compare(
             f"{store.fitting(question.fitting)}{hint}"
         )
     rows = [row(a, b) for a, b in each(both)]
+    said = overall.answers(both, _sides(connection, where, question))
     if question.allowed is None:
-        return rows
-    of = [evidence(a, b) for a, b in both]
+        return Compared(rows, said)
+    of = overall.evidence(both)
     decisions = gate.decide(of, question.allowed, method=question.method)
     for line, decision in zip(rows, decisions, strict=True):
         line["gate"] = str(decision)
         line["fails"] = decision.outcome == "slower"
-    return rows + _lost(connection, where, sides[1], columns, found, both)
+    rows += _lost(connection, where, sides[1], columns, found, both)
+    return Compared(rows, said, gate.is_slower(overall.by_case(both), question.allowed))
+
+
+def _sides(connection: Any, where: Where, question: Question) -> overall.Sides:
+    found = connection.execute(
+        f"""SELECT median(took) FROM (
+            SELECT epoch(max(time::TIMESTAMPTZ) - min(time::TIMESTAMPTZ))
+                / (count(DISTINCT run) - 1) AS took
+            FROM records WHERE {where.sql} AND time <> ''
+            GROUP BY session, repeat_no HAVING count(DISTINCT run) > 1)""",
+        where.values,
+    ).fetchone()
+    names = (question.a, question.b)
+    more = f"iogauge run --stack {','.join(names)} --rounds {interval.PAIRS}"
+    if question.by == "session":
+        names = (f"session {question.a}", f"session {question.b}")
+    return overall.Sides(*names, more if question.by == "stack" else "", found[0] or 0.0)
 
 
 def _lost(
@@ -137,41 +165,19 @@ def _rank(group: Group) -> tuple[bool, str]:
     return not group.quantity.startswith("write"), group.quantity
 
 
-def _speeds(group: Group) -> dict[int, float]:
-    """A speed for each job; for a time, its inverse."""
-    jobs = group.jobs
-    return {job: 1 / value for job, value in jobs.items()} if group.unit == "s" else jobs
-
-
-def evidence(a: Group, b: Group) -> gate.Evidence:
-    """The gate's evidence: one value per job. Runs of the same session are pairs."""
-    of_a, of_b = _speeds(a), _speeds(b)
-    shared = [run for run in of_a if run in of_b]
-    if len(shared) > 1:
-        base, new = [of_a[run] for run in shared], [of_b[run] for run in shared]
-        middle = statistics.median(y / x for x, y in zip(base, new, strict=True))
-        return gate.Evidence("pairs", base, new, middle)
-    base, new = list(of_a.values()), list(of_b.values())
-    middle = statistics.median(new) / statistics.median(base)
-    kind: gate.Kind = "repeats" if len(base) == len(new) == 1 else "runs"
-    return gate.Evidence(kind, base, new, middle)
-
-
-def measured(a: Group, b: Group) -> Interval:
-    """The ratio of speeds, B over A."""
-    from ..statistics.interval import of_jobs  # numpy is slow to load
-
-    return of_jobs(_speeds(a), _speeds(b))
-
-
 def row(a: Group, b: Group) -> Row:
-    """One row of the table."""
-    found = measured(a, b)
+    """One row of the table. Of pairs, `a` and `b` are the medians of those pairs."""
+    of_a, of_b = speeds(a), speeds(b)
+    found = samples.speedup(of_a, of_b)
+    sides = (a.middle, b.middle)
+    if together := samples.chosen(of_a, of_b):
+        first, second = (statistics.median(of) for of in zip(*together.values(), strict=True))
+        sides = (1 / first, 1 / second) if a.unit == "s" else (first, second)
     return {
         **dict(zip(CASE, a.case, strict=True)),
         "quantity": a.quantity,
-        "a": a.middle,
-        "b": b.middle,
+        "a": sides[0],
+        "b": sides[1],
         "unit": a.unit,
         "ratio": found.value,
         "low": found.low,

@@ -67,7 +67,7 @@ def sentence(other: Alternative, found: Interval) -> str:
             f"{other.title} would have taken {three(1 / found.value)} times as long {slower} to "
             "write your dump"
         )
-    return f"{other.title}: no difference seen, {three(found.value)} times as fast {span}"
+    return f"{other.title}: no difference, {three(found.value)} times as fast {span}"
 
 
 def beside_program(replay: float, program: float) -> str:

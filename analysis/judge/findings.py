@@ -14,6 +14,7 @@ from iogauge.common.text import three
 from ..statistics import interval
 from ..store import database as store
 from .advice import candidates, default_of, fastest
+from .samples import speedup
 
 Row = dict[str, Any]
 
@@ -62,10 +63,10 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
 def _place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str) -> Place:
     best = fastest(group, default)
     base = default_of(best, group, default)
-    gain = interval.of_jobs(base["found"], best["found"]) if base and base is not best else None
+    gain = speedup(base["found"], best["found"]) if base and base is not best else None
     same = ("call", "variant", "hints")
     stacks = {
-        row["stack"]: interval.of_jobs(row["found"], best["found"])
+        row["stack"]: speedup(row["found"], best["found"])
         for row in group
         if row["stack"] != best["stack"] and all(row[key] == best[key] for key in same)
     }

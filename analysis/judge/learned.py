@@ -7,14 +7,14 @@ The bounds of a case are a prediction interval for one job of a new night
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import numpy as np
 
-from ..statistics.interval import worth_of
+from ..statistics.interval import effective, shared_correlations
 from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
 
@@ -74,15 +74,15 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     learned: list[Row] = []
     refused: list[Row] = []
     sessions: set[int] = set()
-    for row in cases:
-        of = jobs[row.pop("id")]
+    of_cases = [jobs[row.pop("id")] for row in cases]
+    for row, of, r in zip(cases, of_cases, correlations(of_cases), strict=True):
         nights = of["middle"].tolist()
         row["samples"] = len(nights)
-        row["worth"] = worth_of(np.log(nights))
-        if not is_enough(nights):
+        row["worth"] = effective(len(nights), r)
+        if not is_enough(nights, r):
             refused.append(row)
             continue
-        learned.append({**row, "nights": nights, "unit": QUANTITIES[row["quantity"]]})
+        learned.append({**row, "nights": nights, "r": r, "unit": QUANTITIES[row["quantity"]]})
         sessions.update(of["number"].tolist())
     known = connection.execute(
         f"SELECT DISTINCT hash(session), session, CAST(started AS DATE) AS day {chosen} "
@@ -91,9 +91,16 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     ).fetchall()
     rate = min(MOST, false_failures / max(len(learned), 1))
     for row in learned:
-        row |= bounds(row.pop("nights"), rate)
+        row |= bounds(row.pop("nights"), rate, row.pop("r"))
     used = [(session, day) for number, session, day in known if number in sessions]
     return Baseline(name, learned, refused, used, rate)
+
+
+def correlations(of_cases: Sequence[Mapping[str, Any]]) -> list[float]:
+    """At lag 1, of the nights of each case; cases of a few nights say nothing about others."""
+    series = [np.log(of["middle"]) for of in of_cases]
+    known = iter(shared_correlations([one for one in series if len(one) >= MIN_NIGHTS]))
+    return [next(known) if len(one) >= MIN_NIGHTS else 0.0 for one in series]
 
 
 def why_refused(row: Row) -> str:

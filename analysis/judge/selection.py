@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..store import database as store
 from ..store import versions
 from ..store.database import SCHEMA, Where
+from .samples import Job
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,15 +30,14 @@ CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 @dataclass(frozen=True)
 class Group:
-    """One side's results for one case. `jobs`: each job's median, oldest first, keyed by a number
-    for (session, ReFrame's repeat) that is the same on both sides. `middle`: the median of all
-    values."""
+    """One side's results for one case. `jobs`: each job's median, oldest first. `middle`: that of
+    all values."""
 
     case: tuple[Any, ...]
     side: int
     quantity: str
     unit: str
-    jobs: dict[int, float]
+    jobs: dict[Job, float]
     middle: float
     about: dict[str, Any]
 
@@ -188,7 +188,7 @@ def groups(
         WITH chosen AS (
             SELECT CASE {" ".join(tests)} END AS side, {case}, quantity, unit, value,
                 session, run, repeat_no, processes AS n, cores, fs_type, caches, document,
-                started
+                started, order_seed
             FROM records WHERE {where.sql} AND quantity IN ({marks}) AND NOT is_peak
         )"""
     values += [*where.values, *quantities]
@@ -216,14 +216,15 @@ def groups(
     jobs = store.by_id(
         connection,
         f"""{chosen}
-        SELECT hash({key}) AS id, hash(session, repeat_no) AS job, median(value) AS middle
+        SELECT hash({key}) AS id, hash(session) AS session, repeat_no AS round, min(run) AS place,
+            bool_and(order_seed IS NOT NULL) AS drawn, median(value) AS middle
         FROM chosen WHERE side IS NOT NULL GROUP BY id, session, repeat_no
         ORDER BY id, max(started), session, min(run)""",
         values,
     )
     for one, of_case in jobs.items():
-        pairs = zip(of_case["job"].tolist(), of_case["middle"].tolist(), strict=True)
-        made[one].jobs.update(pairs)
+        columns = [of_case[name].tolist() for name in (*Job._fields, "middle")]
+        made[one].jobs.update((Job(*of), middle) for *of, middle in zip(*columns, strict=True))
     return list(made.values())
 
 

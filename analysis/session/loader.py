@@ -37,6 +37,7 @@ from .model import DIRECTIONS, Result, Run, Session, Status
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
 PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
+SEED_KEY = "order_seed"  # of a report whose jobs ran in an order drawn by chance
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
 # Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
@@ -48,6 +49,7 @@ _SESSION_KEYS: dict[str, tuple[type, ...]] = {
     "time_start_unix": _NUMBER,
     "time_elapsed": _NUMBER,
     **dict.fromkeys(("version", "cmdline", "workdir", "prefix_output"), _MAYBE),
+    SEED_KEY: (int, NoneType),
 }
 _CASE_KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "unique_name", "system", "partition", "environ", "result"), _TEXT),
@@ -144,6 +146,7 @@ def load_session(
         command=info.get("cmdline") or "",
         runs=tuple(runs),
         interrupted=bool(info.get(INTERRUPTED)) or any(case["result"] == ABORTED for case in tries),
+        order_seed=info.get(SEED_KEY),
     )
 
 

@@ -136,3 +136,4 @@ class Session:
     command: str
     runs: tuple[Run, ...]
     interrupted: bool = False  # it ended before all its cases had
+    order_seed: int | None = None  # by which the order of its jobs was drawn

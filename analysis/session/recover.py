@@ -17,7 +17,15 @@ from iogauge.common.run_folder import BEGAN, CASE, DOCUMENT, case_files, is_sess
 
 from ..errors import AnalysisError
 from . import case_file
-from .loader import INTERRUPTED, REPORTS, all_reports, folders, measured, read_report
+from .loader import (
+    INTERRUPTED,
+    REPORTS,
+    SEED_KEY,
+    all_reports,
+    folders,
+    measured,
+    read_report,
+)
 
 Row = dict[str, Any]
 
@@ -95,6 +103,7 @@ def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
     info = {
         "uuid": f"{INTERRUPTED}-{name}",
         "version": first.get("version"),
+        SEED_KEY: first.get(SEED_KEY),
         "cmdline": f"{first.get('cmdline') or 'reframe'}  # {INTERRUPTED}",
         "workdir": first.get("workdir"),
         INTERRUPTED: True,

@@ -4,7 +4,7 @@
 Two tests per case: is the median within the bound, and is it beyond? Each uses Holm's correction
 over all cases at half the rate, so that all verdicts together are wrong, in either direction, at
 most at the rate. A job is one sample, however many repeats; correlated jobs count for fewer
-(interval.py).
+(interval.py). What all jobs of a session share, such as its nodes, no test of one session can see.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from . import exact, gate
-from .interval import JOBS, PAIRS, in_rounds, repeated, worth_of
+from .interval import JOBS, PAIRS, effective, shared_correlations, worth_of
 
 Verdict = Literal["met", "not met", "not decided yet", "failed", "missing"]
 MOST = 10_000  # more jobs than anybody could be asked for
@@ -64,16 +64,9 @@ class Samples:
             found = [self.bound.meets(value) for value in self.values]
         return sum(found) / len(found)
 
-    @property
-    def worths(self) -> tuple[int, ...]:
-        """The effective number of jobs on each side."""
-        sides = (self.values, self.base) if self.base else (self.values,)
-        found = (worth_of(np.asarray(v, dtype=np.float64), in_turn=self.in_turn) for v in sides)
-        return tuple(int(worth + _ROUNDING) for worth in found)
-
-    def chance(self, share: float) -> float:
-        """The chance of at least so large a fraction on one side of the bound."""
-        worths = self.worths
+    def chance(self, share: float, worths: Sequence[int]) -> float:
+        """The chance of at least so large a fraction on one side of the bound. `worths`: the
+        effective number of jobs on each side."""
         if len(worths) == 2:
             n, m = worths
             return exact.above(math.ceil((1 - share) * n * m - _ROUNDING), n, m)
@@ -82,8 +75,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class Decision:
+    """`needed`: jobs or pairs that would decide it, if more would."""
+
     verdict: Verdict
     why: str = ""
+    needed: int = 0
 
 
 def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
@@ -91,47 +87,63 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
     if not cases:
         return []
     rate = (1 - level) / 2
-    enough = [case.count >= case.fewest for case in cases]
-    within = [c.chance(c.share) if ok else 1.0 for c, ok in zip(cases, enough, strict=True)]
-    beyond = [c.chance(1 - c.share) if ok else 1.0 for c, ok in zip(cases, enough, strict=True)]
+    known = [(case, of, case.count >= case.fewest)
+             for case, of in zip(cases, effective_numbers(cases), strict=True)]  # fmt: skip
+    within = [c.chance(c.share, of) if enough else 1.0 for c, of, enough in known]
+    beyond = [c.chance(1 - c.share, of) if enough else 1.0 for c, of, enough in known]
     found = []
-    for case, met, broken in zip(
-        cases, gate.holm(within, rate), gate.holm(beyond, rate), strict=True
+    for (case, of, _), met, broken in zip(
+        known, gate.holm(within, rate), gate.holm(beyond, rate), strict=True
     ):
         if met or broken:
             found.append(Decision("met" if met else "not met"))
         else:
-            found.append(Decision("not decided yet", _lacks(case, len(cases), rate)))
+            found.append(_undecided(case, of, len(cases), rate))
     return found
 
 
-def _lacks(case: Samples, cases: int, rate: float) -> str:
+def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
+    """Of the jobs on each side of each case. Jobs of one session have their correlation in
+    common."""
+    sides = [[np.log(v) for v in ((c.values, c.base) if c.base else (c.values,))] for c in cases]
+    alone = [side for c, of in zip(cases, sides, strict=True) if not c.in_turn for side in of]
+    drawn = iter(shared_correlations(alone))
+    return [
+        tuple(
+            int(_ROUNDING + (worth_of(side, in_turn=True) if case.in_turn
+                             else effective(len(side), next(drawn))))
+            for side in of
+        )
+        for case, of in zip(cases, sides, strict=True)
+    ]  # fmt: skip
+
+
+def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) -> Decision:
     """How many jobs it takes."""
     word = "pair" if case.pairs else "job"
     fewest = max(case.fewest, _needed(case, cases, rate))
     has = f"{case.count} {word}{'' if case.count == 1 else 's'}"
     among = f" among {cases} cases" if cases > 1 else ""
     if case.count >= fewest:
-        worth = min(case.worths)
-        if worth < case.count:
-            has += f" that follow each other, worth {worth}"
+        if min(worths) < case.count:
+            has += f" that follow each other, worth {min(worths)}"
         if 0 < case.share < 1:
             has += ", some on each side of the bound"
-        fewest = _as_they_fall(case, rate / cases, fewest)
+        fewest = _as_they_fall(case, min(worths), rate / cases, fewest)
         if fewest > MOST:
-            return f"{has}: the bound is at their median, and more would not decide"
-    command = in_rounds(fewest) if word == "pair" else repeated(fewest)
-    return f"{has}; {fewest} needed{among} ({command})"
+            why = f"{has}: the bound is at their median, and more would not decide"
+            return Decision("not decided yet", why)
+    return Decision("not decided yet", f"{has}; {fewest} needed{among}", fewest)
 
 
 def _needed(case: Samples, cases: int, rate: float) -> int:
     """The fewest jobs that can decide a case."""
     if not case.base:
-        return gate.needed(cases, rate)
+        return math.ceil(math.log2(cases / rate))
     return next(n for n in range(1, MOST) if math.comb(2 * n, n) * rate >= cases)
 
 
-def _as_they_fall(case: Samples, rate: float, fewest: int) -> int:
+def _as_they_fall(case: Samples, worth: int, rate: float, fewest: int) -> int:
     """How many jobs decide it if their distribution stays the same; more than MOST: none do.
     `fewest`: what it takes if all are on one side."""
     share = max(case.share, 1 - case.share)
@@ -140,6 +152,6 @@ def _as_they_fall(case: Samples, rate: float, fewest: int) -> int:
     factor = 1 / 6 if case.base else 1 / 4
     bias = share - 0.5
     many = factor * (beyond / bias) ** 2 if bias > 0 else math.inf
-    alike = case.count / max(min(case.worths), 1)
+    alike = case.count / max(worth, 1)
     more = max(many, fewest) * alike
     return max(math.ceil(more), case.count + 1) if more < MOST else MOST + 1

@@ -1,57 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gate over several cases: is B slower than allowed?
 
-The tests are exact, because a gate promises a false-alarm rate: the sign test for pairs of runs,
-the rank test of Mann and Whitney for unpaired runs (both one-sided; Conover, Practical
-Nonparametric Statistics, 1999). Neither assumes a noise distribution. Over several cases Holm's
-correction controls the rate for all together (Scandinavian Journal of Statistics 6, 1979);
-optionally Benjamini and Hochberg's controls the rate among the alarms.
+Two questions share the rate: is B slower over all cases, and in which case. The first is the pooled
+test (pooled.py). For the second, pairs of a case are exchangeable, so the signs of all differences
+of a round are turned at once: the largest case of a turned table is what chance can do, whatever
+the noise, and however alike cases are (Westfall and Young, Resampling-Based Multiple Testing,
+1993). Unpaired sessions take the rank test of Mann and Whitney for their effective number
+(interval.py), with Holm's correction (Scandinavian Journal of Statistics 6, 1979). Benjamini and
+Hochberg's correction instead controls the rate among the alarms.
 
-A job is one sample, however many repeats: jobs of a night differ by more than a job's repeats. The
-gate fails closed: a case that failed, is missing or is not decided yet is never "fine".
+The gate fails closed: a case that failed, is missing or is not decided is never "fine".
 """
 
 from __future__ import annotations
 
-import bisect
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
 
 from . import exact
+from .interval import JOBS, PAIRS, Floats, effective, shared_correlations
+from .pooled import Pooled, of_pairs, of_sessions
 
 RATE = 0.05  # how often a gate over all cases may fail although nothing got slower
+_ALL_TURNS = 12  # rounds of which all ways to turn the signs are looked at
+_TURNS = 4095  # of more rounds: so many, drawn with one seed
+_ROUNDING = 1e-9
 
 Method = Literal["holm", "bh"]
 Outcome = Literal["slower", "not slower", "undecided", "failed", "missing"]
-Kind = Literal["pairs", "runs", "repeats"]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One case. `base` and `new`: speeds of A and B, one per job, in the same order if paired.
-    `kind` is "repeats" if both sides have one job."""
+    """One case. `pairs`: the logarithm of B over A in each round that has both. Without any, `base`
+    and `new`: speeds of A and B by session, oldest first. `ratio`: B over A."""
 
-    kind: Kind
-    base: Sequence[float]
-    new: Sequence[float]
-    ratio: float  # of the medians, or the median of the pairs' ratios
-
-    @property
-    def p(self) -> float:
-        """The chance of B being at least as slow as this if nothing got slower."""
-        if self.kind == "pairs":
-            below = sum(new < base for base, new in zip(self.base, self.new, strict=True))
-            return exact.heads(below, len(self.base))
-        return rank_test(self.base, self.new) if self.kind == "runs" else 1.0
+    ratio: float
+    pairs: Mapping[Any, float] = field(default_factory=dict)
+    base: Mapping[Any, float] = field(default_factory=dict)
+    new: Mapping[Any, float] = field(default_factory=dict)
 
     @property
-    def least(self) -> float:
-        """The smallest p possible with so many samples."""
-        if self.kind == "pairs":
-            return 0.5 ** len(self.base)
-        return 1 / math.comb(len(self.base) + len(self.new), len(self.new))
+    def samples(self) -> int:
+        return len(self.pairs) or min(len(self.base), len(self.new))
+
+    @property
+    def needed(self) -> int:
+        return PAIRS if self.pairs else JOBS
 
 
 @dataclass(frozen=True)
@@ -65,37 +64,114 @@ class Decision:
         return f"{self.outcome}: {self.why}" if self.why else self.outcome
 
 
-def rank_test(base: Sequence[float], new: Sequence[float]) -> float:
-    """The chance, over all ways to deal the values to both sides, that as few values of `new` as
-    here, or fewer, are above values of `base`. Ties count as above: never for an alarm."""
-    ordered = sorted(base)
-    above = sum(bisect.bisect_right(ordered, value) for value in new)
-    return exact.above(above, len(base), len(new))
-
-
-def needed(cases: int, rate: float = RATE) -> int:
-    """How many pairs a case needs, for a gate over so many cases to decide it."""
-    return math.ceil(math.log2(cases / rate))
+def overall(cases: Sequence[Evidence]) -> Pooled | None:
+    """B over A over all cases, in pairs where there are any."""
+    if found := [case.pairs for case in cases if case.pairs]:
+        return of_pairs(found)
+    return of_sessions([(case.base, case.new) for case in cases])
 
 
 def decide(
     cases: Sequence[Evidence], allowed: float, rate: float = RATE, method: Method = "holm"
 ) -> list[Decision]:
     """A decision for each case. `allowed`: B may be slower by this fraction (0.05). With "holm" all
-    of them together raise a false alarm at most once in 1 / `rate` uses. With "bh" at most the
-    fraction `rate` of the alarms is false: it finds more, with more errors."""
-    slower = _REJECTED[method]([case.p for case in cases], rate)
+    of them together raise a false alarm at most once in 1 / `rate` uses; half of the rate is the
+    pooled test's. With "bh" at most the fraction `rate` of the alarms is false: it finds more, with
+    more errors."""
+    if method == "bh":
+        slower = _benjamini_hochberg([chance(case, r) for case, r in _with_r(cases)], rate)
+    else:
+        slower = _slower(cases, rate / 2)
     found = []
     for case, is_slower in zip(cases, slower, strict=True):
         if is_slower:
             by_more = case.ratio <= 1 - allowed
             found.append(Decision("slower" if by_more else "not slower", "" if by_more else
                                   "slower, but by less than the gate allows"))  # fmt: skip
-        elif case.kind != "repeats" and case.least <= rate / len(cases):
+        elif case.samples >= case.needed:
             found.append(Decision("not slower"))
         else:
-            found.append(Decision("undecided", _lacks(case, len(cases), rate)))
+            found.append(Decision("undecided", _lacks(case)))
     return found
+
+
+def is_slower(cases: Sequence[Evidence], allowed: float, rate: float = RATE) -> bool:
+    """Whether B is slower by more than `allowed` over all cases, by the pooled test."""
+    found = overall(cases)
+    return found is not None and found.p <= rate / 2 and found.interval.value <= 1 - allowed
+
+
+def _slower(cases: Sequence[Evidence], rate: float) -> list[bool]:
+    found = [False] * len(cases)
+    paired = [i for i, case in enumerate(cases) if case.pairs]
+    alone = [i for i, case in enumerate(cases) if not case.pairs]
+    share = rate / 2 if paired and alone else rate
+    for i, p in zip(paired, _turned([cases[i].pairs for i in paired]), strict=True):
+        found[i] = p <= share
+    values = [chance(case, r) for case, r in _with_r([cases[i] for i in alone])]
+    for i, rejected in zip(alone, holm(values, share), strict=True):
+        found[i] = rejected
+    return found
+
+
+def _turned(cases: Sequence[Mapping[Any, float]]) -> list[float]:
+    """For each case the chance that, of those with at most so large a loss, any loses as much."""
+    if not cases:
+        return []
+    rounds = list(dict.fromkeys(key for case in cases for key in case))
+    table = np.array([[case.get(key, 0.0) for key in rounds] for case in cases])
+    counts = np.array([len(case) for case in cases])
+    squares = (table**2).sum(axis=1) / counts
+    # A sum over what the case and the middle one of all cases differ by: sizes count.
+    scale = np.sqrt(counts * (squares + np.median(squares)) / 2)
+    losses = -(table / np.where(scale > 0, scale, 1)[:, None])
+    totals = losses.sum(axis=1)
+    order = np.argsort(totals)
+    turned = losses[order] @ _turns(len(rounds)).T
+    most = np.maximum.accumulate(turned, axis=0)  # of this case and all that lose less
+    p = (most >= totals[order][:, None] - _ROUNDING).mean(axis=1)
+    p = np.maximum.accumulate(p[::-1])[::-1]  # none is surer than one that loses more
+    found = np.empty(len(cases))
+    found[order] = p
+    return [float(value) for value in found]
+
+
+def _turns(rounds: int) -> Floats:
+    """A row of signs for each way to turn rounds, the rounds as they are first."""
+    if rounds <= _ALL_TURNS:
+        bits = np.arange(2**rounds)[:, None] >> np.arange(rounds) & 1
+    else:
+        bits = np.random.default_rng(0).integers(0, 2, (_TURNS + 1, rounds))
+        bits[0] = 0
+    return np.asarray(1.0 - 2 * bits)
+
+
+def _with_r(cases: Sequence[Evidence]) -> list[tuple[Evidence, float]]:
+    """Each case with the lag-1 correlation of its sessions."""
+    series = [np.log(np.array(list(side.values()))) for case in cases if not case.pairs
+              for side in (case.base, case.new)]  # fmt: skip
+    drawn = iter(shared_correlations(series))
+    return [(c, 0.0) if c.pairs else (c, (next(drawn) + next(drawn)) / 2) for c in cases]
+
+
+def chance(case: Evidence, r: float) -> float:
+    """Of B being at least as slow as this if nothing got slower, for one case alone."""
+    if case.pairs:
+        return exact.signed(list(case.pairs.values()))
+    if case.samples < JOBS:
+        return 1.0
+    return rank_test(list(case.base.values()), list(case.new.values()), r)
+
+
+def rank_test(base: Sequence[float], new: Sequence[float], r: float = 0.0) -> float:
+    """The chance, over all ways to deal the values to both sides, that as few values of `new` as
+    here, or fewer, are above values of `base`, for their effective numbers. Ties count as above:
+    never for an alarm."""
+    ordered = np.sort(base)
+    above = int(np.searchsorted(ordered, np.asarray(new), side="right").sum())
+    n, m = (int(effective(len(side), r) + _ROUNDING) for side in (base, new))
+    share = above / (len(base) * len(new))
+    return exact.above(math.ceil(share * n * m - _ROUNDING), n, m)
 
 
 def holm(values: Sequence[float], rate: float) -> list[bool]:
@@ -117,14 +193,8 @@ def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
     return [bool(below) and value <= below[-1] for value in values]
 
 
-_REJECTED = {"holm": holm, "bh": _benjamini_hochberg}
-
-
-def _lacks(case: Evidence, cases: int, rate: float) -> str:
-    has = {
-        "pairs": f"{len(case.base)} pairs of jobs",
-        "runs": f"{len(case.base)} and {len(case.new)} jobs",
-        "repeats": "the repeats of one job on each side",
-    }[case.kind]
-    among = f" among {cases} cases" if cases > 1 else ""
-    return f"{has}, {needed(cases, rate)} pairs needed{among} (iogauge run --rounds)"
+def _lacks(case: Evidence) -> str:
+    pairs = f"{len(case.pairs)} pair{'s' if len(case.pairs) > 1 else ''} of jobs"
+    has = pairs if case.pairs else (
+        f"{len(case.base)} and {len(case.new)} sessions")  # fmt: skip
+    return f"not decided yet: {has}, {case.needed} needed"

@@ -1,45 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one type and level of interval that everything prints.
 
-`low` to `high` is a 95 % interval, for any noise: the ends are data values, chosen by exact tests
-(exact.py). It is conservative; docs/analysis.md has the simulated coverage. None is random.
+`low` to `high` is a 95 % interval: the ends are data values or means of two, chosen by exact tests
+(exact.py). It is conservative; docs/analysis.md has the simulated coverage. Nothing in it is
+random.
 
-A sample is a job: jobs of a night differ by more than a job's repeats, so a job counts once, with
-their median. Consecutive jobs may be correlated, and are then worth fewer independent ones. The
-lag-1 correlation is estimated, and the interval is made for the effective number of samples (Bayley
-and Hammersley, Journal of the Royal Statistical Society B 8, 1946). Alternating pairs of jobs share
-the same drift, which cancels in their ratio.
+A job counts once, with the median of its repeats. Consecutive samples may be correlated, and are
+then worth fewer independent ones. The lag-1 correlation is estimated, and the interval is made for
+the effective number of samples (Bayley and Hammersley, Journal of the Royal Statistical Society B
+8, 1946). Jobs that ran side by side in random order are pairs: what disturbs both cancels in their
+ratio, and what favors the second one does so on either side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from .exact import outside_one, outside_two
+from .exact import outside_one, outside_signed, outside_two
 
 Floats = npt.NDArray[np.float64]
-Verdict = Literal["faster", "slower", "no difference seen", "not decided yet"]
-Job = TypeVar("Job", bound=Hashable)
-Kind = Literal["pairs", "jobs"]
+Verdict = Literal["faster", "slower", "no difference", "not decided yet"]
+Kind = Literal["pairs", "jobs", "sessions", "cases"]
 
 LEVEL = 0.95
 PAIRS = 6  # 2^-5 of all sets of six pairs lie on one side of the truth: 3 %
-# Unpaired jobs: with fewer, serial correlation cannot be estimated, and if it is high (0.7 or 0.9
-# at lag 1) more than 7 % of the intervals would be wrong.
+# Unpaired samples: with fewer, serial correlation cannot be estimated, and if it is high (0.7 or
+# 0.9 at lag 1) more than 7 % of the intervals would be wrong.
 JOBS = 12
+EQUAL = 0.2  # an interval that holds 1 and nothing farther from it is an answer
+_SPREAD_OF_R = 0.25  # of correlations between cases, where one case alone is known
 _ROUNDING = 1e-9
 _THIN = 200  # quantiles that represent a longer sample when all pairs are formed
 
 
 @dataclass(frozen=True)
 class Interval:
-    """`low` and `high` are None while undecided, and `needed` says how many it takes.
+    """`low` and `high` are None with not decided yet, and `needed` says how many it takes.
     `samples`: per side. `worth`: the smaller side's effective number."""
 
     value: float
@@ -57,7 +59,16 @@ class Interval:
             return "not decided yet"
         if self.low > 1:
             return "faster"
-        return "slower" if self.high < 1 else "no difference seen"
+        if self.high < 1:
+            return "slower"
+        return "no difference" if self.most <= EQUAL else "not decided yet"
+
+    @property
+    def most(self) -> float:
+        """The largest difference that a ratio may have, as a fraction."""
+        if self.low is None or self.high is None:
+            return math.inf
+        return max(self.high, 1 / self.low) - 1
 
     @property
     def counted(self) -> str:
@@ -67,36 +78,27 @@ class Interval:
 
     @property
     def wanted(self) -> int:
-        """How many samples it takes if their correlation stays the same."""
-        return max(self.needed, math.ceil(min(self.samples) * self.needed / max(self.worth, 1)))
+        """How many samples decide a ratio if noise and correlation stay the same."""
+        most = max(self.needed, math.ceil(min(self.samples) * self.needed / max(self.worth, 1)))
+        if self.low is None or self.high is None or self.verdict != "not decided yet":
+            return most
+        half, away = math.log(self.high / self.low) / 2, abs(math.log(self.value))
+        target = max(away, math.log(1 + EQUAL) - away)
+        return max(most, math.ceil(min(self.samples) * (half / target) ** 2) + 1)
 
     @property
     def lacks(self) -> str:
-        """What it takes to decide; empty if it is decided."""
-        if self.low is not None:
+        """What is missing to decide a ratio; else empty."""
+        if self.verdict != "not decided yet":
             return ""
         has = " and ".join(_counted(count, self.kind) for count in self.samples)
-        if min(self.samples) >= self.needed:
+        if self.low is None and min(self.samples) >= self.needed:
             has += f" that follow each other, worth {self.worth:.0f}"
-        more = self.wanted
-        if self.kind == "pairs":
-            return f"{has}; {more} needed ({in_rounds(more)})"
-        pairs = f", or {PAIRS} pairs ({in_rounds(PAIRS)})" if len(self.samples) > 1 else ""
-        return f"{has}; {more} needed ({repeated(more)}){pairs}"
+        return f"{has}; {self.wanted} needed"
 
 
 def _counted(count: int, kind: Kind) -> str:
     return f"{count} {kind if count != 1 else kind[:-1]}"
-
-
-def in_rounds(rounds: int) -> str:
-    """The command that makes so many pairs of two stacks."""
-    return f"iogauge run --stack A,B --rounds {rounds}"
-
-
-def repeated(jobs: int) -> str:
-    """The command that makes so many jobs of each case, in random order."""
-    return f"iogauge run -- --repeat={jobs} --exec-order=random"
 
 
 def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = LEVEL) -> Interval:
@@ -113,51 +115,86 @@ def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = 
 
 
 def of_pairs(pairs: Sequence[tuple[float, float]], level: float = LEVEL) -> Interval:
-    """The median of new over base, from alternating pairs (base, new)."""
-    ratios = [_speed(new) / _speed(base) for base, new in pairs]
-    found = of_median(ratios, in_turn=True, level=level)
-    return replace(found, kind="pairs")
+    """The ratio of new over base, from pairs (base, new) of jobs side by side, oldest first."""
+    return of_ratios([_speed(new) / _speed(base) for base, new in pairs], "pairs", level)
 
 
-def of_two(base: Sequence[float], new: Sequence[float], fewest: int = JOBS) -> Interval:
-    """The median of new over base, over all pairs of two samples (Hodges and Lehmann, Annals of
-    Mathematical Statistics 34, 1963); one value per job, oldest first. `fewest` per side: less than
-    JOBS if they are known to be uncorrelated."""
+def of_ratios(
+    ratios: Sequence[float], kind: Kind, level: float = LEVEL, *, alike: bool = True
+) -> Interval:
+    """Their centre: the median of the geometric means of all two of them (Hodges and Lehmann,
+    Annals of Mathematical Statistics 34, 1963), with the interval of the signed ranks. `alike`:
+    they follow each other in time, so neighbors may be correlated."""
+    values = _thin(np.asarray([_speed(ratio) for ratio in ratios]))
+    places = np.triu_indices(len(values))
+    means = np.sort(np.sqrt(values[places[0]] * values[places[1]]))
+    worth = worth_of(np.log(ratios), in_turn=True) if alike else float(len(ratios))
+    n = int(worth + _ROUNDING)
+    left = outside_signed(n, level) if len(ratios) >= PAIRS else None
+    low, high = (None, None) if left is None else _ends(means, left, n * (n + 1) // 2)
+    return Interval(float(np.median(means)), low, high, kind, (len(ratios),), worth, PAIRS)
+
+
+def of_two(
+    base: Sequence[float], new: Sequence[float], fewest: int = JOBS, kind: Kind = "sessions",
+    r: float | None = None,
+) -> Interval:  # fmt: skip
+    """The ratio of new over base, over all pairs of two samples (Hodges and Lehmann), oldest first.
+    `fewest` per side: less than JOBS if they are known to be uncorrelated. `r`: their lag-1
+    correlation, where more than they themselves say it."""
     a, b = (np.asarray([_speed(v) for v in values]) for values in (base, new))
     if not len(a) or not len(b):
         raise ValueError("expected values on both sides")
     ratios = np.sort((_thin(b)[:, None] / _thin(a)[None, :]).ravel())
-    worths = worth_of(np.log(a)), worth_of(np.log(b))
-    n, m = (int(worth + _ROUNDING) for worth in worths)
+    worths = [worth_of(np.log(of)) if r is None else effective(len(of), r) for of in (a, b)]
+    n, m = (int(of + _ROUNDING) for of in worths)
     left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= fewest else None
     low, high = (None, None) if left is None else _ends(ratios, left, n * m)
     counts = (len(a), len(b))
-    return Interval(float(np.median(ratios)), low, high, "jobs", counts, min(worths), fewest)
-
-
-def of_jobs(base: Mapping[Job, float], new: Mapping[Job, float]) -> Interval:
-    """New over base, of speeds by job. A key on both sides is a pair: its jobs alternated."""
-    shared = [job for job in base if job in new]
-    unpaired = min(len(base), len(new))
-    if len(shared) >= PAIRS or (shared and unpaired < JOBS):
-        return of_pairs([(base[job], new[job]) for job in shared])
-    return of_two(list(base.values()), list(new.values()))
+    return Interval(float(np.median(ratios)), low, high, kind, counts, min(worths), fewest)
 
 
 def worth_of(values: Floats, *, in_turn: bool = False) -> float:
-    """The effective number of samples: n (1 - r) / (1 + r), with the lag-1 correlation r, corrected
-    for its bias in short series (Kendall, Biometrika 41, 1954: too low by (1 + 3 r) / n). For
-    alternating measurements it counts only if significant at 5 %."""
+    """The effective number of samples. For pairs the correlation counts only if significant at
+    5 %."""
+    n = len(values)
+    r = correlation(values)
+    if in_turn and r * (n - 3) / n <= 1.645 / math.sqrt(n):
+        return n
+    return effective(n, r)
+
+
+def effective(n: int, r: float) -> float:
+    """The effective number of n samples with the lag-1 correlation r: n (1 - r) / (1 + r)."""
+    r = min(max(r, 0.0), 0.99)
+    return max(n * (1 - r) / (1 + r), 1.0)
+
+
+def correlation(values: Floats) -> float:
+    """At lag 1, corrected for its bias in short series (Kendall, Biometrika 41, 1954: too low by
+    (1 + 3 r) / n); 0 for fewer than six samples, or where they do not differ."""
     n = len(values)
     rest = values - values.mean()
     square = float(rest @ rest)
     if n < PAIRS or square <= (_ROUNDING * float(np.abs(values).max())) ** 2 * n:
-        return n
-    r = float(rest[1:] @ rest[:-1]) / square
-    if in_turn and r + 1 / n <= 1.645 / math.sqrt(n):
-        return n
-    r = min(max((n * r + 1) / (n - 3), 0.0), 0.99)
-    return max(n * (1 - r) / (1 + r), 1.0)
+        return 0.0
+    return (n * float(rest[1:] @ rest[:-1]) / square + 1) / (n - 3)
+
+
+def shared_correlations(series: Sequence[Floats]) -> list[float]:
+    """The lag-1 correlation of each of many series of the same nights, drawn to what all have in
+    common (empirical Bayes: Efron and Morris, Journal of the American Statistical Association 70,
+    1975): by chance alone a short series says nearly anything. One series alone is drawn to 0."""
+    if not series:
+        return []
+    found = np.array([correlation(values) for values in series])
+    error = np.array([1 / max(len(values) - 3, 1) for values in series])
+    middle = float(found.mean()) if len(found) > 1 else 0.0
+    between = float(found.var()) - float(error.mean()) if len(found) > 1 else 0.0
+    if len(found) <= 10:  # too few to know how much they differ
+        between = max(between, _SPREAD_OF_R**2)
+    own = max(between, 0.0) / (max(between, 0.0) + error)
+    return [float(r) for r in own * found + (1 - own) * middle]
 
 
 def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:

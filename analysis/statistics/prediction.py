@@ -13,23 +13,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .interval import worth_of
+from .interval import effective
 
 MIN_NIGHTS = 12
 MIN_WORTH = 8.0  # effective number of nights
 LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ are no evidence
 
 
-def is_enough(nights: Sequence[float]) -> bool:
-    """Whether so many nights can predict the next."""
-    return len(nights) >= MIN_NIGHTS and worth_of(np.log(nights)) >= MIN_WORTH
+def is_enough(nights: Sequence[float], r: float) -> bool:
+    """Whether so many nights can predict the next. `r`: their lag-1 correlation."""
+    return len(nights) >= MIN_NIGHTS and effective(len(nights), r) >= MIN_WORTH
 
 
-def bounds(nights: Sequence[float], rate: float) -> dict[str, float]:
+def bounds(nights: Sequence[float], rate: float, r: float) -> dict[str, float]:
     """The median of the nights, and the bounds that a job of a new night exceeds, on each side,
     with chance `rate`."""
     logs = np.log(nights)
-    n, worth = len(nights), worth_of(logs)
+    n, worth = len(nights), effective(len(nights), r)
     # Correlated values underestimate the spread by this factor.
     seen = (n - n / worth) / (n - 1)
     spread = max(float(logs.std(ddof=1)) / math.sqrt(seen), LEAST_SPREAD)

@@ -50,14 +50,15 @@ SCHEMA = {
     "cores": "BIGINT",
     "fsync": "BOOLEAN", "buffer": "VARCHAR", "caches": "VARCHAR", "payload_bytes": "BIGINT",
     "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
-    "run": "BIGINT", "repeat_no": "BIGINT", "time": "VARCHAR",
+    "run": "BIGINT", "repeat_no": "BIGINT", "order_seed": "BIGINT", "time": "VARCHAR",
     "document": "VARCHAR", "job_script": "VARCHAR", "trace": "VARCHAR",
     "ledger": "VARCHAR",
     "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
 }  # fmt: skip
 
 # Columns added later, with the value for files stored by earlier versions.
-LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false"}
+LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false",
+         "order_seed": "NULL"}  # fmt: skip
 
 MEMORY = "512MB"  # for DuckDB; the rest of a gibibyte is for Python and the answers
 

@@ -91,6 +91,7 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
         "libraries": ", ".join(f"{key} {libraries[key]}" for key in sorted(libraries)),
         "hints": store.hints_text(result.hints) if result else "",
         "repeat_no": one.repeat,
+        "order_seed": session.order_seed,
         "document": _path(one.document, folder),
         "job_script": _path(one.job_script, folder),
         "trace": _path(traced.log(one.folder), folder),

@@ -7,9 +7,10 @@ import argparse
 import functools
 import re
 import shlex
+import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge.selection import WAYS, interrupted
@@ -17,6 +18,9 @@ from iogauge.analysis.store import keys
 from iogauge.common import progress
 
 from . import formats, options
+
+if TYPE_CHECKING:
+    from iogauge.analysis.judge import compare_runs
 
 EXAMPLES = """\
 examples:
@@ -32,17 +36,21 @@ examples:
   iogauge compare last reference                with references/sites/SYSTEM.yaml
   iogauge compare last published                beside published numbers
 
-The ratio is B over A as speeds: 1.2 is 20 % faster, also for times. It has a
-95 % interval. A job is one sample, whatever its repeats. Jobs of A and B in the same
-round of a session are pairs; an interval takes 6 pairs, or 12 jobs on each side.
+The first sentence is about all cases together, the lines below it about each file system and
+direction; then single cases that are decided. The ratio is B over A as speeds: 1.2 is 20 % faster,
+also for times, with its 95 % interval. Jobs of A and B in the same round are pairs, in an order
+drawn by chance: any disturbance is allowed for, but what a session has on one side from its
+beginning to its end. Without pairs a session is one sample. An interval takes 6 pairs, or 12
+sessions on each side.
 
---fail-slower is a gate: 1 where a case is slower by that much, failed or is missing in B; 3 where a
-case is not decided yet (--allow-undecided: 0). Each job is one sample. False alarms: at most 1
-in 20, however many cases there are (docs/analysis.md).
+--fail-slower is a gate: 1 where B is slower by that much over all cases or in one, or one failed or
+is missing in B; 3 where a case is not decided yet (--allow-undecided: 0). False alarms: at most 1
+in 20, however many cases it looks at. docs/analysis.md says more.
 """
 
-REASONS = 3  # why cases are not decided
+REASONS = 3  # for not decided yet that are named
 NAMED = 5  # cases of each outcome that are named
+FEW = 8  # rows that are shown whatever they say
 Row = dict[str, Any]
 
 SPECIAL = ("peak", "reference", "published")
@@ -71,9 +79,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--correct", choices=("holm", "bh"), default="holm",
-        help="with --fail-slower, for many cases: holm, false alarms in at most 1 of 20 "
-        "sessions; bh (Benjamini-Hochberg), in 1 of 20 of the cases that it calls slower",
+        help="with --fail-slower, for many cases: holm, a false alarm in 1 of 20 uses; bh "
+        "(Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
     )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="also cases that decide nothing")
     parser.add_argument("--html", type=options.out_file, metavar="FILE",
                         help="also write the comparison as a page")  # fmt: skip
     options.add_store(parser)
@@ -109,21 +118,16 @@ def run(args: argparse.Namespace) -> int:
         args.a, args.b, args.by, args.quantity or compare_runs.QUANTITIES, args.fail_slower,
         args.correct, args.where,
     )  # fmt: skip
+    slower = ""
     if args.b in SPECIAL:
         rows = compare_references.TABLES[args.b](connection, where, question)
-        shown = compare_references.COLUMNS[args.b]
+        formats.show(args, rows, compare_references.COLUMNS[args.b])
     else:
         each = functools.partial(progress.steps, what="compare", fewest=50)
-        rows = compare_runs.compare(connection, where, question, each)
-        shown = compare_runs.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
-    note = _lacking(rows)
-    if args.b not in SPECIAL and not formats.for_programs(args):
-        outcomes = compare_runs.by_outcome(rows)
-        rows = [row for of in outcomes.values() for row in of]
-        counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
-        note = "\n".join(filter(None, [note, f"{args.b} against {args.a}: {counts}"]))
-    formats.show(args, rows, shown, note=note)
-    code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows)
+        found = compare_runs.compare(connection, where, question, each)
+        rows = _show(args, found)
+        slower = "slower over all cases together" if found.slower else ""
+    code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows, slower)
     if args.html:
         _write_page(args, rows, said)
     if said:
@@ -131,13 +135,40 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _gate(args: argparse.Namespace, rows: Sequence[Row]) -> tuple[int, str]:
-    """The exit status, and what it rests on."""
-    if any(line["fails"] for line in rows):
+def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
+    """Print it; returns all rows, what matters most first."""
+    from iogauge.analysis.judge import compare_runs
+    from iogauge.analysis.pages import screen
+
+    columns = compare_runs.COLUMNS + (() if args.fail_slower is None else ("gate", "fails"))
+    if formats.for_programs(args):
+        formats.show(args, found.rows, columns)
+        return found.rows
+    for line in found.answers:
+        screen.console().print(screen.shown(line), soft_wrap=not sys.stdout.isatty())
+    outcomes = compare_runs.by_outcome(found.rows)
+    rows = [row for of in outcomes.values() for row in of]
+    folds = not args.all and len(rows) > FEW
+    shown = [row for word, of in outcomes.items() for row in of
+             if not folds or word not in compare_runs.FOLDED]  # fmt: skip
+    counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
+    note = f"cases: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
+    note = "\n".join(filter(None, [_lacking(shown), note]))
+    print()
+    if shown:
+        formats.show(args, shown, columns, note=note)
+    else:
+        screen.console().print(screen.shown(note), soft_wrap=not sys.stdout.isatty())
+    return rows
+
+
+def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[int, str]:
+    """The exit status, and what it rests on. `slower`: what is besides single cases."""
+    if slower or any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
         code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
-    return code, _in_words(rows, code)
+    return code, _in_words(rows, code, slower)
 
 
 def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> None:
@@ -158,7 +189,7 @@ def _lacking(rows: Sequence[Row]) -> str:
     """What the cases without an interval lack, each reason once."""
     lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
     return "\n".join(
-        f"{count} case{'s' if count > 1 else ''} not decided yet: {why}"
+        f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
         for why, count in lacks.most_common(REASONS)
     )
 
@@ -176,10 +207,11 @@ def _outcome(row: Row) -> str:
     return "undecided" if row["verdict"] == "not decided yet" else "not slower"
 
 
-def _in_words(rows: Sequence[Row], code: int) -> str:
+def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
     """How many cases ended how, and the first few that broke the gate or could not be decided."""
     counts = Counter(_outcome(row) for row in rows)
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    said = f"{slower}; {said}" if slower else said
     word = {EXIT_OK: "passed", EXIT_NOT_VERIFIED: "broken", EXIT_DATA: "not decided"}[code]
     lines = [f"gate {word}: {said}"]
     for outcome in ("failed", "missing", "slower", "undecided"):

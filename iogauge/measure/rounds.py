@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """More rounds of the cases that a decision needs, in the same session: the end of `iogauge run`.
 
-One job of each case ranks them and decides nothing, for a job is one sample. So those that could be
-the fastest, and what they are held against, run again, in turn: the rounds are pairs. ROUNDS in all
-are enough for an interval of 95 %, also where the first one chose who runs again: the interval of
-seven pairs spans them all, and so that of the six which came after the choice.
+One job of each case ranks them and decides nothing about it. So those that could be the fastest,
+and what they are compared with, run again, each round in an order of its own; so do the cases of a
+file system on which the stacks are nearly told apart. ROUNDS in all are enough for an interval of
+95 %, also where the first one chose who runs again.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from iogauge.analysis.judge.advice import DEFAULT
 from iogauge.analysis.session.case_file import ABORTED
 from iogauge.analysis.session.loader import ROUNDS_KEY, load_session
 from iogauge.analysis.session.model import Direction, Run
+from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
@@ -75,17 +78,36 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 
 def in_order(found: Sequence[Candidate]) -> list[Job]:
-    """The most needed first: of each group with a default the fastest way to write and the default
-    on the same stack, whose gain is the answer; then the fastest way on the other stacks, which
-    says whose stack wins; then of all groups the fastest, the fastest on each other stack, and the
-    fastest way to read."""
+    """The most needed first: of each group with a default the fastest method to write and the
+    default on the same stack, whose gain is the answer; then the same on the other stacks, and of
+    the file system whose stacks are nearest to a decision all cases; then of all groups the
+    fastest, the fastest on each other stack, and the fastest to read."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
-    tiers = [_of_group(of) for of in groups.values()]
-    return list(
-        dict.fromkeys(job for tier in zip(*tiers, strict=True) for jobs in tier for job in jobs)
-    )
+    tiers = [list(itertools.chain(*tier))
+             for tier in zip(*map(_of_group, groups.values()), strict=True)]  # fmt: skip
+    tiers[2:2] = [_of_stacks(found)]
+    return list(dict.fromkeys(itertools.chain(*tiers)))
+
+
+def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
+    """The cases of each file system and direction in which one round does not tell two stacks
+    apart, the nearest to a decision first."""
+    groups: dict[tuple[Any, ...], list[Candidate]] = {}
+    for one in found:
+        for direction, speeds in one.speeds.items():
+            if len(speeds) > 1:
+                a, b = sorted(speeds)[:2]
+                groups.setdefault((one.group[-1], direction, a, b), []).append(one)
+    undecided = []
+    for (_, direction, a, b), of in groups.items():
+        ratios = [{0: math.log(one.speeds[direction][b] / one.speeds[direction][a])} for one in of]
+        known = pooled.of_pairs(ratios).interval
+        if known.verdict == "not decided yet":
+            jobs = [Job(one.case, stack) for one in of for stack in (a, b)]
+            undecided.append((known.wanted * len(jobs), jobs))
+    return [job for _, jobs in sorted(undecided, key=lambda one: one[0]) for job in jobs]
 
 
 def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:

@@ -9,12 +9,14 @@ is kept. A guard (iogauge/common/guard.py) does the same where this process itse
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,12 +24,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from iogauge.analysis.session.loader import SEED_KEY
 from iogauge.common import json_file, lock, paths, processes
 from iogauge.common.files import write_whole
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
 from iogauge.measure.reframe_lines import Lines
+from reframe_tests.jobs import order
 from reframe_tests.machine import leftovers
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
@@ -181,6 +185,9 @@ def measure(
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
     environment |= {"RFM_COLORIZE": "n", **(variables or {})}
+    drawn = not any(word.startswith("--exec-order") for word in words)
+    seed = zlib.crc32(name.encode()) if drawn else None
+    environment[order.SEED] = "" if seed is None else str(seed)
     options = [] if given else [f"{REPORT_OPTION}={report}"]
     with Bar("run") as bar, Lines(output / "log" / f"{name}.log", bar, words, rounds) as lines:
         status = child.run([REFRAME, *words, *options, "-r"], environment, lines)
@@ -199,8 +206,9 @@ def measure(
             if name in sessions(output):
                 child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
-    if given:  # `store recover` knows by it that this session has ended
-        write_whole(own, given.read_bytes())
+    data["session_info"][SEED_KEY] = seed
+    for path in dict.fromkeys((own, report)):  # by the first `store recover` knows that it ended
+        write_whole(path, json.dumps(data, indent=1) + "\n")
     ran, selected = count(data)
     if not ran:
         say(f"nothing was measured: all {selected} tests that were selected were skipped")

@@ -23,6 +23,7 @@ from reframe.core.exceptions import SanityError
 from iogauge.common import processes
 from iogauge.common.files import write_whole
 from iogauge.common.run_folder import CASE
+from reframe_tests.jobs import order
 
 # The fields of a case in ReFrame's report that readers need.
 OF_THE_TEST = (
@@ -104,6 +105,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "cmdline": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
             "workdir": str(Path.cwd()),
             "process": processes.identity(os.getpid()),
+            "order_seed": order.seed(),
         }
         text = json.dumps({"session": session, "case": case}, indent=1, default=str)
         path = Path(test.stagedir) / CASE

@@ -28,11 +28,12 @@ import reframe_tests.jobs.launchers
 import reframe_tests.jobs.schedulers  # noqa: F401  (registers the templated back ends)
 from iogauge.common import paths, user
 from iogauge.common.mounts import mount_of
-from reframe_tests.jobs import settings
+from reframe_tests.jobs import order, settings
 from reframe_tests.machine import spack
 from site_configs.support import check, perflog, push
 
 settings.refuse_unknown()
+order.draw()
 user.make_known()
 
 # All results: IOGAUGE_OUTPUT, or output/ in the checkout.

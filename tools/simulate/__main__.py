@@ -21,11 +21,13 @@ from iogauge.common import paths
 from iogauge.common.files import write_whole
 
 from . import history, rates, searches
-from .noise import INDEPENDENT, KINDS
+from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
 USAGE = "python -m tools.simulate [--uses 4000] [--file FILE] [--print]"
 BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
-CASES, LOSSES, PAIRS, NIGHTS = (1, 10, 100, 200), (0.05, 0.10, 0.20), (8, 12, 20), (12, 20, 30)
+CASES, PAIRS, NIGHTS = (1, 20, 100), (8, 12, 20), (12, 20, 30)
+LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
+OF_NIGHTS = [*(noise for noise in KINDS if noise != "bursts"), OF_SESSIONS]
 
 Rows = Iterator[Sequence[str]]
 
@@ -35,17 +37,42 @@ def percent(part: float) -> str:
 
 
 def gates(uses: int) -> Rows:
-    yield "noise", *(f"{n} case{'s' if n > 1 else ''}" for n in CASES)
-    for noise in KINDS:
-        found = [rates.false_alarms(noise, n, max(uses // n, uses // 10, 1)) for n in CASES]
-        yield noise, *map(percent, found)
+    of = [*(f"{n} case{'s' if n > 1 else ''}" for n in CASES)]
+    yield "noise", *(f"pairs, {text}" for text in of), *(f"12 sessions each, {text}" for text in of)
+    for noise in [*KINDS, SECOND_GAINS, OF_SESSIONS]:
+        found = ["-"] * 6
+        for i, n in enumerate(CASES):
+            gates = max(uses // 10, 1)
+            if noise != OF_SESSIONS:
+                found[i] = percent(rates.false_alarms(noise, n, gates))
+            if noise in OF_NIGHTS:
+                found[3 + i] = percent(rates.false_alarms(noise, n, gates, alone=True))
+        yield noise, *found
 
 
 def power(uses: int) -> Rows:
     yield "loss", *(f"{pairs} pairs" for pairs in PAIRS)
-    for loss in LOSSES:
-        found = [rates.power(loss, 10, pairs, max(uses // 10, 1)) for pairs in PAIRS]
-        yield f"-{loss:.0%}".replace("%", " %"), *map(percent, found)
+    for loss, cases, all_lose in LOSSES:
+        found = [rates.power(loss, cases, pairs, max(uses // 20, 1), all_lose=all_lose)
+                 for pairs in PAIRS]  # fmt: skip
+        what = f"-{loss:.0%} of {f'all {cases}' if all_lose else f'one of {cases}'} cases"
+        yield what.replace("%", " %"), *(f"{percent(p.sign_test)} / {percent(p.ours)}"
+                                         for p in found)  # fmt: skip
+
+
+def pooled(uses: int) -> Rows:
+    yield "noise", "sentence wrong", "any group wrong", "half-width", "finds 10 %"
+    for noise in [*KINDS, SECOND_GAINS]:
+        yield noise, *map(percent, rates.overall(noise, max(uses // 4, 2)))
+
+
+def bounds_kept(uses: int) -> Rows:
+    yield "noise", *(f"{n} case{'s' if n > 1 else ''}" for n in CASES)
+    for noise in [*INDEPENDENT, "alike 0.7"]:
+        found = [rates.accepted(noise, n, max(uses // 10, 1)) for n in CASES]
+        yield noise, *map(percent, found)
+    found = [rates.accepted("10 %", n, max(uses // 10, 1), shared=True) for n in CASES]
+    yield OF_SESSIONS, *map(percent, found)
 
 
 def coverage(uses: int) -> Rows:
@@ -58,7 +85,7 @@ def coverage(uses: int) -> Rows:
 
 def bounds(uses: int) -> Rows:
     yield "noise", *(f"{n} nights" for n in NIGHTS)
-    for noise in KINDS:
+    for noise in [*INDEPENDENT, *list(ALIKE)[:2]]:
         found = [rates.false_failures(noise, n, max(uses // 100, 2)) for n in NIGHTS]
         yield (
             noise,
@@ -76,9 +103,14 @@ def tuning(count: int) -> Rows:
 
 
 TABLES = {
-    "**False alarms of a gate**, in %, without any change (one pair more than needed; at most 5):":
+    "**False alarms of a gate**, in %, without any change, of 7 pairs in one session (at most 5):":
         gates,
-    "**Power of a gate**, in %: finds the one of 10 cases with this loss, at 10 % noise:": power,
+    "**The sentence over all cases** after one round of 44 cases, and four groups of 11, in %:":
+        pooled,
+    "**Power of a gate**, in %: finds this loss at 10 % noise, by the sign test with Holm's "
+    "correction / now:": power,
+    "**Wrong verdicts of `check`**, in %, on any of the cases; the bound is the truth, 20 jobs of "
+    "one session:": bounds_kept,
     "**Intervals**, in %: uses without a wrong interval (95), and uses that printed one:": coverage,
     "**False failures of `expect learn`**, in %, 200 references: of one / nights with any "
     "(of cases learned):":

@@ -13,11 +13,13 @@ Floats = npt.NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 REPEATS = 3  # of a job whose median counts
+SECOND = 1.05  # what the second of two neighbors gains
+SESSION = 0.1  # spread of what all jobs of a session share
 
 
-def lognormal(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    """10 %, as on a quiet machine."""
-    return generator.lognormal(0, 0.1, shape)
+def lognormal(spread: float, generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """10 % is a quiet machine."""
+    return generator.lognormal(0, spread, shape)
 
 
 def heavy_tail(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -35,6 +37,22 @@ def between_jobs(generator: np.random.Generator, shape: tuple[int, ...]) -> Floa
     """Jobs differ by 5 %, their repeats by 10 %; a job is the median of three repeats."""
     repeats = np.median(generator.lognormal(0, 0.1, (*shape, REPEATS)), axis=-1)
     return generator.lognormal(0, 0.05, shape) * repeats
+
+
+def outliers(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """One job of twenty has a third of the speed."""
+    slow = generator.random(shape) < 0.05
+    return np.where(slow, 0.33, 1.0) * generator.lognormal(0, 0.1, shape)
+
+
+def bursts(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """A tenth of the time is slow by half, ten jobs at a stretch."""
+    turns = generator.random(shape)
+    slow = np.empty(shape, dtype=bool)
+    slow[..., 0] = turns[..., 0] < 0.1
+    for i in range(1, shape[-1]):
+        slow[..., i] = np.where(slow[..., i - 1], turns[..., i] > 0.1, turns[..., i] < 0.011)
+    return np.where(slow, 0.5, 1.0) * generator.lognormal(0, 0.1, shape)
 
 
 def alike_steps(
@@ -55,29 +73,44 @@ def alike(correlation: float, generator: np.random.Generator, shape: tuple[int, 
 
 
 INDEPENDENT: dict[str, Noise] = {
-    "lognormal": lognormal, "heavy tail": heavy_tail, "bimodal": bimodal,
-    "between jobs": between_jobs,
+    **{f"{part:.0%}".replace("%", " %"): functools.partial(lognormal, part)
+       for part in (0.03, 0.1, 0.3)},
+    "heavy tail": heavy_tail, "bimodal": bimodal, "between jobs": between_jobs,
+    "outliers": outliers,
 }  # fmt: skip
 ALIKE: dict[str, Noise] = {
     f"alike {r}": functools.partial(alike, r) for r in (0.7, 0.9)
-}  # fmt: skip
+} | {"bursts": bursts}  # fmt: skip
 KINDS = INDEPENDENT | ALIKE
+SECOND_GAINS, OF_SESSIONS = "second gains 5 %", "session effect 10 %"
 
 
-def sides(
-    kind: str, generator: np.random.Generator, shape: tuple[int, ...]
+def session(
+    kind: str, generator: np.random.Generator, cases: int, rounds: int
 ) -> tuple[Floats, Floats]:
-    """Jobs of A and of B in turn, equally fast: both meet what makes neighbours alike, and a noise
-    of their own."""
-    if kind in ALIKE:
-        drift = KINDS[kind](generator, shape)
-        return drift * lognormal(generator, shape), drift * lognormal(generator, shape)
-    return KINDS[kind](generator, shape), KINDS[kind](generator, shape)
+    """Jobs of A and of B, equally fast, by case and round of one session: in each round the jobs of
+    each case are neighbors, in an order drawn by chance."""
+    noise = KINDS.get(kind, KINDS["10 %"])
+    jobs = noise(generator, (rounds * cases * 2,)).reshape(rounds, cases, 2)
+    if kind == SECOND_GAINS:
+        jobs = jobs * np.array([1, SECOND])
+    first = generator.integers(0, 2, (rounds, cases, 1))
+    a, b = (np.take_along_axis(jobs, place, 2)[..., 0].T for place in (first, 1 - first))
+    return a, b
+
+
+def nights(kind: str, generator: np.random.Generator, cases: int, count: int) -> Floats:
+    """A job of each case in each of so many sessions."""
+    if kind == OF_SESSIONS:
+        shared = generator.lognormal(0, SESSION, (1, count))
+        return np.asarray(shared * generator.lognormal(0, 0.1, (cases, count)))
+    return KINDS[kind](generator, (cases, count))
 
 
 @functools.cache
 def true_median(kind: str) -> float:
     """Of all jobs that there could be."""
     if kind in ALIKE:
-        return 1.0
+        jobs = KINDS[kind](np.random.default_rng(0), (20_000, 60))
+        return float(np.median(jobs)) if kind == "bursts" else 1.0
     return float(np.median(KINDS[kind](np.random.default_rng(0), (2_000_000,))))

@@ -9,9 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from iogauge.analysis.judge import learned
-from iogauge.analysis.statistics import gate, interval, prediction
+from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
+from iogauge.analysis.statistics.bound_test import Limit, Samples
 
-from .noise import KINDS, Floats, sides, true_median
+from .noise import KINDS, SESSION, Floats, nights, session, true_median
+
+ROUNDS = interval.PAIRS + 1  # of a session
+GROUPS = 4  # of the cases of a first round
 
 
 def seeded(*words: object) -> np.random.Generator:
@@ -19,35 +23,106 @@ def seeded(*words: object) -> np.random.Generator:
     return np.random.default_rng(list(" ".join(map(str, words)).encode()))
 
 
-def evidence(kind: gate.Kind, base: Floats, new: Floats) -> gate.Evidence:
-    ratio = float(np.median(new / base) if kind == "pairs" else np.median(new) / np.median(base))
-    return gate.Evidence(kind, base.tolist(), new.tolist(), ratio)
+def in_pairs(base: Floats, new: Floats) -> list[gate.Evidence]:
+    """Of each case, by round."""
+    logs = np.log(new / base)
+    return [gate.Evidence(float(np.exp(np.median(of))), dict(enumerate(of.tolist())))
+            for of in logs]  # fmt: skip
 
 
-def false_alarms(
-    noise: str, cases: int, gates: int, kind: gate.Kind = "pairs", method: gate.Method = "holm"
-) -> float:
-    """The part of gates that break although nothing changed, each with one job more of each case
-    than it takes to decide."""
-    generator, n = seeded("gate", noise, cases, kind), gate.needed(cases) + 1
+def in_sessions(base: Floats, new: Floats) -> list[gate.Evidence]:
+    """Of each case, by session."""
+    return [
+        gate.Evidence(float(np.median(y) / np.median(x)), {}, dict(enumerate(x.tolist())),
+                      dict(enumerate(y.tolist())))
+        for x, y in zip(base, new, strict=True)
+    ]  # fmt: skip
+
+
+def _breaks(cases: list[gate.Evidence], method: gate.Method = "holm") -> bool:
+    decisions = gate.decide(cases, 0.0, method=method)
+    return gate.is_slower(cases, 0.0) or any(one.outcome == "slower" for one in decisions)
+
+
+def false_alarms(noise: str, cases: int, gates: int, *, alone: bool = False) -> float:
+    """The part of gates that break although nothing changed: of pairs in one session, or `alone`,
+    of 12 sessions on each side."""
+    generator = seeded("gate", noise, cases, alone)
     broken = 0
     for _ in range(gates):
-        a, b = sides(noise, generator, (cases, n))
-        found = [evidence(kind, a[i], b[i]) for i in range(cases)]
-        decisions = gate.decide(found, 0.0, method=method)
-        broken += any(decision.outcome == "slower" for decision in decisions)
+        if alone:
+            both = nights(noise, generator, cases, 2 * interval.JOBS)
+            found = in_sessions(both[:, : interval.JOBS], both[:, interval.JOBS :])
+        else:
+            found = in_pairs(*session(noise, generator, cases, ROUNDS))
+        broken += _breaks(found)
     return broken / gates
 
 
-def power(loss: float, cases: int, pairs: int, gates: int) -> float:
-    """The part of gates that find the one case among others that lost so much, at 10 % noise."""
-    generator, hits = seeded("power", loss, cases, pairs), 0
+class Power(NamedTuple):
+    """Parts of gates that find a loss: by the sign test with Holm's correction, and by ours."""
+
+    sign_test: float
+    ours: float
+
+
+def power(loss: float, cases: int, pairs: int, gates: int, *, all_lose: bool = False) -> Power:
+    """Of one case among others, or of all of them together, at 10 % noise."""
+    generator, signs, ours = seeded("power", loss, cases, pairs), 0, 0
     for _ in range(gates):
-        a, b = sides("lognormal", generator, (cases, pairs))
-        b[0] *= 1 - loss
-        found = [evidence("pairs", a[i], b[i]) for i in range(cases)]
-        hits += gate.decide(found, 0.0)[0].outcome == "slower"
-    return hits / gates
+        a, b = session("10 %", generator, cases, pairs)
+        b[: cases if all_lose else 1] *= 1 - loss
+        p = [exact.heads(int((y < x).sum()), pairs) for x, y in zip(a, b, strict=True)]
+        signs += any(gate.holm(p, gate.RATE)[: cases if all_lose else 1])
+        found = in_pairs(a, b)
+        ours += gate.is_slower(found, 0) if all_lose else (
+            gate.decide(found, 0.0)[0].outcome == "slower")  # fmt: skip
+    return Power(signs / gates, ours / gates)
+
+
+class Overall(NamedTuple):
+    """Of the first round of a session, its cases in groups: how often the sentence about all of
+    them is wrong, and any of those about groups; half the width of the first's interval, as a
+    fraction; and how often it finds that all gained a tenth."""
+
+    wrong: float
+    any_group: float
+    half: float
+    found: float
+
+
+def overall(noise: str, uses: int, cases: int = 44) -> Overall:
+    generator = seeded("overall", noise)
+    wrong = groups = found = 0
+    widths = []
+    for _ in range(uses):
+        logs = np.diff(np.log(session(noise, generator, cases, 1)), axis=0)[0, :, 0]
+        whole = pooled.of_pairs([{0: value} for value in logs.tolist()]).interval
+        wrong += whole.verdict in ("faster", "slower")
+        parts = np.split(logs, GROUPS)
+        level = 1 - (1 - interval.LEVEL) / GROUPS
+        groups += any(
+            pooled.of_pairs([{0: v} for v in part.tolist()], level).interval.verdict
+            in ("faster", "slower")
+            for part in parts
+        )
+        gained = pooled.of_pairs([{0: value} for value in (logs + np.log(1.1)).tolist()])
+        found += gained.interval.verdict == "faster"
+        widths.append(np.log((whole.high or 1) / (whole.low or 1)) / 2)
+    return Overall(wrong / uses, groups / uses, float(np.median(widths)), found / uses)
+
+
+def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> float:
+    """How often any of so many bounds at the true median is called kept or broken, from 20 jobs of
+    one session. `shared`: all jobs of a session have an effect in common."""
+    generator, wrong = seeded("accept", noise, cases, shared), 0
+    truth = Limit(true_median(noise), at_least=True)
+    for _ in range(uses):
+        effect = generator.lognormal(0, SESSION) if shared else 1.0
+        jobs = effect * KINDS[noise](generator, (cases, 20))
+        decided = bound_test.decide([Samples(of.tolist(), truth) for of in jobs], 0.95)
+        wrong += any(one.verdict in ("met", "not met") for one in decided)
+    return wrong / uses
 
 
 class Coverage(NamedTuple):
@@ -61,8 +136,8 @@ class Coverage(NamedTuple):
 def _of_pairs(
     noise: str, generator: np.random.Generator, n: int
 ) -> tuple[interval.Interval, float]:
-    a, b = sides(noise, generator, (n,))
-    return interval.of_pairs(list(zip(a.tolist(), b.tolist(), strict=True))), 1.0
+    a, b = session(noise, generator, 1, n)
+    return interval.of_pairs(list(zip(a[0].tolist(), b[0].tolist(), strict=True))), 1.0
 
 
 def _of_two(noise: str, generator: np.random.Generator, n: int) -> tuple[interval.Interval, float]:
@@ -77,7 +152,7 @@ def _of_one(noise: str, generator: np.random.Generator, n: int) -> tuple[interva
 Make = Callable[[str, np.random.Generator, int], tuple[interval.Interval, float]]
 INTERVALS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "ratio of pairs": (_of_pairs, (6, 8, 12, 20)),
-    "ratio of jobs": (_of_two, (12, 20, 40)),
+    "ratio of sessions": (_of_two, (12, 20, 40)),
     "one median": (_of_one, (12, 20, 40)),
 }
 
@@ -103,19 +178,20 @@ class FalseFailures(NamedTuple):
     learned: float
 
 
-def false_failures(noise: str, nights: int, systems: int, references: int = 200) -> FalseFailures:
-    """Bounds from so many nights, held against the next ten, of systems that did not change."""
-    generator, following = seeded("learn", noise, nights), 10
+def false_failures(noise: str, count: int, systems: int, references: int = 200) -> FalseFailures:
+    """Bounds from so many nights, applied to the next ten, of systems that did not change."""
+    generator, following = seeded("learn", noise, count), 10
     rate = min(learned.MOST, learned.FALSE_FAILURES / references)
     fails = np.zeros((systems, following))
     kept = 0
     for system in range(systems):
-        history = KINDS[noise](generator, (references, nights + following))
-        for case in history:
-            if not prediction.is_enough(case[:nights].tolist()):
+        history = KINDS[noise](generator, (references, count + following))
+        known = interval.shared_correlations(list(np.log(history[:, :count])))
+        for case, r in zip(history, known, strict=True):
+            if not prediction.is_enough(case[:count].tolist(), r):
                 continue
             kept += 1
-            low = prediction.bounds(case[:nights].tolist(), rate)["low"]
-            fails[system] += case[nights:] < low
+            low = prediction.bounds(case[:count].tolist(), rate, r)["low"]
+            fails[system] += case[count:] < low
     one = float(fails.sum() / max(kept * following, 1))
     return FalseFailures(one, float((fails > 0).mean()), kept / (systems * references))

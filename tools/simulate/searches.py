@@ -106,7 +106,7 @@ def one(space: Space, noise: str, seed: int, rules: Rules) -> tuple[Found, Truth
     generator = seeded("search", noise, seed)
     truth = Truth.make(space, generator)
     drift = KINDS[noise](generator, (LONG,)) if noise.startswith("alike") else np.ones(LONG)
-    kind = "lognormal" if noise.startswith("alike") else noise
+    kind = "10 %" if noise.startswith("alike") else noise
     course = search(space, rules, seed, lambda why: why == "wrong bytes")
     try:
         now: Round = next(course)

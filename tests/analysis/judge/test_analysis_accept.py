@@ -191,15 +191,13 @@ def test_the_test_is_scipys(n: int, within: int) -> None:
     within = min(within, n)
     values = [2.0] * within + [0.5] * (n - within)
     case = Samples(values, Bound(1.0, at_least=True), in_turn=False)
-    if case.worths == (n,):
-        right = stats.binomtest(within, n, alternative="greater").pvalue
-        assert case.chance(case.share) == pytest.approx(right)
+    right = stats.binomtest(within, n, alternative="greater").pvalue
+    assert case.chance(case.share, (n,)) == pytest.approx(right)
     new = [3.0 + i / 100 for i in range(n)]
     base = [1.0 + i / 90 for i in range(12)]
     both = Samples(new, Bound(2.0, at_least=True), base=base)
-    if both.worths == (n, 12):
-        right = stats.mannwhitneyu(new, [2 * x for x in base], alternative="greater").pvalue
-        assert both.chance(both.share) == pytest.approx(right, abs=0.02)
+    right = stats.mannwhitneyu(new, [2 * x for x in base], alternative="greater").pvalue
+    assert both.chance(both.share, (n, 12)) == pytest.approx(right, abs=0.02)
 
 
 @pytest.mark.parametrize("spread", ["lognormal", "heavy", "bimodal"])

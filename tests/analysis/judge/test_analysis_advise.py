@@ -14,7 +14,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from iogauge.analysis.judge.advice import fastest, rank, settings
-from iogauge.analysis.statistics import interval
+from iogauge.analysis.judge.samples import Job, speedup
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -95,7 +95,7 @@ def test_each_hint_goes_where_its_library_looks(tmp_path: Path) -> None:
 def _row(call: str, speeds: list[float], first: int = 0) -> dict[str, object]:
     """Jobs from number `first` on: equal numbers ran in one round."""
     method, _, mode = call.partition(":")
-    jobs = {first + i: speed for i, speed in enumerate(speeds)}
+    jobs = {Job(1, first + i, first + i, True): speed for i, speed in enumerate(speeds)}
     return {"call": call, "method": method, "mode": mode, "stack": "openmpi", "variant": "",
             "hints": "", "mpi_io": "OMPIO", "found": jobs}  # fmt: skip
 
@@ -150,4 +150,4 @@ def test_the_decidedly_faster_never_ranks_below(
 def _faster(row: dict[str, object], other: dict[str, object]) -> bool:
     one, base = row["found"], other["found"]
     assert isinstance(one, dict) and isinstance(base, dict)
-    return interval.of_jobs(base, one).verdict == "faster"
+    return bool(speedup(base, one).verdict == "faster")

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from iogauge.analysis.statistics import exact, gate
-
-Floats = np.ndarray
-METHODS: tuple[gate.Method, ...] = ("holm", "bh")
+from tools.simulate import rates
 
 
 @given(st.integers(0, 30), st.integers(1, 30))
@@ -32,14 +30,32 @@ def test_the_sign_test_takes_years_of_nights(n: int) -> None:
         assert exact.heads(below, n) == pytest.approx(right)
 
 
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=12))
+def test_the_signed_ranks_are_all_signs(values: list[int]) -> None:
+    """Of every way to give the differences their signs; ties and zeros included."""
+    sizes = [abs(value) for value in values if value]
+    ranks = stats.rankdata(sizes) if sizes else []
+    found = sum(rank for rank, value in zip(ranks, filter(None, values), strict=True) if value > 0)
+    sums = [sum(rank for rank, up in zip(ranks, ups, strict=True) if up)
+            for ups in itertools.product((0, 1), repeat=len(sizes))]  # fmt: skip
+    right = sum(total <= found + 1e-9 for total in sums) / len(sums)
+    assert exact.signed(values) == pytest.approx(right)
+
+
+def test_many_signed_ranks_have_the_normal_law() -> None:
+    values = np.random.default_rng(3).normal(0.2, 1, 200)
+    right = stats.wilcoxon(values, alternative="less", mode="exact").pvalue
+    assert exact.signed(values.tolist()) == pytest.approx(right, rel=0.02)
+
+
 def test_a_gate_takes_years_of_nights() -> None:
     generator = np.random.default_rng(6)
     base, noise = generator.lognormal(0, 0.1, (2, 5000))
     cases: list[gate.Evidence] = []
     for factor in (0.9, 1.0):
-        new = (factor * base * noise).tolist()
-        cases += [evidence(base, factor * base * noise)]
-        cases += [gate.Evidence("runs", base.tolist(), new[:3000], factor)]
+        new = (factor * base * noise)[None]
+        cases += rates.in_pairs(base[None], new)
+        cases += rates.in_sessions(base[None], new[:, :3000])
     found = [one.outcome for one in gate.decide(cases, 0.05)]
     assert found == ["slower", "slower", "not slower", "not slower"]
 
@@ -71,24 +87,19 @@ def test_many_jobs_have_the_normal_law() -> None:
     assert gate.rank_test(base, new) == pytest.approx(right, rel=0.05)
 
 
-def evidence(base: Floats, new: Floats) -> gate.Evidence:
-    return gate.Evidence("pairs", base.tolist(), new.tolist(), float(np.median(new / base)))
-
-
 def below(of: int) -> gate.Evidence:
-    """Twenty pairs: so many are slower by a tenth, the rest faster."""
-    base = np.full(20, 100.0)
-    return evidence(base, np.where(np.arange(20) < of, 90.0, 110.0))
+    """Twenty pairs: so many take twice as long, the rest half as long."""
+    base = np.full((1, 20), 100.0)
+    return rates.in_pairs(base, np.where(np.arange(20) < of, 50.0, 200.0)[None])[0]
 
 
 def test_what_corrects_for_many_cases_is_scipys() -> None:
     cases = [below(n) for n in (20, 18, 16, 15, 15, 14, 12, 10)]
-    found = {method: [d.outcome == "slower" for d in gate.decide(cases, 0.05, method=method)]
-             for method in METHODS}  # fmt: skip
-    right = stats.false_discovery_control([case.p for case in cases], method="bh") <= gate.RATE
-    assert found["bh"] == right.tolist()
-    assert found["holm"] == [case.p <= gate.RATE / (8 - i) for i, case in enumerate(cases)]
-    assert sum(found["bh"]) > sum(found["holm"]) > 1
+    values = [gate.chance(case, 0) for case in cases]
+    found = [one.outcome == "slower" for one in gate.decide(cases, 0.05, method="bh")]
+    assert found == (stats.false_discovery_control(values, method="bh") <= gate.RATE).tolist()
+    assert gate.holm(values, gate.RATE) == [p <= gate.RATE / (8 - i) for i, p in enumerate(values)]
+    assert sum(found) > sum(gate.holm(values, gate.RATE)) > 1
 
 
 def test_benjamini_and_hochberg_hold_the_rate_among_the_alarms() -> None:
@@ -98,7 +109,7 @@ def test_benjamini_and_hochberg_hold_the_rate_among_the_alarms() -> None:
     for _ in range(100):
         base, new = generator.lognormal(0, 0.1, (2, 40, 16))
         new[:10] *= 0.8
-        cases = [evidence(base[i], new[i]) for i in range(40)]
+        cases = rates.in_pairs(base, new)
         called = [i for i, d in enumerate(gate.decide(cases, 0.0, method="bh"))
                   if d.outcome == "slower"]  # fmt: skip
         wrong.append(sum(i >= 10 for i in called) / max(len(called), 1))
@@ -106,11 +117,25 @@ def test_benjamini_and_hochberg_hold_the_rate_among_the_alarms() -> None:
 
 
 def test_what_cannot_be_decided_says_what_it_takes() -> None:
-    """Ten times slower in all of five pairs: enough for one case, too few among two."""
-    five = evidence(np.full(5, 100.0), np.full(5, 10.0))
-    assert gate.decide([five], 0.05)[0].outcome == "slower"
-    same = evidence(np.full(5, 100.0), np.full(5, 100.0))
-    one, other = gate.decide([five, same], 0.05)
-    assert other.outcome == "undecided" and "6 pairs needed among 2 cases" in other.why
-    assert one.outcome == "undecided"
-    assert gate.needed(1) == 5 and gate.needed(100) == 11
+    """Ten times slower in all of five pairs, and in all of six."""
+    five, six = (rates.in_pairs(np.full((1, n), 100.0), np.full((1, n), 10.0))[0] for n in (5, 6))
+    (found,) = gate.decide([five], 0.05)
+    assert found.outcome == "undecided" and "5 pairs of jobs, 6 needed" in found.why
+    assert gate.decide([six], 0.05)[0].outcome == "slower"
+
+
+def test_sizes_count() -> None:
+    """Of 100 cases one is twice as slow in ten pairs: the sign test with Holm's correction, whose
+    least chance is 100 / 1024, can never find that."""
+    base, new = rates.session("10 %", rates.seeded("sizes"), 100, 10)
+    new[7] /= 2
+    found = [one.outcome == "slower" for one in gate.decide(rates.in_pairs(base, new), 0.05)]
+    assert [i for i, slower in enumerate(found) if slower] == [7]
+
+
+def test_all_cases_together_are_slower_in_one_round() -> None:
+    """By a tenth, of 44 cases, where no case alone can be decided."""
+    base, new = rates.session("10 %", rates.seeded("all together"), 44, 1)
+    cases = rates.in_pairs(base, 0.85 * new)
+    assert gate.is_slower(cases, 0.05) and not gate.is_slower(rates.in_pairs(base, new), 0.05)
+    assert {one.outcome for one in gate.decide(cases, 0.05)} == {"undecided"}

@@ -9,6 +9,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iogauge.analysis.judge import samples
 from iogauge.analysis.statistics import exact, interval
 
 positive = st.floats(1e-3, 1e6, allow_nan=False)
@@ -49,7 +50,7 @@ def test_a_known_effect_is_found_and_none_is_not() -> None:
     base = np.random.default_rng(2).lognormal(0, 0.05, 30).tolist()
     assert interval.of_two(base, [1.5 * value for value in base]).verdict == "faster"
     assert interval.of_two(base, [0.5 * value for value in base]).verdict == "slower"
-    assert interval.of_two(base, base).verdict == "no difference seen"
+    assert interval.of_two(base, base).verdict == "no difference"
 
 
 def test_pairs_see_what_a_common_load_hides() -> None:
@@ -58,7 +59,7 @@ def test_pairs_see_what_a_common_load_hides() -> None:
     load = generator.uniform(0.3, 1, 24)
     base = (load * generator.lognormal(0, 0.01, 24)).tolist()
     new = (1.1 * load * generator.lognormal(0, 0.01, 24)).tolist()
-    assert interval.of_two(base, new).verdict == "no difference seen"
+    assert interval.of_two(base, new).verdict == "not decided yet"
     assert interval.of_pairs(list(zip(base, new, strict=True))).verdict == "faster"
 
 
@@ -66,20 +67,38 @@ def test_pairs_see_what_a_common_load_hides() -> None:
 def test_too_few_pairs_are_a_verdict_and_say_what_it_takes(count: int) -> None:
     found = interval.of_pairs([(1.0, 2.0)] * count)
     assert found.verdict == "not decided yet"
-    assert (
-        found.lacks
-        == f"{count} pair{'s' if count > 1 else ''}; 6 needed (iogauge run --stack A,B --rounds 6)"
-    )
+    assert found.lacks == f"{count} pair{'s' if count > 1 else ''}; 6 needed"
     assert interval.of_pairs([(1.0, 2.0)] * interval.PAIRS).lacks == ""
+
+
+@pytest.mark.parametrize("count", [6, 7, 12, 40, 100])
+def test_the_interval_of_pairs_turns_the_signed_rank_test_round(count: int) -> None:
+    """scipy's test of the ratios over a factor rejects just outside of it, and not inside."""
+    ratios = np.random.default_rng(count).lognormal(0.1, 0.2, count)
+    found = interval.of_ratios(ratios.tolist(), "pairs", alike=False)
+
+    def p(factor: float) -> float:
+        logs = np.log(ratios / factor)
+        return float(scipy.stats.wilcoxon(logs, mode="exact").pvalue)
+
+    assert found.low is not None and found.high is not None
+    assert p(found.low * (1 - 1e-9)) <= 0.052 and p(found.low * (1 + 1e-9)) > 0.048
+    assert p(found.high * (1 + 1e-9)) <= 0.052 and p(found.high * (1 - 1e-9)) > 0.048
+
+
+def test_nothing_farther_than_a_fifth_is_an_answer() -> None:
+    """And an interval that holds more is not, and says how many pairs it would take."""
+    near = interval.of_ratios([0.95, 1.06, 0.97, 1.04, 0.99, 1.02], "pairs")
+    assert near.verdict == "no difference" and near.lacks == ""
+    assert near.most == pytest.approx(max(1.06, 1 / 0.95) - 1)
+    wide = interval.of_ratios([0.5, 1.9, 0.6, 1.7, 0.8, 1.3], "pairs")
+    assert wide.verdict == "not decided yet" and wide.wanted > 6 and str(wide.wanted) in wide.lacks
 
 
 def test_too_few_jobs_say_what_it_takes() -> None:
     few, many = [1.0] * 11, [2.0] * 50
     assert interval.of_two(few, many).verdict == "not decided yet"
-    assert interval.of_two(many, few).lacks == (
-        "50 jobs and 11 jobs; 12 needed (iogauge run -- --repeat=12 --exec-order=random), or "
-        "6 pairs (iogauge run --stack A,B --rounds 6)"
-    )
+    assert interval.of_two(many, few).lacks == "50 sessions and 11 sessions; 12 needed"
     assert interval.of_median(few).low is None
 
 
@@ -113,14 +132,29 @@ def test_what_is_no_speed_is_refused(bad: float) -> None:
         interval.of_pairs([(1.0, bad)])
 
 
+def jobs(session: int, places: range, speed: float, *, drawn: bool) -> dict[samples.Job, float]:
+    return {
+        samples.Job(session, n, place, drawn): speed * (1 + n) for n, place in enumerate(places)
+    }
+
+
 def test_the_same_round_makes_a_pair() -> None:
     """Two jobs of A that B does not have are left out."""
-    base = {("s", n): 1.0 + n for n in range(8)}
-    new = {("s", n): 2.0 + 2 * n for n in range(6)}
-    found = interval.of_jobs(base, new)
-    assert (found.counted, found.value, found.verdict) == ("6 pairs", 2.0, "faster")
-    elsewhere = {("t", n): 2.0 for n in range(6)}
-    assert interval.of_jobs(base, elsewhere).counted == "8, 6 jobs"
+    base = jobs(1, range(0, 80, 10), 1.0, drawn=True)
+    found = samples.speedup(base, jobs(1, range(5, 65, 10), 2.0, drawn=True))
+    assert (found.counted, found.verdict) == ("6 pairs", "faster")
+    assert found.value == pytest.approx(2)
+    elsewhere = jobs(2, range(6), 2.0, drawn=True)
+    assert samples.speedup(base, elsewhere).counted == "1, 1 session"
+
+
+@pytest.mark.parametrize(("step", "pairs"), [(1, 8), (8, 0)])
+def test_without_a_drawn_order_only_neighbors_are_pairs(step: int, pairs: int) -> None:
+    """A after B in each round; or eight of A, then eight of B."""
+    places = range(0, 16, 2) if step == 1 else range(8)
+    base = jobs(1, places, 1.0, drawn=False)
+    new = jobs(1, range(places.start + step, places.stop + step, places.step), 2.0, drawn=False)
+    assert len(samples.pairs(base, new)) == pairs
 
 
 @given(st.lists(positive, min_size=12, max_size=40), st.floats(0.1, 10))

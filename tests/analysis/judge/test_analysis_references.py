@@ -197,7 +197,7 @@ def test_one_job_of_a_night_is_its_sample(tmp_path: Path, folder: Path) -> None:
 def test_more_references_have_wider_bounds() -> None:
     """Any of all fails in one night of 20: so each of 200 in one of 4000."""
     nights = [float(night(n)) for n in range(21)]
-    few, many = (prediction.bounds(nights, rate)["low"] for rate in (0.001, 0.05 / 200))
+    few, many = (prediction.bounds(nights, rate, 0)["low"] for rate in (0.001, 0.05 / 200))
     assert many < few < min(nights)
 
 

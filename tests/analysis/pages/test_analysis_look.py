@@ -202,7 +202,7 @@ def test_the_page_of_a_comparison_says_what_compare_says(compared: Path) -> None
         for verdict, count in Counter(verdict for verdict, *_ in wanted).items():
             assert f"{count} {verdict}" in banner.partition("</strong>")[0]
     plain, gate = (told((compared / f"{name}.html").read_text()) for name in ("page", "gate"))
-    assert {v for v, *_ in plain} == {"slower", "faster", "no difference seen", "not decided yet"}
+    assert {v for v, *_ in plain} == {"slower", "faster", "no difference", "not decided yet"}
     assert {v for v, *_ in gate} == {"slower", "not slower", "undecided", "missing"}
 
 

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison says over all cases, and over those of one file system and direction."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iogauge.common.text import three
+
+from ..statistics import gate, pooled
+from ..statistics.interval import LEVEL, PAIRS, Interval
+from . import samples
+from .selection import CASE, Group
+
+FS = CASE.index("fs")
+MOST_SESSIONS = PAIRS - 1  # what so few sessions share is no noise: the answer is about them
+ABOUT = {
+    "write_bw": "writes to {}", "read_bw": "reads from {}",
+    "series_create_rate": "files created on {}", "series_open_rate": "files opened on {}",
+}  # fmt: skip
+Pair = tuple[Group, Group]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What A and B are called, the command that runs more pairs of them (empty: there is none),
+    and the seconds that a job takes."""
+
+    a: str
+    b: str
+    more: str
+    seconds: float
+
+
+def speeds(group: Group) -> dict[samples.Job, float]:
+    """A speed for each job; for a time, its inverse."""
+    jobs = group.jobs
+    return {job: 1 / value for job, value in jobs.items()} if group.unit == "s" else jobs
+
+
+def speedup(a: Group, b: Group) -> Interval:
+    """The speed of B over that of A."""
+    return samples.speedup(speeds(a), speeds(b))
+
+
+def evidence(both: Sequence[Pair]) -> list[gate.Evidence]:
+    """Of each case."""
+    return [samples.evidence(speeds(a), speeds(b)) for a, b in both]
+
+
+def by_case(both: Sequence[Pair]) -> list[gate.Evidence]:
+    """The same with one ratio for all that was measured in the same jobs, such as writes and reads:
+    what chance does to these jobs it does to both."""
+    found: dict[object, list[gate.Evidence]] = {}
+    for (a, _), one in zip(both, evidence(both), strict=True):
+        found.setdefault(a.case, []).append(one)
+    return [_mean(of) for of in found.values()]
+
+
+def _mean(of: Sequence[gate.Evidence]) -> gate.Evidence:
+    first = of[0]
+    pairs = {
+        key: statistics.mean(one.pairs[key] for one in of if key in one.pairs)
+        for key in dict.fromkeys(key for one in of for key in one.pairs)
+    }
+    if pairs or len(of) == 1:
+        return gate.Evidence(first.ratio, pairs, first.base, first.new)
+    base, new = ({key: statistics.geometric_mean(side[key] for side in sides if key in side)
+                  for key in sides[0]} for sides in
+                 ([one.base for one in of], [one.new for one in of]))  # fmt: skip
+    return gate.Evidence(first.ratio, {}, base, new)
+
+
+def answers(both: Sequence[Pair], sides: Sides) -> list[str]:
+    """A sentence over all cases with its 95 % interval, then a line for each file system and
+    direction with cases enough, whose intervals hold all together in 95 %."""
+    whole = evidence(both)
+    found = gate.overall(by_case(both))
+    if found is None:
+        return []
+    lines = [f"{_where(both)} over {_cases(found.cases)}, {_typically(found.interval, sides)}."]
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, (a, _) in enumerate(both):
+        groups.setdefault((str(a.case[FS]), a.quantity), []).append(i)
+    large = [(key, [whole[i] for i in of]) for key, of in groups.items() if len(of) >= PAIRS]
+    for (fs, quantity), cases in large if len(groups) > 1 else ():
+        about = ABOUT.get(quantity, f"{quantity} on {{}}").format(fs or "any file system")
+        level = 1 - (1 - LEVEL) / len(large)
+        lines.append(f"  {about}, {_cases(len(cases))}: {_of_group(cases, level, sides)}")
+    return [*lines, *_what_is_in_it(both, whole, sides)]
+
+
+def _cases(count: int) -> str:
+    return f"{count} case{'' if count == 1 else 's'}"
+
+
+def _where(both: Sequence[Pair]) -> str:
+    """The sessions that it is about, where they are too few to speak of others."""
+    of = [{job.session for job in group.jobs} for pair in both for group in pair]
+    count = len(set.union(*of))
+    if count == 1:
+        return "In this session,"
+    return f"In these {count} sessions," if count <= MOST_SESSIONS else f"In {count} sessions,"
+
+
+def _typically(found: Interval, sides: Sides) -> str:
+    if found.verdict == "no difference":
+        return f"{sides.b} is as fast as {sides.a}: {no_difference(found)}"
+    value = f"typically {three(found.value)} times as fast as {sides.a}"
+    if found.low is None or found.high is None:
+        return f"{sides.b} was {value}, not decided yet: {found.lacks}"
+    ends = f"({three(found.low)} to {three(found.high)})"
+    open_ = "" if found.verdict != "not decided yet" else ", not decided yet"
+    return f"{sides.b} is {value} {ends}{open_}"
+
+
+def no_difference(found: Interval) -> str:
+    """`no difference above 12 %`."""
+    return f"no difference above {math.ceil(100 * found.most)} %"
+
+
+def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str:
+    found = _interval(cases, level)
+    if found.verdict == "no difference":
+        return no_difference(found)
+    ends = "" if found.low is None else f" ({three(found.low)} to {three(found.high or 0)})"
+    text = f"{three(found.value)} times{ends}"
+    return text if found.verdict != "not decided yet" else (
+        f"not decided yet, {text}{_takes(found, cases, sides)}")  # fmt: skip
+
+
+def _interval(cases: Sequence[gate.Evidence], level: float) -> Interval:
+    if paired := [case.pairs for case in cases if case.pairs]:
+        return pooled.of_pairs(paired, level).interval
+    found = pooled.of_sessions([(case.base, case.new) for case in cases])
+    assert found  # each case has both sides
+    return found.interval
+
+
+def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str:
+    """How many rounds of these cases would decide it, and how long they take."""
+    if not any(case.pairs for case in cases):
+        return f": {found.lacks}"
+    now = max(len(case.pairs) for case in cases)
+    rounds = max(math.ceil(now * found.wanted / min(found.samples)), now + 1) - now
+    seconds = rounds * 2 * len(cases) * sides.seconds
+    time = f", about {math.ceil(seconds / 60)} min" if seconds else ""
+    return f": {rounds} more round{'s' if rounds > 1 else ''}{time}"
+
+
+def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:
+    """What these numbers cannot tell from a difference of A and B, and how to get others."""
+    if not any(case.pairs for case in whole):
+        why = f"{sides.a} and {sides.b} did not run side by side: a session is one sample"
+        return [f"  {why}{f'; pairs: {sides.more}' if sides.more else ''}"]
+    if samples.drawn(speeds(group) for pair in both for group in pair):
+        return []
+    return ["  the order of A and B was not drawn: what the second of two jobs gains is in it"]

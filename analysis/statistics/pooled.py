@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What B is to A over all cases together: one round of many cases says more than many of one.
+
+In pairs whose order was drawn, any difference could as well have had the other sign, whatever the
+noise: the signed ranks of one difference for each case give the typical ratio, its interval and its
+chance. Where sides have sessions of their own a session is one sample: the median of how far its
+cases are from their middle.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import exact
+from .interval import JOBS, LEVEL, PAIRS, Interval, Kind, correlation, effective, of_ratios, of_two
+
+Speeds = Mapping[Any, float]  # by round or session
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """`p`: the chance of a ratio at most as low as this if nothing differs. `cases`: how many."""
+
+    interval: Interval
+    p: float
+    cases: int
+
+
+def of_pairs(cases: Sequence[Speeds], level: float = LEVEL) -> Pooled:
+    """From the logarithms of B over A by round, of each case. A case is a sample; of fewer than
+    PAIRS cases, a pair is."""
+    middles = [statistics.median(case.values()) for case in cases]
+    pairs = [value for case in cases for value in case.values()]
+    kind: Kind = "cases" if len(cases) >= PAIRS else "pairs"
+    logs = middles if kind == "cases" else pairs
+    ratios = [math.exp(value) for value in logs]
+    interval = of_ratios(ratios, kind, level, alike=False)
+    return Pooled(interval, exact.signed(logs) if len(logs) >= PAIRS else 1.0, len(cases))
+
+
+def of_sessions(cases: Sequence[tuple[Speeds, Speeds]]) -> Pooled | None:
+    """From speeds of A and of B by session, oldest first, of each case."""
+    sides: tuple[dict[Any, list[float]], ...] = ({}, {})
+    for both in cases:
+        middle = statistics.mean(statistics.median(map(math.log, of.values())) for of in both)
+        for side, of in zip(sides, both, strict=True):
+            for session, speed in of.items():
+                side.setdefault(session, []).append(math.log(speed) - middle)
+    base, new = ([statistics.median(values) for values in side.values()] for side in sides)
+    if not base or not new:
+        return None
+    r = max(0.0, (correlation(np.array(base)) + correlation(np.array(new))) / 2)
+    interval = of_two([math.exp(v) for v in base], [math.exp(v) for v in new], r=r)
+    if min(len(base), len(new)) < JOBS:
+        return Pooled(interval, 1.0, len(cases))
+    n, m = (int(effective(len(side), r)) for side in (base, new))
+    above = sum(y >= x for x in base for y in new) / (len(base) * len(new))
+    p = exact.above(math.ceil(above * n * m - 1e-9), n, m)
+    return Pooled(interval, p, len(cases))

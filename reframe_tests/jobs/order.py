@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The order of a session's tests, drawn by chance: in each round anew, and of each test the order
+of its stacks. Else what a job gains or loses by its place would be part of every comparison."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from reframe.frontend.executors import Runner
+
+SEED = "IOGAUGE_ORDER_SEED"  # of the environment; without it the order is ReFrame's
+PEAK = "peak"  # the tag of tests that keep their place
+KEPT = "_iogauge_wrapped"
+
+
+def seed() -> int | None:
+    """By which the order is drawn."""
+    text = os.environ.get(SEED, "")
+    return int(text) if text else None
+
+
+def drawn(cases: Iterable[Any], chance: random.Random) -> list[Any]:
+    """ReFrame's test cases in another order: those of one test stay neighbors. Builds come first;
+    peak tests, and tests that need each other, keep their places."""
+    known = sorted(cases, key=lambda one: not one.check.is_fixture())
+    blocks = [list(of) for _, of in itertools.groupby(known, lambda one: one.check.unique_name)]
+    free = [place for place, block in enumerate(blocks) if not any(map(_keeps_its_place, block))]
+    for place, block in zip(free, chance.sample([blocks[i] for i in free], len(free)), strict=True):
+        blocks[place] = chance.sample(block, len(block))
+    return [case for block in blocks for case in block]
+
+
+def _keeps_its_place(case: Any) -> bool:
+    needs = any(not other.check.is_fixture() for other in case.deps)
+    return bool(needs or case.num_dependents or case.check.is_fixture() or PEAK in case.check.tags)
+
+
+def draw() -> None:
+    """From now on, where the environment has a seed."""
+    run_all = Runner._runall
+    if seed() is None or hasattr(run_all, KEPT):
+        return
+    rounds = itertools.count()
+
+    def in_order(self: Any, cases: Iterable[Any], *args: Any) -> Any:
+        chance = random.Random(f"{seed()} {next(rounds)}")
+        return run_all(self, drawn(cases, chance), *args)
+
+    setattr(in_order, KEPT, True)
+    Runner._runall = in_order

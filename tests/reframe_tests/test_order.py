@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The order of a session's tests is drawn by chance, and what needs an order keeps it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+from reframe_tests.jobs import order
+
+
+def cases(test: str, *stacks: str, fixture: bool = False, tags: str = "") -> list[Any]:
+    check = SimpleNamespace(unique_name=test, is_fixture=lambda: fixture, tags={tags})
+    return [SimpleNamespace(check=check, stack=stack, deps=[], num_dependents=int(fixture))
+            for stack in stacks]  # fmt: skip
+
+
+ALL = [
+    *cases("build", "a", "b", fixture=True), *cases("peak", "a", tags="peak"),
+    *cases("x", "a", "b"), *cases("y", "a", "b"), *cases("late build", "a", fixture=True),
+    *cases("z", "a", "b"),
+]  # fmt: skip
+
+
+def names(seed: int) -> list[tuple[str, str]]:
+    return [(one.check.unique_name, one.stack) for one in order.drawn(ALL, random.Random(seed))]
+
+
+def test_stacks_of_a_test_stay_neighbors_and_builds_come_first() -> None:
+    for seed in range(20):
+        found = names(seed)
+        assert sorted(found) == sorted((one.check.unique_name, one.stack) for one in ALL)
+        assert [test for test, _ in found[:4]] == ["build", "build", "late build", "peak"]
+        assert all(found[i][0] == found[i + 1][0] for i in range(4, len(found), 2))
+
+
+def test_each_order_is_as_likely() -> None:
+    """Of 3 tests and of the two stacks of one: within four standard errors."""
+    first = Counter(names(seed)[4] for seed in range(1200))
+    assert len(first) == 6
+    assert all(abs(count - 200) < 52 for count in first.values())
+
+
+def test_the_same_seed_draws_the_same_order() -> None:
+    assert names(3) == names(3)
+    assert len({tuple(names(seed)) for seed in range(10)}) > 5
