@@ -10,6 +10,7 @@ EXIT_NOT_VERIFIED = 1  # a run failed, or some byte was not verified
 EXIT_USAGE = 2  # as argparse does
 EXIT_DATA = 3  # a report or a result document is missing or unusable
 EXIT_NO_ORDER = 4  # accesses whose order, if any, the trace does not show
+EXIT_UNSIGNED = 5  # a consistent bundle whose signature is missing or was not checked
 
 
 class AnalysisError(Exception):

@@ -127,7 +127,7 @@ def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str
     if found.verdict == "no difference":
         return no_difference(found)
     ends = "" if found.low is None else f" ({three(found.low)} to {three(found.high or 0)})"
-    text = f"{three(found.value)} times{ends}"
+    text = f"{sides.b} {three(found.value)} times as fast{ends}"
     return text if found.verdict != "not decided yet" else (
         f"not decided yet, {text}{_takes(found, cases, sides)}")  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Any
 from iogauge.analysis.bundle import archive, contents, manifest
 from iogauge.analysis.bundle.verdicts import verdicts
 from iogauge.analysis.checks import recheck
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, EXIT_UNSIGNED, UsageError
 from iogauge.analysis.judge import acceptance
 from iogauge.common import json_file
 from iogauge.common.files import writing_whole
@@ -35,8 +35,9 @@ needs nothing of the machine where the bundle was made. The file of allowed sign
 `name ssh-ed25519 AAAA...` (man ssh-keygen, ALLOWED SIGNERS).
 
 Exit status of make: with --acceptance that of `check`; 1 if a run that passed is wrong by its own
-raw data. Of verify: 0 the bundle is consistent (it may say: not accepted); 1 something differs;
-3 not a bundle.
+raw data. Of verify: 0 the bundle is consistent (it may say: not accepted) and signed by one
+of --allowed-signers; 1 something differs; 3 not a bundle; 5 consistent, but the signature is
+missing or was not checked: whoever had the file could have changed all of it.
 """
 
 COLUMNS = ("run", "case", "stack", "status", "verification", "ledger", "wrong")
@@ -113,13 +114,17 @@ def run_verify(args: argparse.Namespace) -> int:
         formats.show(args, [{"differs": line} for line in wrong], ("differs",))
     end = "differs from what it says" if wrong else f"{len(names)} files, all as it says"
     options.say(f"{args.bundle}: {end}")
-    return EXIT_NOT_VERIFIED if wrong else EXIT_OK
+    if wrong:
+        return EXIT_NOT_VERIFIED
+    return EXIT_OK if args.allowed_signers else EXIT_UNSIGNED
 
 
 def _unsigned(args: argparse.Namespace, folder: Path) -> list[str]:
     if not args.allowed_signers:
-        if (folder / manifest.SIGNATURE).exists():
-            options.say("signature not checked: name its signers with --allowed-signers FILE")
+        signed = (folder / manifest.SIGNATURE).exists()
+        why = "SIGNATURE NOT CHECKED" if signed else "NOT SIGNED"
+        what = "use --allowed-signers FILE" if signed else "ask for one of bundle make --sign KEY"
+        options.say(f"{why}: whoever had this bundle could have changed all of it; {what}")
         return []
     who, why = manifest.signer(folder, args.allowed_signers)
     if who:

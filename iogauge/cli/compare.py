@@ -152,7 +152,7 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
     shown = [row for word, of in outcomes.items() for row in of
              if not folds or word not in compare_runs.FOLDED]  # fmt: skip
     counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
-    note = f"cases: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
+    note = f"single results: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
     note = "\n".join(filter(None, [_lacking(shown), note]))
     print()
     if shown:

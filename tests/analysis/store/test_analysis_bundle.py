@@ -329,6 +329,16 @@ def test_a_signature_is_of_this_bundle_and_of_one_who_may(
     assert code == 1 and "the signature is not of this MANIFEST" in text
 
 
+def test_consistent_but_unsigned_is_said_first_and_is_no_success(
+    made: Made, opened: Path, tmp_path: Path
+) -> None:
+    code, text = called("bundle", "verify", made.bundle)
+    assert code == 5 and text.splitlines()[0].startswith("SIGNATURE NOT CHECKED: "), text
+    (opened / manifest.SIGNATURE).unlink(missing_ok=True)
+    code, text = called("bundle", "verify", packed(opened, tmp_path / "u.tar"))
+    assert code == 5 and text.splitlines()[0].startswith("NOT SIGNED: "), text
+
+
 # ---------------------------------------------------------------- hostile files
 
 
