@@ -34,8 +34,10 @@ CIRCUMSTANCES = {
 NEAR = 2  # runs on each side of a change that are searched for what changed
 MOST = 60  # runs on each side used for the interval
 FEWEST = 8  # earlier runs of a level that the last runs are compared with
+MANY = 15  # earlier runs with which the median of the last 3 or more counts, not the best of them
 # The last 1, 2, 3, ... runs are low if each is below this fraction of the lowest earlier run. By
-# chance: 0.4 % of histories of 10 runs with 10 % noise, 4.7 % with 30 % (simulated).
+# chance, of 10 to 30 runs (simulated): 0.4 % of histories with 10 % noise, 5 % with 30 %, and 4 %
+# with 10 % if each run is like the one before (correlation 0.7).
 LOW = (0.85, 0.90, *[0.95] * 13)
 QUANTITIES = ("write_bw", "read_bw")
 
@@ -90,14 +92,16 @@ class History:
 
     @functools.cached_property
     def last_is_low(self) -> bool:
-        """Whether the last runs are below all earlier ones of their level, but too few to call a
+        """Whether the last runs are below the earlier ones of their level, but too few to call a
         change."""
         first, end, _ = self.levels[-1]
         speeds = self.speeds[first:end]
         return any(
-            max(speeds[-count:]) < part * min(speeds[:-count][-MOST:])
+            typical(speeds[-count:]) < part * min(speeds[:-count][-MOST:])
             for count, part in enumerate(LOW, 1)
-            if len(speeds) >= count + FEWEST
+            for earlier in [len(speeds) - count]
+            for typical in [statistics.median if count > 2 and earlier >= MANY else max]
+            if earlier >= FEWEST
         )
 
     @property
