@@ -62,9 +62,6 @@ class Blame:
     races: Races
     whole: bool
 
-    def of_layer(self, layer: int) -> Races:
-        return self.races.take(self.traced.accesses["layer"][self.races.a] == layer)
-
     def at(self, file: int, low: int, high: int) -> Races:
         """Those that share a byte of a range of a file."""
         races, rows = self.races, self.traced.accesses

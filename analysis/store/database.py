@@ -313,18 +313,6 @@ def by_id(
     return {int(one): {name: cut[i] for name, cut in parts.items()} for i, one in enumerate(ids)}
 
 
-def latest_session(connection: duckdb.DuckDBPyConnection, where: Where | None = None) -> str:
-    """The session started last. Raises NothingFoundError if there is none."""
-    condition = where or Where()
-    found = connection.execute(
-        f"SELECT session FROM records WHERE {condition.sql} ORDER BY started DESC LIMIT 1",
-        condition.values,
-    ).fetchone()
-    if not found:
-        raise NothingFoundError("no session in the store fits")
-    return str(found[0])
-
-
 def hints_text(hints: Mapping[str, str]) -> str:
     """Hints as one text in a fixed order: `cb_nodes=2 romio_cb_write=enable`."""
     return " ".join(f"{key}={hints[key]}" for key in sorted(hints))

@@ -147,9 +147,9 @@ def test_speed_up_of_parallel_cgns_is_over_one_process_with_serial_calls(tmp_pat
         name = f"CgnsStructured %fs=ram %call=cgns:{call} %scale=smoke"
         session.edit_document(name, "openmpi", partial(change, **values))
         session.edit_case(name, "openmpi", lambda case: case.update(perfvalues={}))
-    ingest(session.report, tmp_path / "store")
+    uuid = ingest(session.report, tmp_path / "store")["session"]
     connection = database.connect(tmp_path / "store")
-    rows = report_tables.scaling(connection, database.latest_session(connection)).rows
+    rows = report_tables.scaling(connection, uuid).rows
     mine = [row for row in rows if (row["test"], row["quantity"]) == ("CgnsStructured", "read_bw")]
     found = [(row["mode"], row["processes"], row["speed_up"]) for row in mine]
     assert found == [("independent", 1, 1.0), ("independent", 4, 1.5)]
