@@ -22,8 +22,9 @@ examples:
   iogauge check acceptance.yaml --csv > verdicts.csv
 
 Each case is met, not met, or not decided yet, with the number of samples needed. All verdicts
-together hold at the confidence level of the file (0.95). A job is one sample. Exit status: 0 all
-met; 1 not met, failed or missing; 3 undecided. docs/analysis.md describes the file.
+together hold at the confidence level of the file (0.95). A job is one sample, and the verdict is
+about this session: what slows or speeds up all of its jobs is part of it. Exit status: 0 all met;
+1 not met, failed or missing; 3 undecided. docs/analysis.md describes the file.
 """
 
 
@@ -66,8 +67,8 @@ def exit_status(rows: Sequence[dict[str, Any]]) -> int:
 
 
 def in_words(rows: Sequence[dict[str, Any]]) -> str:
-    """`12 met, 1 not met: not accepted`."""
+    """`12 met, 1 not met: not accepted in this session`."""
     counts = Counter(str(row["verdict"]) for row in rows)
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     word = {EXIT_OK: "accepted", EXIT_NOT_VERIFIED: "not accepted", EXIT_DATA: "not decided"}
-    return f"{said}: {word[exit_status(rows)]}"
+    return f"{said}: {word[exit_status(rows)]} in this session"
