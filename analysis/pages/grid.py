@@ -105,7 +105,7 @@ def _lines(
 
 def as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
     """What tells rows apart, in one column."""
-    keys = [name for name in columns if name in KEYS]
+    keys = [name for name in columns if name in KEYS or name == CASE]
     if len(keys) < 2:
         return rows, list(columns)
     cases = [
@@ -137,9 +137,17 @@ def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], 
         rest = [name for name in kept[1:-2] if name not in KEYS]
         if not first and not rest:
             break
-        left_out.append(first[0] if first else rest[-1])
-        kept.remove(left_out[-1])
+        one = first[0] if first else rest[-1]
+        gone = [name for name in kept if name in (one, _other_end(one))]
+        left_out += gone
+        kept = [name for name in kept if name not in gone]
     return kept, left_out
+
+
+def _other_end(name: str) -> str:
+    """`gain_high` of `gain_low`, and the reverse: half an interval says nothing."""
+    ends = {"low": "high", "high": "low"}
+    return "_".join(ends.get(word, word) for word in name.split("_"))
 
 
 def _needs(rows: Rows, columns: Sequence[str]) -> int:

@@ -17,9 +17,13 @@ import termios
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from iogauge.analysis.judge import acceptance
 from iogauge.analysis.pages import grid
 from iogauge.analysis.store.ingest import ingest
+from iogauge.cli import advise
 from iogauge.cli.main import main
 from tests.analysis_recorded import ROOT, Recorded, run_analysis
 
@@ -214,3 +218,26 @@ def test_columns_go_by_what_they_tell() -> None:
     assert left_out == ["unit", "samples"]
     assert kept == ["name", "value", "verdict"]
     assert grid.fitting(rows, list(row), 1)[0] == ["name", "value", "verdict"]
+
+
+WIDE = (advise.COLUMNS, acceptance.COLUMNS)
+NUMBERS = {"rank", "mib_s", "low", "high", "over_default", "gain_low", "gain_high", "value"}
+
+
+@given(st.data())
+def test_80_columns_show_what_tells_rows_apart_and_no_half_interval(data: st.DataObject) -> None:
+    columns = list(data.draw(st.sampled_from(WIDE)))
+    texts = st.text("abcdefghij", min_size=1, max_size=12)
+    rows = [
+        {name: data.draw(st.floats(1, 9999)) if name in NUMBERS else data.draw(texts)
+         for name in columns}
+        for _ in range(data.draw(st.integers(2, 4)))
+    ]  # fmt: skip
+    cases, joined = grid.as_cases(rows, columns)
+    kept, left_out = grid.fitting(cases, joined, WIDTH)
+    assert sorted(kept + left_out) == sorted(set(joined))
+    for row, case in zip(rows, cases, strict=True):
+        shown = " ".join(str(case[name]) for name in kept)
+        for name in columns:
+            assert name not in (*grid.KEYS, "case") or str(row[name]) in shown, name
+    assert ("low" in kept) == ("high" in kept) and ("gain_low" in kept) == ("gain_high" in kept)
