@@ -25,7 +25,7 @@ LINKED = "linked"
 # module reserves room for all of its records at its first file, and the rest goes to the next: too
 # small a sum loses whole modules. Each process touches all of that memory at start-up.
 RECORDS = 8192
-RECORD_BYTES, NAME_BYTES = 4096, 512
+RECORD_BYTES, NAME_BYTES = 5120, 512
 OTHER_MIB = 16  # for modules of a fixed size: heat maps, Lustre, APMPI
 DXT_MIB = 256
 # One process writes the log, and the others do not open it. By default four do, and Open MPI before

@@ -27,6 +27,8 @@ batch = {
     "processor": {"num_cpus": CORES},
     "extras": {
         "nodes": 1,
+        # To PBS this one image is one node: a job that has it alone asks for all of the machine.
+        "exclusive": False,
         "memory": 2048 * CORES,
         "filesystems": {
             "scratch": common.file_system(

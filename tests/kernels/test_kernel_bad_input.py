@@ -110,7 +110,7 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
     "grid-text": (["s3d", *POSIX, "--grid", "8,6,4", "--dir", "{dir}"], ["8,6,4", "XxYxZ"]),
     "process-grid": (
         [*S3D, *POSIX, "--procs-grid", "3x1x1", "--dir", "{dir}"],
-        ["3x1x1", "2 processes", "start 3", "product is 2"],
+        ["3x1x1", "2 processes", "mpiexec -n 3", "product is 2"],
     ),
     "process-grid-large": (
         ["s3d", *POSIX, "--grid", "1x6x4", "--procs-grid", "2x1x1", "--dir", "{dir}"],

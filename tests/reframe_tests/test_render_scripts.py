@@ -102,4 +102,4 @@ def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_pat
 def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
     done = collect(tmp_path, tmp_path / "output")
     assert done.returncode == 2
-    assert f"{tmp_path} is no folder of `iogauge run --dry-run`" in done.stderr
+    assert f"{tmp_path}: expected a folder of `iogauge run --dry-run`" in done.stderr

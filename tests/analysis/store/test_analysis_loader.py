@@ -183,7 +183,7 @@ def break_sample(key: str, value: object) -> Any:
         (lambda d: d["system"].update(processes=True), "system/processes: True is not of type"),
         (lambda d: d.update(samples=[7]), "samples/0: 7 is not of type"),
         (lambda d: d.update(status="error", error="disk full"), "disk full"),
-        (lambda d: d.update(status="hung", error="nothing has moved"), "nothing has moved"),
+        (lambda d: d.update(status="hung", error="no progress for 60 s"), "no progress for 60 s"),
     ],
 )
 def test_a_broken_document_makes_a_failed_row(recorded: Recorded, change: Any, said: str) -> None:
