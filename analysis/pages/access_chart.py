@@ -29,6 +29,7 @@ PLACES_HEIGHT = 260
 COLOURS = colours.of_names(DIRECTIONS)
 WAYS = {"write": WRITE, "read": READ}
 TICKS = 5
+OF_A_LOG = ["file", "write", "offset", "length", "start", "end"]  # fields of an access
 
 Marks = NDArray[np.int64]
 Tick = tuple[float, str]  # percent of the axis, label
@@ -74,11 +75,15 @@ def of_log(log: Log) -> Trace | None:
         if one.module == "POSIX" and 0 <= one.rank < len(rows):
             for way, entries in ((WRITE, one.writes), (READ, one.reads)):
                 rows[one.rank] += [(0, way, *entry) for entry in entries if entry[1]]
-    return Trace(log.path, log, [], [np.array(sorted(own, key=_start), ACCESS) for own in rows], [])
+    return Trace(log.path, log, [], [_accesses(own) for own in rows], [])
 
 
-def _start(row: tuple[float, ...]) -> float:
-    return row[4]
+def _accesses(rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:
+    """By start, each with the fields that a log knows; the others are 0."""
+    known = np.array(rows, [(name, ACCESS[name]) for name in OF_A_LOG])
+    found = np.zeros(len(rows), ACCESS)
+    found[OF_A_LOG] = np.sort(known, order="start", kind="stable")
+    return found
 
 
 def seconds(traces: Sequence[Trace]) -> float:
