@@ -57,13 +57,24 @@ _NUMBERS = iter(range(1, sys.maxsize))
 
 
 def given_report(words: Sequence[str]) -> Path | None:
-    """The report that the user named; the last one counts, as for ReFrame."""
+    """The report that the user named."""
+    found = _given(words, REPORT_OPTION)
+    return None if found is None else Path(found)
+
+
+def draws_order(words: Sequence[str]) -> bool:
+    """Whether the order of the tests is left to chance; ReFrame's own random order is."""
+    return _given(words, "--exec-order") in (None, "random")
+
+
+def _given(words: Sequence[str], option: str) -> str | None:
+    """The value of an option of ReFrame's; the last one counts, as for ReFrame."""
     found = None
     for word, after in zip(words, [*words, ""][1:], strict=True):
-        if word == REPORT_OPTION and after:
-            found = Path(after)
-        elif word.startswith(f"{REPORT_OPTION}="):
-            found = Path(word.partition("=")[2])
+        if word == option and after:
+            found = after
+        elif word.startswith(f"{option}="):
+            found = word.partition("=")[2]
     return found
 
 
@@ -185,8 +196,7 @@ def measure(
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
     environment |= {"RFM_COLORIZE": "n", **(variables or {})}
-    drawn = not any(word.startswith("--exec-order") for word in words)
-    seed = zlib.crc32(name.encode()) if drawn else None
+    seed = zlib.crc32(name.encode()) if draws_order(words) else None
     environment[order.SEED] = "" if seed is None else str(seed)
     options = [] if given else [f"{REPORT_OPTION}={report}"]
     with Bar("run") as bar, Lines(output / "log" / f"{name}.log", bar, words, rounds) as lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -15,8 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.analysis.judge import claims
 from iogauge.measure import session
-from iogauge.measure.session import NOTHING_MEASURED, NOTHING_SELECTED, count, given_report
+from iogauge.measure.session import (
+    NOTHING_MEASURED,
+    NOTHING_SELECTED,
+    count,
+    draws_order,
+    given_report,
+)
 from tests.measure.test_lock import dead, left, owner
 
 ROOT = Path(__file__).parents[2]
@@ -131,6 +139,24 @@ def test_ctrl_c_ends_the_run_and_shows_what_had_finished(output: Path) -> None:
 )
 def test_a_report_that_the_user_names_is_found(words: list[str], right: Path | None) -> None:
     assert given_report(words) == right
+
+
+@pytest.mark.parametrize(
+    ("words", "drawn"),
+    [
+        ("--repeat=8", True), ("--exec-order=random -S repeats=1", True),
+        ("--exec-order random", True), ("--exec-order=name", False), ("--exec-order uid", False),
+        ("--exec-order=random --exec-order=name", False),
+    ],
+)  # fmt: skip
+def test_an_order_that_the_user_named_is_not_drawn(words: str, drawn: bool) -> None:
+    assert draws_order(words.split()) == drawn
+
+
+def test_the_runs_of_claims_are_in_an_order_drawn_by_chance() -> None:
+    """Else their jobs are no pairs, and no session decides a claim."""
+    runs = [run for claim in claims.load() for run in claim.run]
+    assert runs and all(draws_order(shlex.split(run)) for run in runs)
 
 
 def test_skipped_tests_and_fixtures_measured_nothing() -> None:
