@@ -94,12 +94,14 @@ def bounds(uses: int) -> Rows:
 
 
 def tuning(count: int) -> Rows:
-    """So many searches of `tune` among 693 settings, for each noise."""
+    """So many searches of `tune` among 693 settings, for each noise. Held: of those with an
+    interval (in brackets)."""
     yield "noise", "within 10 % of the best", "runs, of a full sweep's", "advised wrong", "held"
     for noise in INDEPENDENT:
         found = searches.searched(noise, count)
-        near, runs, held = (f"{percent(part)} %" for part in (found.near, found.runs, found.held))
-        yield noise, near, runs, str(found.wrong), held
+        parts = (found.near, found.runs, found.held, found.printed)
+        near, runs, held, printed = (f"{percent(part)} %" for part in parts)
+        yield noise, near, runs, str(found.wrong), f"{held} ({printed})"
 
 
 TABLES = {

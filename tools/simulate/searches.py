@@ -31,12 +31,14 @@ NEAR = 0.9  # of the best
 
 class Searched(NamedTuple):
     """Of many searches: how many end near the best, the runs as a part of a full sweep's (mean),
-    and how many have advised what writes wrong bytes."""
+    how many have advised what writes wrong bytes, the part of confirmed intervals that hold the
+    truth, and of confirmations the part with an interval."""
 
     near: float
     runs: float
     wrong: int
     held: float
+    printed: float
 
 
 def made_space() -> Space:
@@ -123,21 +125,22 @@ def one(space: Space, noise: str, seed: int, rules: Rules) -> tuple[Found, Truth
 
 
 def searched(noise: str, searches: int, rules: Rules = RULES) -> Searched:
-    """`held`: the part whose confirmed interval holds the truth."""
     space = made_space()
     sweep = space.size * PAIRS
-    near = wrong = held = 0
+    near = wrong = 0
     runs = 0.0
+    holds: list[bool | None] = []  # None: no interval, for neighbors were alike by chance
     for seed in range(searches):
         found, truth = one(space, noise, seed, rules)
         near += truth.speed(found.winner) >= NEAR * truth.best()
         wrong += bool(truth.why_not(found.winner))
         runs += found.log.runs / sweep
         ratio = truth.speed(found.winner) / truth.speed(space.default)
-        interval = found.confirmed
-        held += interval is None or (
-            interval.low is not None
-            and interval.high is not None
-            and interval.low <= ratio <= interval.high
-        )
-    return Searched(near / searches, runs / searches, wrong, held / searches)
+        if interval := found.confirmed:
+            low, high = interval.low, interval.high
+            holds.append(None if low is None or high is None else low <= ratio <= high)
+    printed = [one for one in holds if one is not None]
+    held = sum(printed) / max(len(printed), 1)
+    return Searched(
+        near / searches, runs / searches, wrong, held, len(printed) / max(len(holds), 1)
+    )

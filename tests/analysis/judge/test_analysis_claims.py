@@ -65,12 +65,8 @@ def _cores(document: dict[str, Any], cores: int | None) -> None:
         document["program"]["name"] = "ior"
 
 
-def _set_mode(document: dict[str, Any], mode: str) -> None:
-    document["asked"]["mode"] = mode
-
-
 def _rename(case: dict[str, Any], name: str) -> None:
-    case["display_name"] = name
+    case.update(display_name=name, method="mpiio")
 
 
 @pytest.mark.parametrize(
@@ -229,18 +225,44 @@ def test_growth(tmp_path: Path, expect: dict[str, float], verdict: str) -> None:
     assert "exponent of write_bw in processes: 2 (2 to 2)" in row["measured"]
 
 
+def test_jobs_whose_order_was_not_drawn_decide_nothing(tmp_path: Path) -> None:
+    """What a job gains by its place is no part of a claim; one session alone is one sample."""
+    values: made.Values = {(MPIIO, "openmpi"): [100] * 12, (POSIX, "openmpi"): [300] * 12}
+    for drawn, verdict in ((True, REPRODUCED), (False, NOT)):
+        session = made.session(tmp_path / verdict, values)
+        if not drawn:
+            session.edit(lambda report: report["session_info"].pop("order_seed"))
+        ingest(made.split(session).report, tmp_path / f"store {drawn}")
+        connection = store.connect(tmp_path / f"store {drawn}")
+        row = judged_row(connection, claim({**RATIO, "expect": {"above": 1}}))
+        assert row["verdict"] == verdict
+
+
+def _one_session(folder: Path, cases: dict[str, dict[str, Any]], factor: float) -> Any:
+    """A store of a session with six rounds of two cases of mpiio, the second so much as fast, with
+    what `cases` changes in their documents."""
+    values = {(MPIIO, "openmpi"): [100.0] * 6, (POSIX, "openmpi"): [100 * factor] * 6}
+    session = made.session(folder / "session", values)
+    like = json.loads(session.document(MPIIO, "openmpi").read_text())
+
+    def change(document: dict[str, Any], mode: str = "collective", processes: int = 2) -> None:
+        document["asked"] = {**like["asked"], "mode": mode}
+        document["used"] = like["used"]
+        document["system"].update(processes=processes, cores_per_node=4)
+
+    for (test, stack), (word, changes) in zip(values, cases.items(), strict=True):
+        session.edit_document(test, stack, partial(change, **changes))
+        session.edit_case(test, stack, partial(_rename, name=f"{MPIIO} %{word}"))
+    ingest(made.split(session).report, folder / "store")
+    return store.connect(folder / "store")
+
+
 def test_io_processes_are_processes_too(tmp_path: Path) -> None:
     """Runs with one and two reserved processes have different numbers of processes in all."""
-    for count in (1, 2):
-        values = {(MPIIO, "openmpi"): [100 * count] * 12}
-        made_here = made.session(tmp_path / str(count), values, day=count, processes=2 + count)
-        name = f"{MPIIO} %io_processes={count}"
-        made_here.edit_document(MPIIO, "openmpi", partial(_cores, cores=4))
-        made_here.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        ingest(made.split(made_here).report, tmp_path / "store")
+    cases = {"io_processes=1": {"processes": 3}, "io_processes=2": {"processes": 4}}
     test = {"kind": "ratio", "where": {"pattern": "s3d"}, "quantity": "write_bw",
             "a": {"io_processes": 1}, "b": {"io_processes": 2}, "expect": {"above": 1}}  # fmt: skip
-    row = judged_row(store.connect(tmp_path / "store"), claim(test))
+    row = judged_row(_one_session(tmp_path, cases, 2), claim(test))
     assert row["verdict"] == "reproduced"
     assert "2 (2 to 2)" in row["measured"]
 
@@ -248,17 +270,10 @@ def test_io_processes_are_processes_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode_on", ["collective-metadata", "collective"])
 def test_collective_metadata_is_a_mode_or_a_hint(tmp_path: Path, mode_on: str) -> None:
     """Runs with it are of a mode of their own; older ones were of mode collective, with a hint."""
-    cases = {"off": ("collective", 100), "on": (mode_on, 300)}
-    for day, (metadata, (mode, bandwidth)) in enumerate(cases.items()):
-        values = {(MPIIO, "openmpi"): [bandwidth] * 12}
-        session = made.session(tmp_path / metadata, values, day=day)
-        session.edit_document(MPIIO, "openmpi", partial(_set_mode, mode=mode))
-        name = f"{MPIIO} %metadata={metadata}"
-        session.edit_case(MPIIO, "openmpi", partial(_rename, name=name))
-        ingest(made.split(session).report, tmp_path / "store")
+    cases = {"metadata=off": {"mode": "collective"}, "metadata=on": {"mode": mode_on}}
     test = {"kind": "ratio", "where": {"pattern": "s3d", "method": "mpiio"}, "quantity": "write_bw",
             "a": {"metadata": "off"}, "b": {"metadata": "on"}, "expect": {"above": 1}}  # fmt: skip
-    row = judged_row(store.connect(tmp_path / "store"), claim(test))
+    row = judged_row(_one_session(tmp_path, cases, 3), claim(test))
     assert row["verdict"] == "reproduced"
     assert "3 (3 to 3)" in row["measured"]
 
@@ -297,7 +312,7 @@ def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-OF_ANY_NAME = {"pattern", "method", "test", "fs_type", "processes", *versions.names()}
+OF_ANY_NAME = {"pattern", "method", "test", "fs_type", "processes", "system", *versions.names()}
 
 
 def _asks(side: dict[str, Any], name: str) -> bool:

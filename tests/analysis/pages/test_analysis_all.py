@@ -92,6 +92,7 @@ def _choose(report: dict[str, Any]) -> None:
         ]
         for case in run["testcases"]:
             case["perfvalues"] = {}
+    report["session_info"]["order_seed"] = 1
 
 
 def _tables(folder: Path, *, jobs: bool) -> Path:

@@ -155,18 +155,18 @@ def test_a_reason_has_the_numbers(shown: Table) -> None:
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sessions of 12 jobs of each case: slower, faster, as fast, of too few jobs, and gone."""
+    """Two stacks in 12 rounds of a session: slower, faster, as fast, of too few jobs, and gone."""
     folder = tmp_path_factory.mktemp("compared")
     jobs = [100.0, 103, 101, 104, 99, 102, 100, 103, 98, 101, 104, 100]
     calls = {"posix": 0.7, "mpiio:collective": 1.4, "posix-shared": 1.0}
     before = {(s3d(call), "openmpi"): jobs for call in calls}
-    after = {(s3d(call), "openmpi"): [f * v for v in jobs[::-1]] for call, f in calls.items()}
-    few = {(s3d("posix"), "mpich"): jobs[:3]}
-    gone = {(s3d("mpiio:collective"), "mpich"): jobs}
-    store = made.store(folder, [{**before, **few, **gone}, {**after, **few}], jobs=True)
+    after = {(s3d(call), "mpich"): [f * v for v in jobs[::-1]] for call, f in calls.items()}
+    few = {(s3d("posix", "disk"), stack): jobs[:3] for stack in ("openmpi", "mpich")}
+    gone = {(s3d("mpiio:collective", "disk"), "openmpi"): jobs}
+    store = made.store(folder, [{**before, **after, **few, **gone}], jobs=True)
     for name, gate in (("page", ()), ("gate", ("--fail-slower", "5%"))):
         done = run_analysis(
-            "compare", "last~1", "last", "--json", "--store", store, "--html",
+            "compare", "openmpi", "mpich", "--by", "stack", "--json", "--store", store, "--html",
             folder / f"{name}.html", *gate,
         )  # fmt: skip
         assert done.returncode == bool(gate), done.stderr
