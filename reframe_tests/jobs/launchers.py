@@ -26,7 +26,7 @@ class StackLauncher(JobLauncher):
 
 @registry.launcher("runjob")
 class RunjobLauncher(JobLauncher):
-    """Blue Gene/Q. Under Cobalt the environ adds `--block $COBALT_PARTNAME`."""
+    """Blue Gene/Q. Under Cobalt the environ adds `--block "$COBALT_PARTNAME"`."""
 
     passes_on = "--exp-env {}"
 

@@ -83,7 +83,7 @@ site_configuration = common.site(
             "",
             ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
             # Cobalt has booted the block; runjob must be told which.
-            launcher=["--block $COBALT_PARTNAME"],
+            launcher=['--block "$COBALT_PARTNAME"'],
             cross=True,
         )
     ],

@@ -63,7 +63,7 @@ run_dir=$made
 stat -c 'block size %o' -- "$run_dir" > striping.txt || true # AIX has no such stat
 
 echo before
-runjob --np 10 --ranks-per-node 4 --block $COBALT_PARTNAME : \
+runjob --np 10 --ranks-per-node 4 --block "$COBALT_PARTNAME" : \
     /opt/iokernel s3d --grid 100x100x100 \
         --method mpiio --mode collective \
         --dir "$run_dir" \

@@ -138,7 +138,7 @@ FEATURES = {
         "cobalt",
         GPFS,
         block=128,
-        launcher="runjob --np 10 --ranks-per-node 4 --block $COBALT_PARTNAME :",
+        launcher='runjob --np 10 --ranks-per-node 4 --block "$COBALT_PARTNAME" :',
         options=["-A project", "-q default"],
         **UNEVEN,
     ),
