@@ -244,8 +244,8 @@ def test_a_full_file_system_skips_with_the_room_that_is_needed(tmp_path: Path) -
     )
     only = ("--dry-run", "-t", "paper", "-t", "ram", "-n", COLLECTIVE, "-p", "openmpi")
     # As many processes as in the document: a run is not scaled down to this machine.
-    only += ("-S", "S3d.num_tasks=4096")
-    session = reframe(tmp_path, *only, config=config, tests="s3d.py")
+    count = ("-S", "S3d.num_tasks=4096")
+    session = reframe(tmp_path, *only, *count, config=config, tests="s3d.py")
     (skip,) = skips(session.text)
     # Twice 305.18 GiB, which the S3D-IO document prints.
     assert "610.4 GiB are needed" in skip
