@@ -98,6 +98,6 @@ def test_stripes_are_set_by_the_job_and_read_back(tmp_path: Path) -> None:
     size = {"size": 4 * 2**20, "kind": "lustre", "count": 4}
     for count, striping in ((4, 4), (-1, 8)):
         asked = {"count": count, "size": "4M", "own": count}
-        right = {**size, "asked": asked, "count": striping}
+        right = {**size, "asked": asked, "count": striping, "own": striping}
         assert document(results[count])["used"]["striping"] == right
         assert results[count]["label_check"] == "as labelled"
