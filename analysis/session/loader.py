@@ -44,18 +44,16 @@ UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfval
 _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
 _TEXT, _NUMBER, _MAYBE = (str,), (int, float), (str, NoneType)
 _SESSION_KEYS: dict[str, tuple[type, ...]] = {
-    "uuid": _TEXT,
-    "hostname": _TEXT,
-    "time_start_unix": _NUMBER,
-    "time_elapsed": _NUMBER,
+    **dict.fromkeys(("uuid", "hostname"), _TEXT),
+    **dict.fromkeys(("time_start_unix", "time_elapsed"), _NUMBER),
     **dict.fromkeys(("version", "cmdline", "workdir", "prefix_output"), _MAYBE),
     SEED_KEY: (int, NoneType),
 }
 _CASE_KEYS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "unique_name", "system", "partition", "environ", "result"), _TEXT),
     **dict.fromkeys(("display_name", "outputdir", "stagedir"), _MAYBE),
-    "tags": (list, NoneType),
     **dict.fromkeys(("fail_reason", "skip_reason"), _MAYBE),
+    "tags": (list, NoneType),
     "fixture": (bool, NoneType),
     "num_tasks": (int, NoneType),
     "perfvalues": (dict, NoneType),
@@ -82,10 +80,8 @@ def last_report(output: Path) -> Path:
 
 
 def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
-    """The reports below `output`, oldest first, dry runs included.
-
-    Raises MissingReportError if there is none, unless `missing_ok`.
-    """
+    """The reports below `output`, oldest first, dry runs included. Raises MissingReportError if
+    there is none, unless `missing_ok`."""
     found = _reports(output)
     if not found and not missing_ok:
         raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")

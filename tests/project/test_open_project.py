@@ -45,6 +45,12 @@ def test_each_source_file_says_its_licence() -> None:
     assert lacking == []
 
 
+def test_no_source_file_is_longer_than_400_lines() -> None:
+    programs = [name for name in sources() if Path(name).suffix in (".py", ".c", ".h", ".sh")]
+    lines = {name: (ROOT / name).read_text().count("\n") for name in programs}
+    assert {name: count for name, count in lines.items() if count > 400} == {}
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     version = iogauge.version()
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
