@@ -36,8 +36,9 @@ typedef struct {
  * processes of the same role, servers or clients. */
 struct io_server_functions {
     uint64_t (*count)(const void *state);
-    /* The method that servers write with. The driver also measures it directly, in mode independent. */
-    const io_method *(*backend)(const void *state);
+    /* The method that servers write with, and the state of its options in `*own` unless `own` is NULL. The
+     * driver also measures it directly, in mode independent. */
+    const io_method *(*backend)(const void *state, void **own);
     /* Called first, by all processes of `all`. */
     int (*start)(const io_ctx *ctx, MPI_Comm all, bool serving);
     /* Runs a server until all its clients have stopped it, and returns their exit status. It times itself. */
@@ -50,6 +51,8 @@ struct io_server_functions {
     int (*drain)(const io_ctx *ctx, io_queue_use *use);
 };
 
+/* Allocates the state of a method's options, with the defaults; NULL if it has no options. */
+int io_method_state(const io_method *method, void **state, io_error *error);
 /* For methods with a backend: create or open, then define if the backend has it. */
 int io_method_create(const io_method *method, const io_ctx *ctx, const char *path, const io_schema *schema,
                      io_file **file);

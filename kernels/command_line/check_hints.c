@@ -61,7 +61,7 @@ static void use_mpi(libraries_in_use in, const char *dir) {
 }
 
 static void find_libraries(const io_case *c, libraries_in_use in) {
-    const io_method *m = c->method->servers ? io_method_backend(c) : c->method;
+    const io_method *m = c->method->servers ? io_method_backend(c, NULL) : c->method;
     char version[64] = "";
     memset(in, 0, sizeof(libraries_in_use));
     if (!m || !(m->traits & IO_TAKES_HINTS)) return;

@@ -62,9 +62,7 @@ int io_method_configure(io_run *run, uint64_t processes, io_error *error) {
     const io_option_functions *own = m ? m->options : NULL;
     if (own) {
         run->own = *m;
-        run->what.method_state = calloc(1, own->state_size);
-        if (!run->what.method_state) return io_fail(error, "out of memory for method %s", m->name);
-        own->defaults(run->what.method_state);
+        if (io_method_state(m, &run->what.method_state, error)) return -1;
     }
     for (int i = 0; i < run->nchosen; i++) {
         const io_option *o = find(m, run->chosen[i].name);

@@ -56,6 +56,6 @@ uint64_t io_servers(const io_case *c) {
     return servers ? servers->count(c->method_state) : 0;
 }
 
-const io_method *io_method_backend(const io_case *c) {
-    return c->method->servers ? c->method->servers->backend(c->method_state) : NULL;
+const io_method *io_method_backend(const io_case *c, void **state) {
+    return c->method->servers ? c->method->servers->backend(c->method_state, state) : NULL;
 }

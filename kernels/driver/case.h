@@ -42,8 +42,9 @@ const io_schedule *io_schedule_of(const io_case *what);
 uint64_t io_total_bytes(const io_case *what, uint64_t processes);
 bool io_moves_nothing(const io_case *what);
 
-/* Number of servers, and the method they write with; 0 and NULL if the method has none. */
+/* Number of servers, and the method they write with, with the state of its options unless `state` is NULL;
+ * 0 and NULL if the method has none. */
 uint64_t io_servers(const io_case *what);
-const io_method *io_method_backend(const io_case *what);
+const io_method *io_method_backend(const io_case *what, void **state);
 
 #endif

@@ -16,7 +16,7 @@
 #define DIRECTORY "iogauge-direct"
 
 bool io_has_direct(const io_case *what) {
-    const io_method *backend = what->write ? io_method_backend(what) : NULL;
+    const io_method *backend = what->write ? io_method_backend(what, NULL) : NULL;
     return backend && !(backend->traits & IO_MOVES_NOTHING);
 }
 
@@ -53,11 +53,10 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     io_case what = *session->what;
     io_session s = *session;
     char dir[IO_MAX_PATH];
-    what.method = io_method_backend(session->what);
+    what.method = io_method_backend(session->what, &what.method_state);
     snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1),
              io_dir(&what, what.method->traits & IO_FILE_PER_PROCESS));
     what.own_dir = NULL;
-    what.method_state = NULL;
     what.mode = IO_INDEPENDENT;
     what.compute_seconds = 0;
     memcpy(what.common.dir, dir, sizeof dir);

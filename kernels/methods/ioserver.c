@@ -62,7 +62,9 @@ static int hints(io_file *file, MPI_Info *used);
 static int check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
     const ioserver *s = choice->state;
     const char *compound = io_first_compound(schema);
-    if (s->inner->check_schema && s->inner->check_schema(schema, choice, error)) return -1;
+    io_choice inner = *choice;
+    inner.state = s->inner_state;
+    if (s->inner->check_schema && s->inner->check_schema(schema, &inner, error)) return -1;
     if (!compound || s->inner->traits & IO_JUST_DATA) return 0;
     return io_fail_usage(error,
                          "--inner %s: I/O processes forward plain bytes, and data set %s is a compound; use "
@@ -83,7 +85,7 @@ static int find_inner(ioserver *s, io_method_lookup *find, io_error *error) {
 static int configure(void *state, uint64_t processes, io_method_lookup *find, io_method *mine,
                      io_error *error) {
     ioserver *s = state;
-    if (find_inner(s, find, error)) return -1;
+    if (find_inner(s, find, error) || io_method_state(s->inner, &s->inner_state, error)) return -1;
     if (s->processes >= processes)
         return io_fail_usage(error,
                              "--io-processes %llu of %llu processes leaves none to compute; use "
@@ -112,7 +114,12 @@ static json_t *describe(const void *state) {
 }
 
 static uint64_t count(const void *state) { return ((const ioserver *)state)->processes; }
-static const io_method *backend(const void *state) { return ((const ioserver *)state)->inner; }
+
+static const io_method *backend(const void *state, void **own) {
+    const ioserver *s = state;
+    if (own) *own = s->inner_state;
+    return s->inner;
+}
 
 /* Client c of C and server i of S are connected if their ranges of 0..1 overlap: with fewer servers than
  * clients each client has one server, with more each server has one client. */
@@ -183,6 +190,7 @@ static void release(void *state) {
     for (int i = 0; i < SLOTS; i++) free(s->slots[i].copy);
     free(s->clients);
     free(s->servers);
+    free(s->inner_state);
 }
 
 /* A client's file: announced to servers for writing, opened by the inner method for reading. */
@@ -229,7 +237,7 @@ static int open_existing(const io_ctx *ctx, const char *path, const io_schema *s
     if (!f) return -1;
     f->inner_ctx = *ctx;
     f->inner_ctx.mode = IO_INDEPENDENT;
-    f->inner_ctx.state = NULL;
+    f->inner_ctx.state = s->inner_state;
     *file = &f->base;
     return io_method_open(s->inner, &f->inner_ctx, path, schema, &f->inner);
 }

@@ -51,6 +51,7 @@ typedef struct {
     bool copy;
     const char *inner_name;        /* as given; NULL: the default */
     const io_method *inner, *mine; /* mine: the run's copy of this method */
+    void *inner_state;             /* the inner method's options, which have their defaults */
     /* After start. */
     MPI_Comm link;
     int nclients, *clients; /* server: ranks of all clients in `link`, its own first */

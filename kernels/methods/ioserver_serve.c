@@ -84,7 +84,7 @@ static int create(server *s, entry *e) {
     e->data = NULL; /* now owned by the file */
     s->files = f;
     f->ctx.mode = IO_INDEPENDENT;
-    f->ctx.state = NULL;
+    f->ctx.state = s->method->inner_state;
     if (own) {
         f->ctx.comm = MPI_COMM_SELF;
         f->ctx.rank = 0;

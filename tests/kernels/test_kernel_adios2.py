@@ -46,6 +46,15 @@ def run(stack: Stack, mode: str, place: Path, *more: str) -> Any:
     return stack.run(*words, processes=4, document=place.with_suffix(".json"))
 
 
+@pytest.mark.parametrize("io_processes", [1, 2])
+def test_io_processes_write_with_its_default_options(
+    trixie: Stack, tmp_path: Path, io_processes: int
+) -> None:
+    words = [*WORDS, "--method", "ioserver", "--inner", "adios2", "--dir", str(tmp_path)]
+    more = ["--io-processes", str(io_processes)]
+    trixie.run(*words, *more, processes=4 + io_processes, document=tmp_path / "r.json").good()
+
+
 def folder(place: Path, step: int) -> Path:
     return place / model.s3d_name(step, ".bp")
 
