@@ -71,11 +71,11 @@ documents-smoke: setup ### every experiment of the documents here for seconds, b
 soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
 	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
-bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path), and own costs
+bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path); the recorder's cost
 	@$(PYTHON) -m tools.bench $(ARGS)
 
 bench-harness: setup ### CPU of the harness for each case; with MANY=2000, the memory of a session of so many
-	@$(PYTHON) -m tools.bench harness $(if $(MANY),--many $(MANY)) $(ARGS)
+	@$(PYTHON) -m tools.harness $(if $(MANY),--many $(MANY)) $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh

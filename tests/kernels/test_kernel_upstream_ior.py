@@ -19,7 +19,7 @@ from iokernel_stacks import Stack
 from numpy.typing import NDArray
 
 from iogauge.measure.kernels import run_environment
-from tools.bench import upstream as bench
+from tools import bench
 
 APIS = {
     "POSIX": ["-a", "POSIX"],

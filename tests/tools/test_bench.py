@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/bench: what it reads from the programs, and what it runs."""
+"""tools/bench.py: what it reads from the programs, and what it runs."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from iogauge.measure.iokernel import Stack
-from tools.bench import upstream as bench
+from tools import bench
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
 IOR_SUMMARY = """{
@@ -63,85 +64,119 @@ def stretches() -> dict[str, Any]:
 
 def test_figures_are_medians_of_the_repeats() -> None:
     samples = [sample(3.0, 9.0), sample(1.0, 7.0), sample(2.0, 8.0)]
-    assert bench.parsed("iokernel", json.dumps({"samples": samples})) == {"write": 2, "read": 8}
+    assert bench.of_iokernel(json.dumps({"samples": samples})) == {"write": 2, "read": 8}
     only = json.dumps({"samples": [sample(3.0, None)]})
-    assert bench.parsed("iokernel", only) == {"write": 3.0}
-    assert bench.parsed("ior", IOR_SUMMARY) == {"write": 2729.03, "read": 10063.0}
+    assert bench.of_iokernel(only) == {"write": 3.0}
+    assert bench.of_ior(IOR_SUMMARY) == {"write": 2729.03, "read": 10063.0}
 
 
 def test_s3d_io_is_all_bytes_over_all_time_not_the_write_phase() -> None:
-    assert bench.parsed("s3d_io.x", S3D_SUMMARY) == {"total": 551.87}
+    assert bench.of_s3d(S3D_SUMMARY) == {"total": 551.87}
 
 
 def test_phases_are_rates_of_the_slowest_process() -> None:
     """Upstream's columns: 1 to 4 write and 5 to 8 read; 9 and 10 opening, 11 and 12 closing."""
-    theirs = bench.parsed("benchmark_hdf5", TABLE)
+    theirs = bench.of_benchmark_hdf5(TABLE)
     assert theirs["write coordinates"] == pytest.approx(1 / 1.3)
     assert theirs["read arrays"] == pytest.approx(1 / 8.3)
     assert theirs["read close"] == pytest.approx(1 / 12.3)
-    ours = bench.parsed("cgns-unstructured", json.dumps(stretches()))
+    ours = bench.of_mesh(json.dumps(stretches()))
     assert set(ours) == set(theirs) == set(bench.PHASES)
     assert (ours["read fields"], ours["write open"]) == (1 / 3, 1 / 8)
 
 
+PARSERS = (
+    bench.of_iokernel, bench.of_ior, bench.of_s3d, bench.of_mesh, bench.of_benchmark_hdf5,
+)  # fmt: skip
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    """Its launcher starts one process, and each variable names upstream's program, a script."""
+    for name in ("iokernel", "s3d_io.x", "upstream"):
+        script(tmp_path / name)
+    script(tmp_path / "launch", 'shift 2; exec "$@"')
+    monkeypatch.setattr(bench, "linked_to", lambda program, library: True)
+    for variable in ("IOR", "S3D_IO", "CGNS_BENCH"):
+        monkeypatch.setenv(variable, str(tmp_path / "upstream"))
+    return Stack("mpich", tmp_path / "iokernel", (str(tmp_path / "launch"),))
+
+
+def script(path: Path, *lines: str) -> None:
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+
+
+def named(stack: Stack, program: str, label: str, fsync: bool = False) -> bench.Case:
+    found = bench.cases(stack, 2, 8 << 20, fsync)
+    return next(one for one in found if (one.program, one.label) == (program, label))
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"tests": []}', '{"samples": [{}]}', "2 0.1 0.1"])
-@pytest.mark.parametrize("by", bench.PARSERS)
-def test_output_that_is_cut_off_is_said(by: str, text: str) -> None:
-    with pytest.raises(bench.NotParsed):
-        bench.parsed(by, text)
+@pytest.mark.parametrize("figures", PARSERS, ids=lambda one: one.__name__)
+def test_output_that_is_cut_off_is_refused(
+    figures: Callable[[str], bench.Figures], text: str
+) -> None:
+    with pytest.raises(bench.UNREADABLE):
+        figures(text)
 
 
-@pytest.mark.parametrize(
-    ("processes", "grid"),
-    [(1, (1, 1, 1)), (2, (2, 1, 1)), (4, (2, 2, 1)), (6, (3, 2, 1)), (8, (2, 2, 2))],
-)
-def test_process_grids(processes: int, grid: tuple[int, int, int]) -> None:
-    assert bench.process_grid(processes) == grid
+def test_a_program_without_its_line_is_named(stack: Stack, tmp_path: Path) -> None:
+    case = named(stack, "s3d_io.x", "blocking")
+    with pytest.raises(bench.NoFigures, match=r"no line .* printed by .*/upstream 40 40 40"):
+        case.other.measure(stack, 2, tmp_path)
 
 
-def test_both_get_the_same_words_but_for_the_report() -> None:
-    cases = {(case.program, case.label): case for case in bench.cases(2, 8 << 20, fsync=True)}
-    case = cases["ior", "HDF5 -c, 1m"]
+def test_both_get_the_same_words_but_for_the_report(stack: Stack) -> None:
+    case = named(stack, "ior", "HDF5 -c, 1m", fsync=True)
     words = "-a HDF5 -c -b 4194304 -t 1048576 -i 3 -w -r -o {}/file -e"
     assert case.ours.words == f"ior {words} --buffer reused --json {{}}/summary"
-    assert case.upstream.words.startswith(f"{words} --hdf5.noFill -O")
-    s3d = cases["s3d_io.x", "nonblocking"]
-    assert s3d.ours == s3d.upstream and s3d.ours.words == "40 40 40 2 1 1 1 F {}"
-    assert len(cases) == 2 * len(bench.IOR_CALLS) + 2 + 2
+    assert case.other.words.startswith(f"{words} --hdf5.noFill -O")
+    s3d = named(stack, "s3d_io.x", "nonblocking")
+    assert s3d.ours.words == s3d.other.words == "40 40 40 2 1 1 1 F {}"
+    found = list(bench.cases(stack, 2, 8 << 20, fsync=True))
+    assert len(found) == 2 * len(bench.IOR_CALLS) + 2 + 2 + 2
 
 
-def test_a_pair_is_a_ratio_and_the_first_alternates(tmp_path: Path) -> None:
+def test_only_the_recorder_is_compared_without_programs(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "linked_to", lambda program, library: False)
+    found = list(bench.cases(stack, 2, 8 << 20, fsync=True))
+    assert [(one.program, one.label) for one in found] == [
+        ("recorder", "1048576 bytes"), ("recorder", "4096 bytes")
+    ]  # fmt: skip
+
+
+def test_a_recorder_that_recorded_nothing_is_no_result(stack: Stack, tmp_path: Path) -> None:
+    """Its runs would be as fast as those without it."""
+    script(
+        tmp_path / "iokernel",
+        "for word; do last=$word; done",
+        'echo \'{"samples": [{"write": {"bandwidth": 5}, "read": null}]}\' > "$last"',
+    )
+    case = named(stack, "recorder", "4096 bytes")
+    assert case.other.measure(stack, 2, tmp_path) == {"write": 5}
+    with pytest.raises(bench.NoFigures, match=r"no \*\.trace was written by"):
+        case.ours.measure(stack, 2, tmp_path)
+
+
+def test_a_pair_is_a_ratio_and_the_first_alternates(stack: Stack, tmp_path: Path) -> None:
     """Programs that print S3D-IO's line; upstream's is half as fast."""
-    programs = {}
     for name, rate in (("upstream", 50), ("s3d_io.x", 100)):
-        programs[name] = tmp_path / name
-        lines = f"#!/bin/sh\necho {name} >> {tmp_path}/ran\necho 'I/O bandwidth : {rate}.0 MiB/s'\n"
-        programs[name].write_text(lines)
-        programs[name].chmod(0o755)
-    launch = tmp_path / "launch"
-    launch.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
-    launch.chmod(0o755)
-    stack = Stack("made", tmp_path / "iokernel", (str(launch),))
-    case = next(c for c in bench.cases(2, 8 << 20, fsync=False) if c.program == "s3d_io.x")
-    found = bench.pairs(case, stack, programs["upstream"], 2, tmp_path, 6)
+        log = f"echo {name} >> {tmp_path}/ran"
+        script(tmp_path / name, log, f"echo 'I/O bandwidth : {rate}.0 MiB/s'")
+    found = named(stack, "s3d_io.x", "blocking").pairs(stack, 2, tmp_path, 6)
     order = (tmp_path / "ran").read_text().split()
     assert order[:4] == ["s3d_io.x", "upstream", "upstream", "s3d_io.x"]
     (row,) = bench.rows(["s3d_io.x"], found)
-    assert row == "| s3d_io.x | total | 100 | 50 | 2.00 | 2.00 to 2.00 | faster |"
+    assert row == "| s3d_io.x | total | 100 | 50 | 2 | 2 to 2 | faster |"
 
 
-def test_each_place_of_the_folder_is_filled_in(tmp_path: Path) -> None:
+def test_each_place_of_the_folder_is_filled_in(stack: Stack, tmp_path: Path) -> None:
     """IOR's words name it twice: of the data, and of the summary."""
-    program = tmp_path / "ior"
-    line = 'for word; do last=${word#*=}; done; cp "$SUMMARY" "$last"'
-    program.write_text(f"#!/bin/sh\n{line}\n")
-    program.chmod(0o755)
-    launch = tmp_path / "launch"
-    launch.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
-    launch.chmod(0o755)
+    line = f'for word; do last=${{word#*=}}; done; cp {tmp_path}/made.json "$last"'
+    script(tmp_path / "upstream", line)
     (tmp_path / "made.json").write_text(IOR_SUMMARY)
-    summary = {"SUMMARY": str(tmp_path / "made.json")}
-    stack = Stack("made", program, (str(launch),), summary)
-    case = next(c for c in bench.cases(2, 8 << 20, fsync=False) if c.program == "ior")
-    found = case.upstream.measure(stack, 2, tmp_path)
-    assert found == {"write": 2729.03, "read": 10063.0}
+    case = named(stack, "ior", "POSIX, 1m")
+    assert case.other.measure(stack, 2, tmp_path) == {"write": 2729.03, "read": 10063.0}
