@@ -25,6 +25,8 @@ exit status:
   1  failure: a run failed or was not verified, or a bound is not met
   2  usage error
   3  a report, a reference file or the store is missing or unusable, or a question is undecided
+  4  blame: the trace does not show the order of two accesses
+  5  bundle verify: the bundle is not signed, or its signature was not checked
 
 shell completion (bash, zsh):
   source .venv/bin/activate; eval "$(activate-global-python-argcomplete --dest=-)"
