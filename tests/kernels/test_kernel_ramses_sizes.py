@@ -13,6 +13,8 @@ import pytest
 from iokernel_stacks import SECONDS, How, Stack
 from ramses_dump import PATTERNS, POSIX, payload, run, words
 
+from reframe_tests.framework.ramses_sizes import shared_bytes
+
 GIB = 2**30
 
 
@@ -52,6 +54,13 @@ def test_printed_sizes(
     merged = plan(openmpi, pattern, *words, "--merge-levels")
     assert merged["calls_per_process"] == 1 + (8 if "amr" in pattern else 5)
     assert merged["bytes"] == found["bytes"]
+
+
+@pytest.mark.parametrize("processes", [1, 3, 8, 100])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_test_counts_the_same_bytes(openmpi: Stack, pattern: str, processes: int) -> None:
+    found = plan(openmpi, pattern, "--size", "32", "--procs", str(processes))
+    assert found["bytes"] == shared_bytes(pattern.removeprefix("ramses-"), 32, processes)
 
 
 @pytest.mark.slow
