@@ -140,6 +140,7 @@ int main(int argc, char **argv) {
     io_action action = IO_DO_RUN;
     io_error error = {0};
     int (*run_all)(io_run *, io_world *) = run_and_print_table;
+    if (io_startup_one_mpi(&error)) return print_error(&error);
     signal(SIGXFSZ, SIG_IGN); /* writing past the file size limit then returns EFBIG */
     const char *slash = strrchr(argv[0], '/');
     if (!strcmp(slash ? slash + 1 : argv[0], IO_S3D_IO_NAME)) {

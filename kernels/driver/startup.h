@@ -6,8 +6,12 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
+
 typedef struct io_startup io_startup;
 
+/* Sets `error` if libraries have loaded a second MPI: a communicator of one crashes the other. */
+int io_startup_one_mpi(io_error *error);
 /* Before MPI_Init. `rank` is the launcher's, or -1. NULL if `limit` (seconds) is 0. */
 io_startup *io_startup_watch(double limit, int rank);
 /* MPI_Init has returned. */

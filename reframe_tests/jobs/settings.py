@@ -57,6 +57,9 @@ def refuse_unknown() -> None:
         problem = misplaced(self._external_vars or {}, unset, known)
         if problem:
             raise ReframeError(problem)
+        # ReFrame would warn that fixtures do not take a benchmark's variable.
+        fixtures = {type(test).__name__ for test in tests if test.is_fixture()}
+        self._unset_vars = {k: v for k, v in self._unset_vars.items() if k not in fixtures}
         return tests
 
     setattr(checked, KEPT, True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from iogauge.common import tables
 from iogauge.common.tables import BEHIND, libraries
+from iogauge.common.text import unknown
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,10 @@ BY_NAME = {call.name: call for call in CALLS}
 
 
 def names(without: Iterable[str] = (), *, mesh: bool = False) -> list[str]:
-    """The calls of a pattern, which is a `mesh` or not, except for those that make no sense for it.
-    A name that is not in the table is a `KeyError`."""
-    dropped = {BY_NAME[name].name for name in without}
+    """The calls of a pattern, which is a `mesh` or not, except for those that make no sense for it:
+    calls, or methods with all of theirs. `ValueError` for another name says which there are."""
+    dropped, methods = set(without), {call.method for call in CALLS}
+    for name in dropped - methods - set(BY_NAME):
+        raise ValueError(f"calls.names: {unknown(name, sorted({*BY_NAME, *methods}))}")
     fitting = [call for call in CALLS if mesh or not call.only_meshes]
-    return [call.name for call in fitting if call.name not in dropped]
+    return [call.name for call in fitting if not {call.name, call.method} & dropped]

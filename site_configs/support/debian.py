@@ -22,8 +22,6 @@ from site_configs.support import common
 CORES = common.cores()
 LOCAL = ROOT / ".local"
 PREFIXES = LOCAL / "stacks"
-# Where set-up builds it (environments/debian/setup.sh --python-only).
-OWN_JANSSON = PREFIXES / "any" / "include" / "jansson.h"
 RELEASE = re.compile(r"[a-z]+")
 
 
@@ -81,15 +79,10 @@ class Debian:
         return need(f"{self.folder}/root{path}", f"{maker}: package {package}")
 
     def build_tools(self) -> list[dict[str, str]]:
-        own_jansson = not self.release and OWN_JANSSON.is_file()
         ninja = "ninja" if self.release or shutil.which("ninja") else "make"
         return [
             self.need("cmake", "cmake"),
             self.need(ninja, "ninja-build"),
-            self.need("pkg-config", "pkg-config"),
-            need(OWN_JANSSON, "environments/debian/setup.sh")
-            if own_jansson
-            else self.need("/usr/include/jansson.h", "libjansson-dev"),
         ]
 
     def mpi_tools(self, mpi: str, development: str, runtime: str) -> list[dict[str, str]]:
@@ -120,7 +113,8 @@ def hdf5_features(debian: Debian) -> list[str]:
 
 
 def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
-    needs = [debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")]
+    header = debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")
+    needs = [header, debian.need("pkg-config", "pkg-config")]
     return dict.fromkeys(hdf5_features(debian), needs)
 
 

@@ -72,10 +72,13 @@ def _expanded(words: set[str], bodies: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
+APART = ("tests", "third_party")
+
+
 def by_text(root: Path) -> Uses:
     """Each .c file below a folder, and those whose functions or objects it names."""
     texts = {path.relative_to(root): path.read_text() for path in sorted(root.rglob("*.[ch]"))}
-    code = {p: _plain(text) for p, text in texts.items() if p.parts[0] != "tests"}
+    code = {p: _plain(text) for p, text in texts.items() if p.parts[0] not in APART}
     bodies = {
         name: _words(body)
         for path in code
@@ -103,7 +106,7 @@ def by_objects(build: Path) -> Uses:
     for found in build.rglob("*.c.o"):
         parts = found.relative_to(build).parts
         folder = parts[: parts.index("CMakeFiles")]
-        if folder[:1] == ("tests",):
+        if folder and folder[0] in APART:
             continue
         source = Path(*folder, *parts[len(folder) + 2 :]).with_suffix("")
         done = subprocess.run(["nm", str(found)], capture_output=True, text=True, check=True)

@@ -44,7 +44,8 @@ def part_of(path: Path) -> str:
 
 
 def sources() -> list[Path]:
-    return sorted(path.relative_to(KERNELS) for path in KERNELS.rglob("*.[ch]"))
+    found = (path.relative_to(KERNELS) for path in KERNELS.rglob("*.[ch]"))
+    return sorted(path for path in found if path.parts[0] != "third_party")
 
 
 def included(path: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -91,3 +92,15 @@ def test_the_limit_ends_with_the_start(openmpi: Stack, tmp_path: Path) -> None:
 def test_a_wrong_limit(openmpi: Stack, tmp_path: Path, value: str) -> None:
     words = [*IOR, "--start-limit", value]
     check_usage(openmpi, words, ["--start-limit", "expected at least 1 second"], tmp_path)
+
+
+def test_two_mpis_are_refused(openmpi: Stack, mpich: Stack, tmp_path: Path) -> None:
+    """As a library of another MPI brings it along."""
+    loaded = subprocess.run(
+        ["ldd", str(openmpi.build / "iokernel")], capture_output=True, text=True, check=True
+    )
+    (other,) = re.findall(r"libmpi\.so\S* => (\S+)", loaded.stdout)
+    run = mpich.run(*IOR, "--dir", str(tmp_path), environment={"LD_PRELOAD": other})
+    assert run.status == 1, str(run)
+    (line,) = run.errors()
+    assert line.startswith("iokernel: error: two MPIs are loaded, ") and other in line

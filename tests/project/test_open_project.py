@@ -19,6 +19,7 @@ SOURCES = frozenset(
 NAMED = {"CMakeLists.txt", "Makefile", "Dockerfile", "Dockerfile.spack", "run"}
 # Recorded or made: their form is another program's.
 MADE = ("tests/data/session", "tests/data/darshan", "tests/golden/", "requirements/")
+OTHERS = "kernels/third_party/jansson/"  # unchanged, with its own licence
 
 
 def sources() -> list[str]:
@@ -29,7 +30,7 @@ def sources() -> list[str]:
         name
         for name in listed.stdout.split("\0")
         if (Path(name).suffix in SOURCES or Path(name).name in NAMED)
-        and not name.startswith(MADE)
+        and not name.startswith((*MADE, OTHERS))
         and (ROOT / name).is_file()
     ]
 

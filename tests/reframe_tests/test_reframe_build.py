@@ -116,37 +116,36 @@ def test_make_builds_where_there_is_no_ninja(
     assert done.stdout == f"{found}\n" == f"{kernels.generator()}\n"
 
 
-def configured(kernels_folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
-    """With a pkg-config that finds nothing of the system's."""
-    words = ["-S", str(kernels_folder), "-B", str(build), "-DCMAKE_C_COMPILER=mpicc.mpich"]
+def configured(build: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """MPICH's kernels, with a pkg-config that finds nothing of the system's."""
     return subprocess.run(
-        ["cmake", *words, "-DBUILD_TESTING=OFF"],
-        capture_output=True,
-        text=True,
-        check=False,
+        ["cmake", "-S", str(KERNELS), "-B", str(build), "-DCMAKE_C_COMPILER=mpicc.mpich",
+         "-DBUILD_TESTING=OFF", *words],
+        capture_output=True, text=True, check=False,
         env={**os.environ, "PKG_CONFIG_LIBDIR": str(build / "none"), "PKG_CONFIG_PATH": ""},
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.slow
-def test_jansson_is_the_checkouts_own_where_the_machine_has_none(tmp_path: Path) -> None:
-    """First it has none either; then one that its set-up has made."""
-    (tmp_path / "VERSION").write_text("1.2.3\n")
-    text = (KERNELS / "CMakeLists.txt").read_text()
-    part = text[: text.index("find_package(Threads")]
-    (tmp_path / "part").mkdir()
-    (tmp_path / "part" / "CMakeLists.txt").write_text(
-        part + 'message(STATUS "version ${JANSSON_VERSION}")\n'
-    )
-    done = configured(tmp_path / "part", tmp_path / "build")
+def test_where_there_is_no_jansson_its_sources_are_built(tmp_path: Path) -> None:
+    done = configured(tmp_path, "-DIOKERNEL_HDF5=OFF", "-DIOKERNEL_PNETCDF=OFF")
+    assert "jansson is built from third_party" in done.stdout, done.stderr
+    command = ["cmake", "--build", str(tmp_path), "--target", "iokernel_jansson"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "third_party" / "libiokernel_jansson.a").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/usr/include/pnetcdf.h").exists(), reason="libpnetcdf-dev is missing")
+def test_a_library_of_another_mpi_is_left_out_or_refused(tmp_path: Path) -> None:
+    """Debian's PnetCDF is Open MPI's: found by chance it is left out, asked for it is refused."""
+    done = configured(tmp_path / "found", "-DIOKERNEL_HDF5=OFF")
+    assert done.returncode == 0, done.stderr
+    assert "built without PnetCDF" in done.stdout and "libpnetcdf" in done.stdout
+    asked = "-DIOKERNEL_PNETCDF_ROOT=/usr"
+    done = configured(tmp_path / "asked", "-DIOKERNEL_HDF5=OFF", asked)
     assert done.returncode != 0
-    assert "setup.sh --python-only" in " ".join(done.stderr.split())
-    folder = tmp_path / ".local" / "stacks" / "any" / "lib" / "pkgconfig"
-    folder.mkdir(parents=True)
-    words = "Name: jansson\nDescription: one\nVersion: 2.99\nLibs:\nCflags:\n"
-    (folder / "jansson.pc").write_text(words)
-    done = configured(tmp_path / "part", tmp_path / "build")
-    assert "version 2.99" in done.stdout, done.stderr
+    assert "a program cannot have two MPIs" in " ".join(done.stderr.split())
 
 
 @pytest.mark.sampled(1)

@@ -62,7 +62,7 @@ PROFILES = tuple(f"/etc/profile.d/{name}.sh" for name in ("lmod", "z00_lmod", "m
 STARTS = (("Lmod", "LMOD_PKG"), ("Environment Modules", "MODULESHOME"))
 # Of the modules that could be loaded, those that a stack is made of.
 OF_STACKS = re.compile(
-    r"mpi|hdf5|netcdf|cgns|jansson|cmake|ninja|^(gcc|intel|cray|aocc|nvhpc|PrgEnv)", re.IGNORECASE
+    r"mpi|hdf5|netcdf|cgns|cmake|ninja|^(gcc|intel|cray|aocc|nvhpc|PrgEnv)", re.IGNORECASE
 )
 MOST = 12  # names in a comment
 
