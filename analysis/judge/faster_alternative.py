@@ -14,15 +14,20 @@ from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
 
 LOGGED = "as logged"  # the replay itself
 UNLIKE = (0.8, 1.2)  # outside of it, replay and program differ in time
+KNOWN = 2.0
+WRITING, READING = "write", "read"
+PRESENT = {WRITING: "write your dump", READING: "read your data"}
+PERFECT = {WRITING: "written your dump", READING: "read your data"}
 COLUMNS = (
     "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
+    "direction",
 )  # fmt: skip
 
 
 @dataclass
 class Alternative:
-    """`words`: of iokernel. `seconds`: of writing, by round. `why`: it was left out, or is
-    wrong."""
+    """`words`: of iokernel. `seconds`: of writing or reading, by round. `why`: it was left out, or
+    is wrong."""
 
     name: str
     words: list[str]
@@ -53,21 +58,24 @@ def rounds_for(count: int) -> int:
     return max(PAIRS, math.ceil(1 + math.log2(count / (1 - LEVEL))))
 
 
-def sentence(other: Alternative, found: Interval) -> str:
+def sentence(other: Alternative, found: Interval, way: str = WRITING) -> str:
+    """Only a range where the factor is not known within KNOWN."""
     if found.low is None or found.high is None:
         return f"{other.title}: not decided yet: add --rounds {found.wanted}"
-    span = f"({three(found.low)} to {three(found.high)})"
-    if found.low > 1:
-        return (
-            f"{other.title} would have written your dump {three(found.value)} times as fast {span}"
-        )
     if found.high < 1:
-        slower = f"({three(1 / found.high)} to {three(1 / found.low)})"
-        return (
-            f"{other.title} would have taken {three(1 / found.value)} times as long {slower} to "
-            "write your dump"
-        )
-    return f"{other.title}: no difference, {three(found.value)} times as fast {span}"
+        factor = _factor(1 / found.value, 1 / found.high, 1 / found.low, "long")
+        return f"{other.title} would have taken {factor} to {PRESENT[way]}"
+    factor = _factor(found.value, found.low, found.high, "fast")
+    if found.low > 1:
+        return f"{other.title} would have {PERFECT[way]} {factor}"
+    alike = "no difference" if "(" in factor else "slower or faster"
+    return f"{other.title}: {alike}, {factor}"
+
+
+def _factor(value: float, low: float, high: float, word: str) -> str:
+    span = f"{three(low)} to {three(high)}"
+    exact = value <= KNOWN * low and high <= KNOWN * value
+    return f"{three(value)} times as {word} ({span})" if exact else f"{span} times as {word}"
 
 
 def beside_program(replay: float, program: float) -> str:
@@ -76,13 +84,21 @@ def beside_program(replay: float, program: float) -> str:
         return ""
     return (
         f"the replay took {three(replay / program)} times as long as the program in its calls: the "
-        "factors hold for the replay, and are uncertain for the program"
+        "ranges are wider by that"
     )
 
 
+def _wider(found: Interval, by: float) -> Interval:
+    """To hold for the program too, which took `by` times as long as the replay."""
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=found.low * min(1, by), high=found.high * max(1, by))
+
+
 def answer(
-    all_ways: Sequence[Alternative], decided: Sequence[Alternative], program: float = 0.0
-) -> list[str]:
+    all_ways: Sequence[Alternative], decided: Sequence[Alternative], program: float = 0.0,
+    way: str = WRITING,
+) -> list[str]:  # fmt: skip
     """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
     first; then those that ran once; then the rest. `program`: its own seconds, if known."""
     replay, *others = all_ways
@@ -97,16 +113,18 @@ def answer(
         lines += filter(None, [beside_program(median, program)])
     count = len(decided)
     found = [(one, other) for other in decided if (one := ratio(replay, other, count))]
+    if took and beside_program(median, program):
+        found = [(_wider(one, program / median), other) for one, other in found]
     if found and not any(
         one.low is not None and one.low > 1 for one, other in found if not other.why
     ):
         tried = sum(not other.why for other in others)
         lines.append(
-            f"none of the other methods ({tried}) is significantly faster at writing your dump"
+            f"none of the other methods ({tried}) would have {PERFECT[way]} significantly faster"
         )
     for one, other in sorted(found, key=lambda pair: -pair[0].value):
         if not other.why:
-            lines.append(f"{sentence(other, one)}, verified")
+            lines.append(f"{sentence(other, one, way)}, verified")
     once = [other for other in others if not other.why and other not in decided]
     if once:
         names = ", ".join(other.title for other in once)
@@ -115,7 +133,7 @@ def answer(
 
 
 def rows(
-    alternatives: Sequence[Alternative], decided: Sequence[Alternative]
+    alternatives: Sequence[Alternative], decided: Sequence[Alternative], way: str = WRITING
 ) -> list[dict[str, str | float | int | bool | None]]:
     """For programs; the columns are COLUMNS. `ratio`: of speeds, relative to the replay."""
     replay = alternatives[0]
@@ -127,7 +145,7 @@ def rows(
             other.name, " ".join(other.hints), one.verdict if one else None,
             one.value if one else None, one.low if one else None, one.high if one else None,
             statistics.median(took) if took else None, len(took), bool(took) and not other.why,
-            other.why,
+            other.why, way,
         )  # fmt: skip
         found.append(dict(zip(COLUMNS, values, strict=True)))
     return found

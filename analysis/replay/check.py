@@ -101,25 +101,27 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     )  # fmt: skip
 
 
-def seconds_writing(trace: Trace) -> float:
-    """What the program itself took in its calls, as iokernel counts it: of opening, writing,
-    flushing and closing the files that it writes, each of the process that took longest."""
+def program_seconds(trace: Trace, way: int) -> float:
+    """What the program itself took in its calls, as iokernel counts it: of opening, writing (or
+    reading: `way`), flushing and closing, each of the process that took longest. A file that is
+    written is opened for that."""
     kinds = (OPEN, CLOSE, SYNC, VIEW)
     took = np.zeros((trace.processes, len(kinds) + 1))
     written = np.zeros(len(trace.files), bool)
     for rows in trace.accesses:
         written[rows["file"][rows["write"] == WRITE]] = True
+    opened = written == (way == WRITE)
     for rank, rows in enumerate(trace.accesses):
-        mine = rows[rows["write"] == WRITE]
+        mine = rows[rows["write"] == way]
         steps = trace.steps_of(rank)
-        steps = steps[written[steps["file"]]]
+        steps = steps[opened[steps["file"]]]
         took[rank, -1] = (mine["end"] - mine["start"]).sum()
         for i, kind in enumerate(kinds):
             some = steps[steps["kind"] == kind]
             took[rank, i] = (some["end"] - some["start"]).sum()
     opening = sum(
         max(0.0, one.counters.values.get("F_META_TIME", 0.0)) / trace.processes
-        for one, moved in zip(trace.files, written, strict=True)
+        for one, moved in zip(trace.files, opened, strict=True)
         if moved and not one.own and one.counters
     )
     return float(took.max(axis=0).sum()) + opening
@@ -177,7 +179,7 @@ def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
             longest[which] = np.maximum(longest[which], took)
             np.minimum.at(edges[which, 0], phase, rows["start"])
             np.maximum.at(edges[which, 1], phase, rows["end"])
-    whole = edges[:, 1] - edges[:, 0]
+    whole = np.where(calls > 0, edges[:, 1] - edges[:, 0], 0.0)
     return [
         PhaseTime(
             p, int(calls[p]), int(moved[p]), float(longest[0, p]), float(longest[1, p]),

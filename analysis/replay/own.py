@@ -16,6 +16,7 @@ from ..darshan import raw
 from ..darshan.raw import (
     CLOSE,
     EVENT,
+    MEET,
     OPEN,
     READ,
     SYNC,
@@ -64,9 +65,11 @@ class Calls:
 
 @dataclass
 class Own:
-    """`files`: by number. `views`: from 1 on."""
+    """`files`: by number. `views`: from 1 on. `meetings`: when all processes were in one barrier,
+    or a call like it."""
 
     files: dict[int, Calls] = field(default_factory=dict)
+    meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
     numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -98,7 +101,22 @@ def read(folder: Path) -> Own:
                 _take(own, calls, process, record, later)
     for calls in own.files.values():
         calls.why = calls.why or _meet(calls)
+    own.meetings = _meetings(processes, began)
     return own
+
+
+def _meetings(processes: Sequence[RawProcess], began: int) -> NDArray[np.float64]:
+    """Without those in which clocks contradict each other."""
+    found = []
+    for process in processes:
+        events = np.array(list(EVENT.iter_unpack(process.events)), object).reshape(-1, 8)
+        met = events[(events[:, 6] == MEET) & (events[:, 1] == 0)]
+        found.append(met[:, 3:5].astype(np.float64) + (process.start - began) / 1e9)
+    count = min(map(len, found))
+    arrived = np.max([some[:count, 0] for some in found], axis=0)
+    left = np.min([some[:count, 1] for some in found], axis=0)
+    kept: NDArray[np.float64] = arrived[arrived <= left]
+    return kept
 
 
 def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later: float) -> None:

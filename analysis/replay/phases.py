@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Phases of a trace: a pause of all processes counts as a synchronization. Between writing and
+"""Phases of a trace: they begin at barriers, and where all processes pause. Between writing and
 reading a shorter pause suffices, and none if every process changes direction."""
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from .trace import READ, WRITE, Trace
 GAP = 0.01  # seconds
 BETWEEN_DIRECTIONS = 0.1  # of the gap
 MOST_HELD = 10**6  # stretches, before they become fewer
+PAUSE, TURN, BARRIER = range(3)  # where a phase begins
 
 
 @dataclass(frozen=True)
 class Phases:
     """`begins`: of each phase but the first. `pauses`: seconds before those in which no process was
-    in a call. `within`: the longest pause inside a phase. `turned`: phases that begin where every
-    process changes between writing and reading, however short the pause."""
+    in a call. `within`: the longest pause inside a phase. `where`: each begins (PAUSE, TURN,
+    BARRIER)."""
 
     begins: NDArray[np.float64]
     pauses: NDArray[np.float64]
     within: float
-    turned: NDArray[np.bool_]
+    where: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.begins) + 1
@@ -36,22 +37,38 @@ class Phases:
         since = accesses["start"] - early
         return np.searchsorted(self.begins, since, side="right").astype(np.int64)
 
+    def with_(self, ended: NDArray[np.float64], began: NDArray[np.float64], where: int) -> Phases:
+        """With new phases, wherever all calls of one had ended before the next began."""
+        known = np.searchsorted(self.begins, ended, "right") < np.searchsorted(
+            self.begins, began, "right"
+        )
+        new = (ended <= began) & ~known
+        began, first = np.unique(began[new], return_index=True)
+        pauses = np.concatenate((self.pauses, began - ended[new][first]))
+        begins = np.concatenate((self.begins, began))
+        all_where = np.concatenate((self.where, np.full(len(began), where, np.uint8)))
+        order = np.argsort(begins, kind="stable")
+        return Phases(begins[order], pauses[order], self.within, all_where[order])
+
     def say(self, gap: float) -> list[str]:
         if not len(self.begins):
             return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
         said = []
-        if self.turned.any():
+        if (self.where == BARRIER).any():
+            said.append(f"{(self.where == BARRIER).sum()} of {len(self)} phases begin at barriers")
+        if (self.where == TURN).any():
             said.append(
-                f"inferred: {int(self.turned.sum())} of {len(self)} phases begin where every "
+                f"inferred: {(self.where == TURN).sum()} of {len(self)} phases begin where every "
                 "process turns between writing and reading"
             )
-        if not self.turned.all():
-            shortest = float(self.pauses[~self.turned].min())
+        paused = self.pauses[self.where == PAUSE]
+        if len(paused):
             said.append(
-                f"inferred: {len(self)} phases, from pauses of all processes of {gap:g} s or more "
-                f"({gap * BETWEEN_DIRECTIONS:g} s between writing and reading); the shortest has "
-                f"{shortest:.4g} s, and is {shortest / self.within:.3g} times the longest inside a "
-                f"phase, of {self.within:.4g} s at most"
+                f"inferred: {len(paused)} of {len(self)} phases begin after pauses of all "
+                f"processes of {gap:g} s or more ({gap * BETWEEN_DIRECTIONS:g} s between writing "
+                f"and reading); the shortest has {paused.min():.4g} s, and is "
+                f"{paused.min() / self.within:.3g} times the longest inside a phase, of "
+                f"{self.within:.4g} s at most"
             )
         return said
 
@@ -80,24 +97,27 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
         for way in (READ, WRITE):
             ways[mine[rows["write"] == way]] |= 1 << way
     long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)
-    return _with_turns(trace, start[1:][long], pause[long], float(pause[~long].max(initial=short)))
+    within = float(pause[~long].max(initial=short))
+    none_yet = Phases(none, none, within, np.empty(0, np.uint8))
+    found = none_yet.with_(start[1:][long] - pause[long], start[1:][long], PAUSE)
+    turned = turns.find(trace.accesses)
+    if turned is not None:
+        found = found.with_(turned.ended.max(axis=0), turned.began.min(axis=0), TURN)
+    return found.with_(*_around(trace), BARRIER)
 
 
-def _with_turns(
-    trace: Trace, begins: NDArray[np.float64], pauses: NDArray[np.float64], within: float
-) -> Phases:
-    found = turns.find(trace.accesses)
-    if found is None:
-        return Phases(begins, pauses, within, np.zeros(len(begins), bool))
-    low, high = found.ended.max(axis=0), found.began.min(axis=0)
-    known = np.searchsorted(begins, low, side="right") < np.searchsorted(begins, high, "right")
-    new = (low <= high) & ~known
-    all_begins = np.concatenate((begins, high[new]))
-    order = np.argsort(all_begins, kind="stable")
-    turned = np.arange(len(order)) >= len(begins)
-    return Phases(
-        all_begins[order], np.concatenate((pauses, (high - low)[new]))[order], within, turned[order]
-    )
+def _around(trace: Trace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The last call before each barrier ended, and the first after it began. Barriers inside calls
+    are the library's."""
+    at = np.unique(trace.meetings)
+    before, after = np.full(len(at), -np.inf), np.full(len(at), np.inf)
+    for rank in range(trace.processes if len(at) else 0):
+        start, end = stretches(*trace.held(rank), 0.0)
+        k = np.searchsorted(start, at, side="right")
+        before = np.maximum(before, np.append(-np.inf, end)[k])
+        after = np.minimum(after, np.append(start, np.inf)[k])
+    kept = (before > -np.inf) & (after < np.inf) & (before <= at)
+    return before[kept], after[kept]
 
 
 def stretches(

@@ -60,7 +60,8 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: what is missing or inferred."""
+    """`accesses`: of each process, by time. `said`: what is missing or inferred. `meetings`: as in
+    Own."""
 
     path: Path
     log: Log
@@ -70,6 +71,7 @@ class Trace:
     synthesised: bool = False
     steps: list[NDArray[np.void]] = field(default_factory=list)
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
+    meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def processes(self) -> int:
@@ -173,6 +175,8 @@ def _of_blocks(
     number = {identity: at for at, identity in enumerate(order)}
     accesses = _by_process(blocks, number, log)
     trace = Trace(source, log, files, accesses, said, made_up)
+    if calls:
+        trace.meetings = calls.meetings
     if calls and known:
         _add_own(trace, calls, {i: at for i, at in number.items() if i in known})
     moved = turns.align(accesses) if log.by_runtime else 0.0

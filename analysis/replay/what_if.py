@@ -6,20 +6,22 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from iogauge.common.files import write_whole
 
+from ..darshan.raw import VIEW
+from ..darshan.views import WHOLE
 from . import arrays, extents
 from .acts import moved_extents
 from .arrays import Array
 from .extents import Numbers
 from .plan import source_of
 from .schedule import LENGTH
-from .trace import WRITE, CannotReplayError, Trace
+from .trace import POSIX, WRITE, CannotReplayError, Trace
 
 MAGIC, END, FORMAT = b"IOGEXTNT", b"IOGE-END", "iogauge.extents/1"
 MOST_BYTES = 2**28  # of all parts
@@ -59,14 +61,27 @@ class WhatIf:
         return sum(len(array.dims) > 1 for _, array in self.arrays)
 
 
-def make(trace: Trace, out: Path) -> WhatIf:
-    """`CannotReplayError` if nothing was written, or too irregularly."""
+def with_posix_calls(trace: Trace) -> Trace:
+    """The program with pread and pwrite of each piece in place of its MPI-IO calls."""
+    accesses = [trace.pieces(rank)[0] for rank in range(trace.processes)]
+    for rows in accesses:
+        rows["together"] = 0
+    return replace(
+        trace, accesses=accesses, views=[WHOLE], said=[],
+        files=[replace(one, level=POSIX) for one in trace.files],
+        steps=[steps[steps["kind"] != VIEW] for steps in trace.steps],
+    )  # fmt: skip
+
+
+def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
+    """What it wrote, or (`way`) read. `CannotReplayError` if that is nothing, or too irregular."""
+    word = ("read", "written")[way]
     said: list[str] = []
     own: dict[int, list[tuple[str, ByRank]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
-    for i, by_rank in _written(trace).items():
+    for i, by_rank in _moved(trace, way).items():
         name = trace.files[i].path.rsplit("/", 1)[-1]
-        by_rank = _apart(by_rank, trace.files[i].path, said)
+        by_rank = _apart(by_rank, f"{word} by several", trace.files[i].path, said)
         if len(by_rank) == 1:
             own.setdefault(next(iter(by_rank)), []).append((name, by_rank))
         else:
@@ -76,7 +91,7 @@ def make(trace: Trace, out: Path) -> WhatIf:
         dumps += _own_files(own, said)
     if not dumps:
         raise CannotReplayError(
-            f"{trace.path}: nothing was written; what if needs a program that writes"
+            f"{trace.path}: nothing was {word}, so no other method can be compared"
         )
     shapes = {json.dumps([_shape(array) for _, array in dump], sort_keys=True) for dump in dumps}
     steps = len(dumps) if len(shapes) == 1 else 1
@@ -97,20 +112,20 @@ def make(trace: Trace, out: Path) -> WhatIf:
     return made
 
 
-def _written(trace: Trace) -> dict[int, ByRank]:
-    """For each file: what each process wrote, in as few extents as possible."""
+def _moved(trace: Trace, way: int) -> dict[int, ByRank]:
+    """For each file: what each process read or wrote, in as few extents as possible."""
     found: dict[int, ByRank] = {}
     for rank in range(trace.processes):
         rows, _ = trace.pieces(rank)
-        moved = moved_extents(rows, np.zeros(len(rows), np.int64), WRITE)
+        moved = moved_extents(rows, np.zeros(len(rows), np.int64), way)
         for i in np.unique(moved["file"]).tolist():
             mine = moved[moved["file"] == i]
             found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
     return dict(sorted(found.items()))
 
 
-def _apart(by_rank: ByRank, path: str, said: list[str]) -> ByRank:
-    """Bytes that several processes write go to the lowest one."""
+def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:
+    """Bytes that several processes move go to the lowest one."""
     start = np.concatenate([mine[0] for mine in by_rank.values()])
     end = np.concatenate([mine[1] for mine in by_rank.values()])
     order = np.argsort(start, kind="stable")
@@ -125,7 +140,7 @@ def _apart(by_rank: ByRank, path: str, said: list[str]) -> ByRank:
         if len(kept[0]):
             found[rank] = kept
         taken = extents.union(*(np.concatenate(pair) for pair in zip(taken, mine, strict=True)))
-    said.append(f"{twice} bytes are written by several processes, and here by the lowest: {path}")
+    said.append(f"{twice} bytes are {what} processes, and here by the lowest: {path}")
     return found
 
 
@@ -138,7 +153,7 @@ def _between(taken: tuple[Numbers, Numbers], end: int) -> tuple[Numbers, Numbers
 def _own_files(
     own: dict[int, list[tuple[str, ByRank]]], said: list[str]
 ) -> list[list[tuple[str, Array]]]:
-    """Files that one process writes: the first ones of all processes are parts of one array."""
+    """Files that one process uses: the first ones of all processes are parts of one array."""
     dumps = []
     for k in range(max(len(files) for files in own.values())):
         boxes: dict[int, list[arrays.Box]] = {}
@@ -153,7 +168,7 @@ def _own_files(
                 name = name or files[k][0]
         dumps.append([(name, arrays.widened(Array((place,), boxes)))])
     count = sum(len(files) for files in own.values())
-    said.append(f"{count} files that one process each writes are {len(dumps)} shared arrays")
+    said.append(f"{count} files of one process each are {len(dumps)} shared arrays")
     return dumps
 
 

@@ -20,7 +20,7 @@ from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import Alternative
 from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
-from iogauge.analysis.replay.trace import CannotReplayError
+from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
@@ -49,7 +49,9 @@ match the log.
 """
 
 ROUNDS = 7
+WAYS = {faster_alternative.WRITING: WRITE, faster_alternative.READING: READ}
 SCHEDULE = "app.schedule"
+POSIX_SCHEDULE = "posix-calls.schedule"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,27 +111,31 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
         "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
         "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
         "answer": [], "ways": [], "good": document is not None,
-        "program_seconds": check.seconds_writing(made.trace),
+        "program_seconds": {
+            word: check.program_seconds(made.trace, way) for word, way in WAYS.items()
+        },
     }  # fmt: skip
     if document is None:
         found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
         print(*found["answer"])
         return found
     found["good"] = not (compared and compared.wrong)
-    contest = None
-    with Bar("replay") as bar:
-        if args.rounds and (contest := _contest(runner, made, args, known, bar)):
+    for way in WAYS if args.rounds else ():
+        if not document["samples"][0].get(way):
+            continue
+        with Bar("replay") as bar:
+            contest = _contest(runner, made, args, known, bar, way)
+            if not contest:
+                break
             contest.flush = measured.flushes(document)
             contest.run(args.rounds)
-    if contest:
-        found |= {
-            "answer": faster_alternative.answer(
-                contest.alternatives, contest.decided, found["program_seconds"]
-            ),
-            "ways": faster_alternative.rows(contest.alternatives, contest.decided),
-        }
+        lines = faster_alternative.answer(
+            contest.alternatives, contest.decided, found["program_seconds"][way], way
+        )
+        found["answer"] += lines
+        found["ways"] += faster_alternative.rows(contest.alternatives, contest.decided, way)
         found["good"] = found["good"] and not any(one.wrong for one in contest.alternatives)
-        print(*found["answer"], sep="\n")
+        print(*lines, sep="\n")
     return found
 
 
@@ -184,13 +190,15 @@ def _as_it_was(
     planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
     found = check.compare(log, own, args.gap)
-    program = check.seconds_writing(log)
-    if document["samples"][0].get("write") and program:
-        took = measured.seconds(document)
-        found.said.append(
-            f"seconds writing: {program:.4g} of the program, {took:.4g} of this replay"
-        )
-        found.said.extend(filter(None, [faster_alternative.beside_program(took, program)]))
+    for word, way in WAYS.items():
+        program = check.program_seconds(log, way)
+        if document["samples"][0].get(word) and program:
+            took = measured.seconds(document, word)
+            found.said.append(
+                f"seconds to {faster_alternative.PRESENT[word]}: {program:.4g} of the program, "
+                f"{took:.4g} of this replay"
+            )
+            found.said.extend(filter(None, [faster_alternative.beside_program(took, program)]))
     replay_steps.show(found)
     page = runner.work / "replay.html"
     replay_steps.write_page(page, found, (planned, args.trace, traces), (log, own))
@@ -198,7 +206,7 @@ def _as_it_was(
 
 
 def _contest(
-    runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar
+    runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar, way: str
 ) -> Contest | None:
     if args.fold:
         print("no other methods: --fold runs fewer processes than the log has")
@@ -211,15 +219,19 @@ def _contest(
             "libiogauge-recorder.so (docs/your-application.md)"
         )
         return None
-    extents = runner.work / "app.extents"
+    extents = runner.work / f"app.{way}.extents"
     try:
-        shapes = what_if.make(made.trace, extents)
+        shapes = what_if.make(made.trace, extents, WAYS[way])
     except CannotReplayError as error:
         print(f"no other methods: {error}")
         return None
     for line in shapes.lines():
         print(f"  {line}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
-    others = Others(extents, shapes.steps, args.method, tuple(args.hint))
+    posix = None
+    if any(one.level != POSIX for one in made.trace.files):
+        posix = runner.work / POSIX_SCHEDULE
+        plan.make(what_if.with_posix_calls(made.trace), posix, args.gap)
+    others = Others(extents, shapes.steps, args.method, tuple(args.hint), posix)
     alternatives = [replay, *others.alternatives(replay, made.trace, known)]
-    return Contest(runner, alternatives, bar.count, seed=args.seed)
+    return Contest(runner, alternatives, bar.count, way, seed=args.seed)

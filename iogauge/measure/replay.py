@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import UsageError
-from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
+from iogauge.analysis.judge.faster_alternative import LOGGED, WRITING, Alternative
 from iogauge.analysis.replay.trace import POSIX, Trace
 from iogauge.common.tables import BEHIND
 from iogauge.common.text import unknown
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import Stack
 
+POSIX_CALLS = "posix-calls"  # the replay with pread and pwrite in place of MPI-IO calls
 BEST = 3  # alternatives that are decided: with one more it took more than seven rounds
 
 At = Callable[[int, int, str], None]  # runs made, runs in all, what runs now
@@ -84,17 +85,21 @@ def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternat
 
 @dataclass(frozen=True)
 class Others:
-    """What is asked for. `extents`, `steps`: the data, as what_if.make left it."""
+    """What is asked for. `extents`, `steps`: the data, as what_if.make left it. `posix`: the
+    schedule of POSIX calls in place of MPI-IO calls."""
 
     extents: Path
     steps: int
     names: Sequence[str] = ()
     hints: tuple[str, ...] = ()
+    posix: Path | None = None
 
     def alternatives(self, replay: Alternative, trace: Trace, known: Known) -> list[Alternative]:
         """Those that are asked for; first, with hints, the replay itself, if its calls take any."""
         again = self.hints and any(one.level != POSIX for one in trace.files)
         found = [replace(replay, hints=self.hints, seconds={})] if again else []
+        if self.posix and (not self.names or POSIX_CALLS in self.names):
+            found.append(replace(logged(trace, self.posix, ["--think", "0"]), name=POSIX_CALLS))
         words = ["extents", "--extents", str(self.extents), "--steps", str(self.steps)]
         for name in chosen(self.names, known):
             more, servers = known[name]
@@ -107,6 +112,8 @@ def chosen(names: Sequence[str], known: Known) -> list[str]:
     one."""
     found: dict[str, None] = {}
     for asked in names or known:
+        if asked == POSIX_CALLS:
+            continue
         some = [name for name in known if asked in (name, name.partition(":")[0])]
         if not some:
             first = dict.fromkeys(name.partition(":")[0] for name in known)
@@ -115,13 +122,17 @@ def chosen(names: Sequence[str], known: Known) -> list[str]:
     return list(found)
 
 
-def seconds(document: Mapping[str, Any]) -> float:
-    """Of writing: creating, writing, flushing and closing."""
-    return sum(float(sample["write"]["seconds"]) for sample in document["samples"])
+def seconds(document: Mapping[str, Any], way: str = WRITING) -> float:
+    """Of writing: creating, writing, flushing and closing. Of reading: opening, too."""
+    return sum(float(sample[way]["seconds"]) for sample in document["samples"])
 
 
 def flushes(document: Mapping[str, Any]) -> bool:
-    return any(s["write"]["phases"]["flush"]["max"] > 0 for s in document["samples"])
+    return any(
+        sample[WRITING]["phases"]["flush"]["max"] > 0
+        for sample in document["samples"]
+        if WRITING in sample
+    )
 
 
 @dataclass
@@ -132,6 +143,7 @@ class Contest:
     runner: Runner
     alternatives: Sequence[Alternative]
     at: At
+    way: str = WRITING
     flush: bool = False
     best: int = BEST
     seed: int = 1
@@ -162,4 +174,4 @@ class Contest:
             more = ["--fsync"] if self.flush and other.name != LOGGED else []
             found = self.runner.run(other, more)
             if found:
-                other.seconds[number] = seconds(found)
+                other.seconds[number] = seconds(found, self.way)

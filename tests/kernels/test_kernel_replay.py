@@ -317,7 +317,8 @@ def test_one_command(
     assert "sizes, offsets and order: exact for 2 of 2 processes" in said
     assert "\nposix: not decided yet: add --rounds " in said
     assert {path.name for path in out.iterdir()} == {
-        "answer.json", "app.extents", "app.schedule", "replay.html", "result.json", "trace"
+        "answer.json", "app.read.extents", "app.schedule", "app.write.extents", "replay.html",
+        "result.json", "trace",
     }  # fmt: skip
     assert list((tmp_path / "data").iterdir()) == []
 

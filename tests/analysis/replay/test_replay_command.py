@@ -19,6 +19,7 @@ from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay import check, trace
 from iogauge.cli.main import main
+from iogauge.common.text import three
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Others, Runner, methods
 
@@ -86,18 +87,19 @@ def test_the_answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> Non
     assert main([*words, "--method", "posix", "--method", "hdf5"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert "as it was: verified, 3.1 s writing" in said
-    program = check.seconds_writing(trace.load(LOG))
+    program = check.program_seconds(trace.load(LOG), trace.WRITE)
     assert 0 < program < 0.8 * 3.1
-    assert said[-4:] == [
+    assert said[-5:] == [
         f"as logged: 3.1 s, verified; the program itself: {program:.4g} s",
         f"the replay took {3.1 / program:.1f} times as long as the program in its calls: the "
-        "factors hold for the replay, and are uncertain for the program",
-        "posix would have written your dump 3.10 times as fast (3.10 to 3.10), verified",
-        "hdf5:collective would have taken 2.00 times as long (2.00 to 2.00) to write your dump, "
-        "verified",
+        "ranges are wider by that",
+        "none of the other methods (2) would have written your dump significantly faster",
+        f"posix: slower or faster, {three(program)} to 3.10 times as fast, verified",
+        f"hdf5:collective would have taken 2.00 to {6.2 / program:.3g} times as long to write your "
+        "dump, verified",
     ]
     kept = json.loads((Path(words[-1]) / "answer.json").read_text())
-    assert kept["answer"] == said[-4:] and kept["processes"] == 4
+    assert kept["answer"] == said[-5:] and kept["processes"] == 4
     runs = ran(words)
     assert len(runs) == 1 + 7 * 3  # as it was, then rounds
     # The pauses of the program count in the first alone; flushes of the log are the methods' too.
@@ -210,10 +212,22 @@ def test_that_nothing_is_faster_is_said_first() -> None:
         *contest({LOGGED: [1.0, *seven], "alike": [1.0, *seven[::-1]]})
     )
     assert lines[1] == (
-        "none of the other methods (1) is significantly faster at writing your dump"
+        "none of the other methods (1) would have written your dump significantly faster"
     )
     lines = faster_alternative.answer(*contest({LOGGED: [1.0, *seven], "fast": [0.5, *[0.5] * 7]}))
     assert not any(line.startswith("none of") for line in lines)
+
+
+def test_a_factor_that_is_not_known_within_two_is_a_range() -> None:
+    slow = [1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 5.0]
+    lines = faster_alternative.answer(
+        *contest({LOGGED: slow, "fast": [0.5] * 7, "late": [90.0] * 7}),
+        0.0, faster_alternative.READING,
+    )  # fmt: skip
+    assert lines[1:] == [
+        "fast would have read your data 2.00 to 18.0 times as fast, verified",
+        "late would have taken 10.0 to 90.0 times as long to read your data, verified",
+    ]
 
 
 def test_three_ways_at_once_take_seven_rounds() -> None:

@@ -33,7 +33,7 @@ THEN_READ = [WRITE] * 4 + [READ] * 3
 
 def test_all_turn_without_a_pause() -> None:
     made = found([process(THEN_READ, 0), process(THEN_READ, 2e-5)])
-    assert len(made) == 2 and made.turned.all()
+    assert len(made) == 2 and (made.where == phases.TURN).all()
     assert made.pauses[0] == pytest.approx(0.1e-3 - 2e-5)
     for rows in (process(THEN_READ, 0), process(THEN_READ, 2e-5)):
         assert list(made.of(rows)) == [0] * 4 + [1] * 3
