@@ -109,9 +109,9 @@ def test_no_circle(uses: Callable[[Path], Uses]) -> None:
     assert not found, "a circle: " + " uses ".join(map(str, found))
 
 
-def test_what_is_linked_was_seen(stack: Stack) -> None:
+def test_what_is_linked_was_seen(openmpi: Stack) -> None:
     """The text of a file shows every use that its object has."""
-    seen, linked = by_text(KERNELS), by_objects(stack.build)
+    seen, linked = by_text(KERNELS), by_objects(openmpi.build)
     assert sum(map(len, linked.values())) > 300
     for path, used in linked.items():
         assert used <= seen[path], f"{path}: {used - seen[path]}"
