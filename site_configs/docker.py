@@ -14,10 +14,9 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.common.paths import ROOT
-from reframe_tests.machine.memory import memory
 from site_configs.local import ram
 from site_configs.support import common
-from site_configs.support.debian import CORES, mpich, need, openmpi
+from site_configs.support.debian import mpich, need, openmpi
 
 
 def built_before(environ: dict[str, Any]) -> dict[str, Any]:
@@ -52,35 +51,6 @@ FILE_SYSTEMS = {
 if os.environ.get("APPTAINER_CONTAINER"):
     del FILE_SYSTEMS["layers"]
 
-container = {
-    "name": "container",
-    "scheduler": "local.j2",
-    "launcher": "stack",
-    "environs": ["openmpi", "mpich"],
-    "max_jobs": 1,
-    "time_limit": "10m",
-    "processor": {"num_cpus": CORES},
-    "extras": {
-        "nodes": 1,
-        "memory": memory(),
-        "filesystems": FILE_SYSTEMS,
-    },
-}
-
-site_configuration = common.checked(
-    {
-        "systems": [
-            {
-                "name": "docker",
-                "descr": "a container",
-                "hostnames": [".*"],
-                "max_local_jobs": 1,
-                **common.folders(),
-                "partitions": [container],
-            }
-        ],
-        "environments": [OPEN_MPI, built_before(mpich())],
-        "general": common.general(),
-        "logging": common.logging(),
-    }
+site_configuration = common.this_machine(
+    "docker", "a container", [OPEN_MPI, built_before(mpich())], FILE_SYSTEMS, "container"
 )

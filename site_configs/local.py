@@ -17,9 +17,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from iogauge.common.mounts import IN_MEMORY, mount_of
-from reframe_tests.machine.memory import memory
 from site_configs.support import chosen, common
-from site_configs.support.debian import CORES
 
 
 def disk() -> dict[str, Any]:
@@ -41,37 +39,6 @@ def ram() -> dict[str, Any]:
 
 ENVIRONS = chosen.stacks()
 
-site_configuration = common.checked(
-    {
-        "systems": [
-            {
-                "name": "local",
-                "descr": "this machine",
-                "hostnames": [".*"],
-                "max_local_jobs": 1,
-                **common.folders(),
-                "partitions": [
-                    {
-                        "name": "host",
-                        "descr": "this machine itself, without a batch system",
-                        "scheduler": "local.j2",
-                        "launcher": "stack",
-                        "environs": [entry["name"] for entry in ENVIRONS],
-                        # One job at a time: two measurements side by side disturb each other.
-                        "max_jobs": 1,
-                        "time_limit": "10m",
-                        "processor": {"num_cpus": CORES},
-                        "extras": {
-                            "nodes": 1,
-                            "memory": memory(),
-                            "filesystems": {"ram": ram(), "disk": disk()},
-                        },
-                    }
-                ],
-            }
-        ],
-        "environments": ENVIRONS,
-        "general": common.general(),
-        "logging": common.logging(),
-    }
+site_configuration = common.this_machine(
+    "local", "this machine", ENVIRONS, {"ram": ram(), "disk": disk()}
 )

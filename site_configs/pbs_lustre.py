@@ -19,31 +19,27 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from site_configs.support import common
 
-MODEL = common.setting("MODEL", "ivy")
 QUEUE = common.setting("QUEUE", "")
 
-batch = {
-    "name": "batch",
-    "scheduler": "pbs.j2",
-    "launcher": "mpiexec-mpt",
-    "environs": ["mpt"],
-    # Without a dash: a resource of the chunks of `select`.
-    "access": [f"model={MODEL}", *([f"-q {QUEUE}"] if QUEUE else [])],
-    "features": ["striping"],
-    "processor": {"num_cpus": common.number("CORES", 20)},
-    "extras": {
-        "nodes": common.number("NODES", 256),
-        "memory": common.number("MEMORY", 61440),
-        "filesystems": {
-            "nobackup": common.file_system(
-                common.setting("SCRATCH", "/nobackup"),
-                kind="lustre",
-                striping={"kind": "lustre", "count": 16, "size": "1M"},
-                hints={"romio_cb_write": "enable"},
-            ),
-        },
+batch = common.partition(
+    "pbs.j2",
+    "mpiexec-mpt",
+    stack="mpt",
+    cores=common.number("CORES", 20),
+    file_systems={
+        "nobackup": common.file_system(
+            common.setting("SCRATCH", "/nobackup"),
+            kind="lustre",
+            striping={"kind": "lustre", "count": 16, "size": "1M"},
+            hints={"romio_cb_write": "enable"},
+        ),
     },
-}
+    # Without a dash: a resource of the chunks of `select`.
+    access=[f"model={common.setting('MODEL', 'ivy')}", f"-q {QUEUE}" if QUEUE else ""],
+    features=["striping"],
+    nodes=common.number("NODES", 256),
+    memory=common.number("MEMORY", 61440),
+)
 
 site_configuration = common.site(
     [common.system("pbs_lustre", [r"pfe\d+"], [batch], "PBS and Lustre, like Pleiades")],

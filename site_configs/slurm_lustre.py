@@ -14,31 +14,27 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from site_configs.support import common
 
-SCRATCH = common.setting("SCRATCH", "/scratch")
 ACCESS = {"--partition": common.setting("QUEUE", ""), "--account": common.setting("ACCOUNT", "")}
 
-batch = {
-    "name": "batch",
-    "scheduler": "slurm.j2",
-    "launcher": "srun",
-    "environs": ["default"],
-    "access": [f"{option}={value}" for option, value in ACCESS.items() if value],
-    "features": ["striping"],
-    "processor": {"num_cpus": common.number("CORES", 32)},
-    "extras": {
-        "nodes": common.number("NODES", 16),
-        "memory": common.number("MEMORY", 65536),
-        "filesystems": {
-            "scratch": common.file_system(
-                SCRATCH,
-                kind="lustre",
-                # -1: over all targets. ROMIO's own default is one writer per target.
-                striping={"kind": "lustre", "count": common.setting("STRIPES", "-1"), "size": "1M"},
-                hints={"romio_cb_write": "enable"},
-            ),
-        },
+batch = common.partition(
+    "slurm.j2",
+    "srun",
+    stack="default",
+    cores=common.number("CORES", 32),
+    file_systems={
+        "scratch": common.file_system(
+            common.setting("SCRATCH", "/scratch"),
+            kind="lustre",
+            # -1: over all targets. ROMIO's own default is one writer per target.
+            striping={"kind": "lustre", "count": common.setting("STRIPES", "-1"), "size": "1M"},
+            hints={"romio_cb_write": "enable"},
+        ),
     },
-}
+    access=[f"{option}={value}" for option, value in ACCESS.items() if value],
+    features=["striping"],
+    nodes=common.number("NODES", 16),
+    memory=common.number("MEMORY", 65536),
+)
 
 site_configuration = common.site(
     [common.system("slurm_lustre", [r"slurm-lustre\d*"], [batch], "Slurm and Lustre")],

@@ -41,7 +41,7 @@ def environ(variant: str) -> dict[str, Any]:
         spack.features(variant),
         env_vars=[list(item) for item in settings.items()],
         max_processes={
-            "count": local.CORES,
+            "count": common.cores(),
             "why": "an MPI that busy-polls measures the kernel's scheduler with more processes "
             "than cores",
         },
@@ -49,27 +49,9 @@ def environ(variant: str) -> dict[str, Any]:
     )
 
 
-ENVIRONS = [environ(variant) for variant in VARIANTS]
-
-host = {
-    **local.site_configuration["systems"][0]["partitions"][0],
-    "environs": [entry["name"] for entry in ENVIRONS],
-}
-
-site_configuration = common.checked(
-    {
-        "systems": [
-            {
-                "name": "spack",
-                "descr": "this machine, with Spack's stacks",
-                "hostnames": [".*"],
-                "max_local_jobs": 1,
-                **common.folders(),
-                "partitions": [host],
-            }
-        ],
-        "environments": ENVIRONS,
-        "general": common.general(),
-        "logging": common.logging(),
-    }
+site_configuration = common.this_machine(
+    "spack",
+    "this machine, with Spack's stacks",
+    [environ(variant) for variant in VARIANTS],
+    {"ram": local.ram(), "disk": local.disk()},
 )

@@ -19,30 +19,27 @@ from site_configs.support import common
 
 CORES = common.number("CORES", 512)
 
-batch = {
-    "name": "batch",
-    "scheduler": "pbs.j2",
-    "launcher": "mpiexec-mpt",
-    "environs": ["mpt"],
-    "processor": {"num_cpus": CORES},
-    "extras": {
-        "nodes": 1,
-        # To PBS this one image is one node: a job that has it alone asks for all of the machine.
-        "exclusive": False,
-        "memory": 2048 * CORES,
-        "filesystems": {
-            "scratch": common.file_system(
-                common.setting("SCRATCH", "/scratch"),
-                kind="xfs",
-                # ROMIO's XFS driver would bypass the page cache when hinted; the document's numbers
-                # went through it.
-                prefix="ufs:",
-                note="the PAIO document: 298 MB/s by one process",
-                expected_bandwidth=298,
-            ),
-        },
+batch = common.partition(
+    "pbs.j2",
+    "mpiexec-mpt",
+    stack="mpt",
+    cores=CORES,
+    file_systems={
+        "scratch": common.file_system(
+            common.setting("SCRATCH", "/scratch"),
+            kind="xfs",
+            # ROMIO's XFS driver would bypass the page cache when hinted; the document's numbers
+            # went through it.
+            prefix="ufs:",
+            note="the PAIO document: 298 MB/s by one process",
+            expected_bandwidth=298,
+        ),
     },
-}
+    nodes=1,
+    # To PBS this one image is one node: a job that has it alone asks for all of the machine.
+    exclusive=False,
+    memory=2048 * CORES,
+)
 
 site_configuration = common.site(
     [common.system("altix", [r"explore\d*"], [batch], "SGI Altix, NASA Goddard")],

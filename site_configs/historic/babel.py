@@ -39,24 +39,22 @@ def gpfs(path: str) -> dict[str, object]:
     )
 
 
-compute = {
-    "name": "compute",
-    "scheduler": "loadleveler.j2",
-    "launcher": "mpirun-bgp",
-    "environs": ["xl"],
-    "processor": {"num_cpus": 4},
-    "extras": {
-        "job_type": "bluegene",
-        "nodes": 10240,
-        "memory": 2048,
-        "per_node": [1, 2, 4],  # modes SMP, DUAL, VN
-        "blocks": [64, 128, 256, 512, 1024, 2048, 4096, 8192, 10240],
-        "filesystems": {
-            "workdir": gpfs(common.setting("WORKDIR", "/workdir")),
-            "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
-        },
+compute = common.partition(
+    "loadleveler.j2",
+    "mpirun-bgp",
+    stack="xl",
+    cores=4,
+    file_systems={
+        "workdir": gpfs(common.setting("WORKDIR", "/workdir")),
+        "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
     },
-}
+    name="compute",
+    job_type="bluegene",
+    nodes=10240,
+    memory=2048,
+    per_node=[1, 2, 4],  # modes SMP, DUAL, VN
+    blocks=[64, 128, 256, 512, 1024, 2048, 4096, 8192, 10240],
+)
 
 site_configuration = common.site(
     [common.system("babel", [r"babel\d*"], [compute], "Blue Gene/P, IDRIS")],

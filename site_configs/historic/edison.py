@@ -22,28 +22,25 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
-batch = {
-    "name": "batch",
-    "scheduler": "slurm.j2",
-    "launcher": "srun",
-    "environs": ["cray"],
-    "access": [f"--partition={common.setting('QUEUE', 'regular')}"],
-    "features": ["striping"],
-    "processor": {"num_cpus": 24},
-    "extras": {
-        "nodes": 5576,
-        "memory": 62464,
-        "filesystems": {
-            "scratch1": common.file_system(
-                common.setting("SCRATCH", "/scratch1"),
-                kind="lustre",
-                striping={"kind": "lustre", "count": 96, "size": "1M"},
-                hints={"romio_cb_write": "enable"},
-                published_peak={"value": 36000, "source": "NERSC, 2013: peak of scratch1"},
-            ),
-        },
+batch = common.partition(
+    "slurm.j2",
+    "srun",
+    stack="cray",
+    cores=24,
+    file_systems={
+        "scratch1": common.file_system(
+            common.setting("SCRATCH", "/scratch1"),
+            kind="lustre",
+            striping={"kind": "lustre", "count": 96, "size": "1M"},
+            hints={"romio_cb_write": "enable"},
+            published_peak={"value": 36000, "source": "NERSC, 2013: peak of scratch1"},
+        ),
     },
-}
+    access=[f"--partition={common.setting('QUEUE', 'regular')}"],
+    features=["striping"],
+    nodes=5576,
+    memory=62464,
+)
 
 site_configuration = common.site(
     [common.system("edison", [r"edison\d+"], [batch], "Cray XC30, NERSC")],

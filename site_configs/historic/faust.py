@@ -19,41 +19,38 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
-batch = {
-    "name": "batch",
-    "scheduler": "torque.j2",
-    "launcher": "mpiexec",
-    "environs": ["mpich"],
-    "features": ["striping"],
-    "processor": {"num_cpus": 1},
-    "extras": {
-        "nodes": 64,
-        "memory": 256,
-        "filesystems": {
-            "pvfs2": common.file_system(
-                common.setting("PVFS2", "/pvfs2"),
-                kind="pvfs2",
-                # ROMIO then talks to the servers directly, not through the kernel's mount.
-                prefix="pvfs2:",
-                striping={"kind": "pvfs2", "count": 64, "size": "64k"},
-                note="every compute node is a server too; ROMIO turns data sieving for writes off",
-                # 2.8 GB by 16 processes in 36 s (the 2005 paper's figures).
-                expected_bandwidth=78,
-            ),
-            "nfs": common.file_system(
-                common.setting("NFS", "/home"),
-                kind="nfs",
-                # ROMIO's driver that locks around each access: with the plain one (`ufs:`) two
-                # clients' caches would overwrite each other's parts of a page.
-                prefix="nfs:",
-                hints={"romio_ds_write": "disable"},
-                note="one server, the master; it must be mounted with noac for shared files",
-                # 8 zones of 150^3 in 218 s (the 2005 paper's figures).
-                expected_bandwidth=1.5,
-            ),
-        },
+batch = common.partition(
+    "torque.j2",
+    "mpiexec",
+    stack="mpich",
+    cores=1,
+    file_systems={
+        "pvfs2": common.file_system(
+            common.setting("PVFS2", "/pvfs2"),
+            kind="pvfs2",
+            # ROMIO then talks to the servers directly, not through the kernel's mount.
+            prefix="pvfs2:",
+            striping={"kind": "pvfs2", "count": 64, "size": "64k"},
+            note="every compute node is a server too; ROMIO turns data sieving for writes off",
+            # 2.8 GB by 16 processes in 36 s (the 2005 paper's figures).
+            expected_bandwidth=78,
+        ),
+        "nfs": common.file_system(
+            common.setting("NFS", "/home"),
+            kind="nfs",
+            # ROMIO's driver that locks around each access: with the plain one (`ufs:`) two
+            # clients' caches would overwrite each other's parts of a page.
+            prefix="nfs:",
+            hints={"romio_ds_write": "disable"},
+            note="one server, the master; it must be mounted with noac for shared files",
+            # 8 zones of 150^3 in 218 s (the 2005 paper's figures).
+            expected_bandwidth=1.5,
+        ),
     },
-}
+    features=["striping"],
+    nodes=64,
+    memory=256,
+)
 
 site_configuration = common.site(
     [common.system("faust", [r"faust\d*"], [batch], "Athlon cluster, Utah State")],

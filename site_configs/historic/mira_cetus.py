@@ -45,24 +45,22 @@ def gpfs(path: str, peak: int) -> dict[str, object]:
 
 
 def partition(name: str, nodes: int, blocks: list[int]) -> dict[str, object]:
-    return {
-        "name": name,
-        "scheduler": "cobalt.j2",
-        "launcher": "runjob",
-        "environs": ["xl"],
-        "access": [f"-A {ACCOUNT}"] if ACCOUNT else [],
-        "processor": {"num_cpus": 16},
-        "extras": {
-            "nodes": nodes,
-            "memory": 16384,
-            "per_node": [1, 2, 4, 8, 16, 32, 64],  # modes c1 to c64
-            "blocks": blocks,
-            "filesystems": {
-                "fs0": gpfs(common.setting("FS0", "/gpfs/mira-fs0"), 240000),
-                "fs1": gpfs(common.setting("FS1", "/gpfs/mira-fs1"), 90000),
-            },
+    return common.partition(
+        "cobalt.j2",
+        "runjob",
+        stack="xl",
+        cores=16,
+        file_systems={
+            "fs0": gpfs(common.setting("FS0", "/gpfs/mira-fs0"), 240000),
+            "fs1": gpfs(common.setting("FS1", "/gpfs/mira-fs1"), 90000),
         },
-    }
+        name=name,
+        access=[f"-A {ACCOUNT}" if ACCOUNT else ""],
+        nodes=nodes,
+        memory=16384,
+        per_node=[1, 2, 4, 8, 16, 32, 64],  # modes c1 to c64
+        blocks=blocks,
+    )
 
 
 MIRA = [*POWERS[2:], 8192, 12288, 16384, 24576, 32768, 49152]

@@ -18,9 +18,12 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
-batch = common.batch(
-    "torque.j2",
-    {
+batch = common.partition(
+    common.setting("SCHEDULER", "torque.j2"),
+    common.setting("LAUNCHER", "mpiexec"),
+    stack="mpi",
+    cores=common.number("CORES", 1),
+    file_systems={
         "disk": common.file_system(
             common.setting("SCRATCH", "/scratch"),
             kind="not stated",

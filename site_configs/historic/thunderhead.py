@@ -16,9 +16,12 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
-batch = common.batch(
-    "torque.j2",
-    {
+batch = common.partition(
+    common.setting("SCHEDULER", "torque.j2"),
+    common.setting("LAUNCHER", "mpiexec"),
+    stack="mpi",
+    cores=1,  # the experiment has one process
+    file_systems={
         "pvfs": common.file_system(
             common.setting("PVFS", "/pvfs"),
             kind="pvfs",
@@ -26,7 +29,6 @@ batch = common.batch(
             expected_bandwidth=55,
         ),
     },
-    num_cpus=1,  # the experiment has one process
     memory=1024,
 )
 

@@ -32,22 +32,20 @@ def gpfs(path: str) -> dict[str, object]:
     )
 
 
-compute = {
-    "name": "compute",
-    "scheduler": "loadleveler.j2",
-    "launcher": "poe",
-    "environs": ["xl"],
-    "processor": {"num_cpus": 32},
-    "extras": {
-        "job_type": "parallel",
-        "nodes": 112,
-        "memory": 18 * 2**20 // 112,  # 18 TB over all nodes
-        "filesystems": {
-            "workdir": gpfs(common.setting("WORKDIR", "/workdir")),
-            "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
-        },
+compute = common.partition(
+    "loadleveler.j2",
+    "poe",
+    stack="xl",
+    cores=32,
+    file_systems={
+        "workdir": gpfs(common.setting("WORKDIR", "/workdir")),
+        "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
     },
-}
+    name="compute",
+    job_type="parallel",
+    nodes=112,
+    memory=18 * 2**20 // 112,  # 18 TB over all nodes
+)
 
 site_configuration = common.site(
     [common.system("vargas", [r"vargas\d*"], [compute], "Power6, IDRIS")],

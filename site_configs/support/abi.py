@@ -29,23 +29,20 @@ def stack(name: str) -> dict[str, Any]:
     folder = debian.LOCAL / "wheels" / wheel
     launcher = folder / "bin" / "mpiexec"
     base = debian.mpich()
-    needs = base["extras"]["needs"]
+    mpi = [
+        debian.need(launcher, f"environments/wheels/wheel.sh {wheel}"),
+        debian.need(MPICH_ABI / "libmpich.so.12", "environments/debian/mpich_abi.sh"),
+        debian.need(PROGRAM, MAKER),
+    ]
+    environ = debian.with_extras(
+        base,
+        mpi_library=wheels.LIBRARIES["mpich"],
+        launcher={"command": str(launcher), "options": []},
+        iokernel=str(PROGRAM),
+        needs={**base["extras"]["needs"], "mpi": mpi},
+    )
     return {
-        **base,
+        **environ,
         "name": f"{BEGIN}-{wheel.replace('.', '-')}",
         "env_vars": [["LD_LIBRARY_PATH", f"{folder / 'lib'}:{MPICH_ABI}"]],
-        "extras": {
-            **base["extras"],
-            "mpi_library": wheels.LIBRARIES["mpich"],
-            "launcher": {"command": str(launcher), "options": []},
-            "iokernel": str(PROGRAM),
-            "needs": {
-                **needs,
-                "mpi": [
-                    debian.need(launcher, f"environments/wheels/wheel.sh {wheel}"),
-                    debian.need(MPICH_ABI / "libmpich.so.12", "environments/debian/mpich_abi.sh"),
-                    debian.need(PROGRAM, MAKER),
-                ],
-            },
-        },
     }

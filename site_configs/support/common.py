@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from iogauge.common import paths, user
 from iogauge.common.mounts import mount_of
 from reframe_tests.jobs import order, settings
 from reframe_tests.machine import spack
+from reframe_tests.machine.memory import memory
 from site_configs.support import check, perflog, push
 
 settings.refuse_unknown()
@@ -172,19 +174,21 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
     return {"path": str(path), "type": found, "note": note, **more}
 
 
-def batch(
-    scheduler: str, file_systems: dict[str, Any], num_cpus: int | None = None, **extras: Any
-) -> dict[str, Any]:
-    """The only partition of a machine about which its document says next to nothing: what a script
-    needs comes from the user (IOGAUGE_SCHEDULER, IOGAUGE_LAUNCHER, IOGAUGE_CORES), or is a guess:
-    `scheduler`, mpiexec, and `num_cpus` (1: one process per node). `extras`: more of the
-    partition's."""
+def partition(
+    scheduler: str, launcher: str, *, stack: str, cores: int, file_systems: dict[str, Any],
+    name: str = "batch", access: Sequence[str] = (), features: Sequence[str] = (), **extras: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """A part of a machine with a batch system. `stack`: the name of its environ; `cores`: of a
+    node; `access`: options of the scheduler, of which empty ones are left out; `extras`: `nodes`,
+    `memory` (MiB of a node) and others of docs/reference/site-file.md."""
     return {
-        "name": "batch",
-        "scheduler": setting("SCHEDULER", scheduler),
-        "launcher": setting("LAUNCHER", "mpiexec"),
-        "environs": ["mpi"],
-        "processor": {"num_cpus": num_cpus or number("CORES", 1)},
+        "name": name,
+        "scheduler": scheduler,
+        "launcher": launcher,
+        "environs": [stack],
+        "access": [option for option in access if option],
+        "features": list(features),
+        "processor": {"num_cpus": cores},
         "extras": {**extras, "filesystems": file_systems},
     }
 
@@ -280,6 +284,33 @@ def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> d
         "systems": systems,
         "environments": environments,
         "general": general(**BATCH),
+        "logging": logging(),
+    }
+    return checked(found, inspect.stack()[1].filename)
+
+
+def this_machine(
+    name: str, descr: str, environs: list[dict[str, Any]], file_systems: dict[str, Any],
+    partition: str = "host",
+) -> dict[str, Any]:  # fmt: skip
+    """A site of this machine alone, without a batch system; `ConfigError` as `checked`."""
+    node = {
+        "name": partition,
+        "descr": "one node, without a batch system",
+        "scheduler": "local.j2",
+        "launcher": "stack",
+        "environs": [environ["name"] for environ in environs],
+        # One job at a time: two measurements side by side disturb each other.
+        "max_jobs": 1,
+        "time_limit": "10m",
+        "processor": {"num_cpus": cores()},
+        "extras": {"nodes": 1, "memory": memory(), "filesystems": file_systems},
+    }
+    system = {"name": name, "descr": descr, "hostnames": [".*"], "max_local_jobs": 1}
+    found = {
+        "systems": [{**system, **folders(), "partitions": [node]}],
+        "environments": environs,
+        "general": general(),
         "logging": logging(),
     }
     return checked(found, inspect.stack()[1].filename)

@@ -183,92 +183,108 @@ LIMITS: dict[str, dict[str, Any]] = {
 OPENMPI_VARIABLES = [["OMPI_MCA_pml", "ob1"]]
 
 
+def entry(
+    name: str, mpi: str, *, library: str, programs: tuple[str, str], features: list[str],
+    needs: dict[str, Any], cmake: dict[str, Any] | None = None, **extras: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The environ of an MPI on this machine. `programs`: its compiler and its launcher; `cmake`,
+    `needs`: by feature."""
+    compiler, launcher = programs
+    is_mpich = mpi == "mpich"
+    return {
+        "name": name,
+        "cc": compiler,
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", *features],
+        "env_vars": [] if is_mpich else OPENMPI_VARIABLES,
+        "extras": {
+            "mpi_library": library,
+            "launcher": {"command": launcher, "options": [] if is_mpich else openmpi_options()},
+            "cmake": cmake or {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]},
+            "max_processes": LIMITS[mpi],
+            "needs": needs,
+            **extras,
+        },
+    }
+
+
+def with_extras(environ: dict[str, Any], **extras: Any) -> dict[str, Any]:
+    return {**environ, "extras": {**environ["extras"], **extras}}
+
+
+def of_debian(
+    debian: Debian, mpi: str, library: str, *, features: list[str], cmake: dict[str, list[str]],
+    needs: dict[str, Any], **extras: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """What all of Debian's stacks have: MPI, HDF5, and CGNS that was built for them."""
+    return entry(
+        debian.stack(mpi),
+        mpi,
+        library=library,
+        programs=(debian.program(f"mpicc.{mpi}"), debian.program(f"mpiexec.{mpi}")),
+        features=[*hdf5_features(debian), *cgns_features(debian, mpi), *features],
+        needs={
+            "build": debian.build_tools(),
+            **needs,
+            **hdf5_needs(debian, mpi),
+            **cgns_needs(debian, mpi),
+        },
+        cmake={
+            "mpi": [f"-DCMAKE_C_COMPILER=mpicc.{mpi}"],
+            "hdf5": [f"-DIOKERNEL_HDF5_PKGCONFIG=hdf5-{mpi}"],
+            "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix(mpi)}"],
+            **cmake,
+        },
+        **debian.extras(),
+        **extras,
+    )
+
+
 def openmpi(debian: Debian = HERE) -> dict[str, Any]:
     """Debian's Open MPI, HDF5 and PnetCDF, and CGNS built for it."""
     peak = [] if debian.release else ["peak"]
-    return {
-        "name": debian.stack("openmpi"),
-        "cc": debian.program("mpicc.openmpi"),
-        "cxx": "",
-        "ftn": "",
-        "features": [
-            "mpi",
-            "mpiio",
-            *hdf5_features(debian),
-            "netcdf4",
-            *adios2_features(debian),
-            *pnetcdf_features(debian),
-            *cgns_features(debian, "openmpi"),
-            *peak,
-            "components",
+    adios2 = "-DIOKERNEL_ADIOS2_ROOT=/usr" if debian.release else "-DIOKERNEL_ADIOS2=OFF"
+    return of_debian(
+        debian,
+        "openmpi",
+        "libmpi.so.40",
+        features=[
+            *("netcdf4", *adios2_features(debian)),
+            *(*pnetcdf_features(debian), *peak, "components"),
         ],
-        "env_vars": OPENMPI_VARIABLES,
-        "extras": {
-            **debian.extras(),
-            "mpi_library": "libmpi.so.40",
-            "launcher": {
-                "command": debian.program("mpiexec.openmpi"),
-                "options": openmpi_options(),
-            },
-            "cmake": {
-                "mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"],
-                "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-openmpi"],
-                "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
-                "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
-                "adios2": [
-                    "-DIOKERNEL_ADIOS2_ROOT=/usr" if debian.release else "-DIOKERNEL_ADIOS2=OFF"
-                ],
-                "cgns": [f"-DIOKERNEL_CGNS_ROOT={debian.prefix('openmpi')}"],
-            },
-            "max_processes": LIMITS["openmpi"],
-            "components": openmpi_components(debian),
-            "needs": {
-                "build": debian.build_tools(),
-                "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
-                **hdf5_needs(debian, "openmpi"),
-                **pnetcdf_needs(debian),
-                "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
-                "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
-                **cgns_needs(debian, "openmpi"),
-            },
+        cmake={
+            "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
+            "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
+            "adios2": [adios2],
         },
-    }
+        needs={
+            "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
+            **pnetcdf_needs(debian),
+            "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
+            "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
+        },
+        components=openmpi_components(debian),
+    )
 
 
 def mpich(debian: Debian = HERE) -> dict[str, Any]:
     """Debian's MPICH and HDF5, and PnetCDF and CGNS built for it."""
-    prefix = debian.prefix("mpich")
-    return {
-        "name": debian.stack("mpich"),
-        "cc": debian.program("mpicc.mpich"),
-        "cxx": "",
-        "ftn": "",
-        "features": [
-            *("mpi", "mpiio", "romio", "pnetcdf"),
-            *(*hdf5_features(debian), *cgns_features(debian, "mpich")),
-        ],
-        "extras": {
-            **debian.extras(),
-            "mpi_library": "libmpich.so.12",
-            "launcher": {"command": debian.program("mpiexec.mpich"), "options": []},
-            "cmake": {
-                "mpi": ["-DCMAKE_C_COMPILER=mpicc.mpich"],
-                "hdf5": ["-DIOKERNEL_HDF5_PKGCONFIG=hdf5-mpich"],
-                "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
-                "netcdf4": ["-DIOKERNEL_NETCDF4=OFF"],
-                "adios2": ["-DIOKERNEL_ADIOS2=OFF"],
-                "cgns": [f"-DIOKERNEL_CGNS_ROOT={prefix}"],
-            },
-            "max_processes": LIMITS["mpich"],
-            "needs": {
-                "build": debian.build_tools(),
-                "mpi": debian.mpi_tools("mpich", "libmpich-dev", "mpich"),
-                **hdf5_needs(debian, "mpich"),
-                "pnetcdf": [built("include/pnetcdf.h", debian, "mpich")],
-                **cgns_needs(debian, "mpich"),
-            },
+    return of_debian(
+        debian,
+        "mpich",
+        "libmpich.so.12",
+        features=["romio", "pnetcdf"],
+        cmake={
+            "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={debian.prefix('mpich')}"],
+            "netcdf4": ["-DIOKERNEL_NETCDF4=OFF"],
+            "adios2": ["-DIOKERNEL_ADIOS2=OFF"],
         },
-    }
+        needs={
+            "mpi": debian.mpi_tools("mpich", "libmpich-dev", "mpich"),
+            "pnetcdf": [built("include/pnetcdf.h", debian, "mpich")],
+        },
+    )
 
 
 MPIS = {"openmpi": openmpi, "mpich": mpich}

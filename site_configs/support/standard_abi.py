@@ -50,22 +50,18 @@ def stack(name: str) -> dict[str, Any]:
 def with_program(environ: dict[str, Any], asked: str, folder: Path) -> dict[str, Any]:
     """The environ with the one program, and the library in `folder`."""
     maker = f"environments/wheels/standard_abi.sh {asked}"
-    extras = environ["extras"]
-    launcher = extras["launcher"]["command"]
+    launcher = environ["extras"]["launcher"]["command"]
+    needs = [debian.need(one, maker) for one in (launcher, folder / LIBRARY, PROGRAM)]
     name = environ["name"].removeprefix(f"{wheels.BEGIN}-")
     return {
-        **environ,
+        **debian.with_extras(
+            environ,
+            mpi_library=LIBRARY,
+            iokernel=str(PROGRAM),
+            needs={"build": [], "mpi": needs},
+        ),
         "name": f"{BEGIN}-{name}",
         "features": [one for one in environ["features"] if one in OF_MPI],
-        "extras": {
-            **extras,
-            "mpi_library": LIBRARY,
-            "iokernel": str(PROGRAM),
-            "needs": {
-                "build": [],
-                "mpi": [debian.need(one, maker) for one in (launcher, folder / LIBRARY, PROGRAM)],
-            },
-        },
     }
 
 
@@ -77,11 +73,8 @@ def in_release(name: str) -> dict[str, Any]:
     extras = environ["extras"]
     launcher = extras["launcher"]
     sets = SETS[mpi].format("LD_LIBRARY_PATH", folder)
-    return {
-        **environ,
-        "extras": {
-            **extras,
-            "inside": [*extras["inside"], "env", f"LD_LIBRARY_PATH={folder}"],
-            "launcher": {**launcher, "options": [*launcher["options"], sets]},
-        },
-    }
+    return debian.with_extras(
+        environ,
+        inside=[*extras["inside"], "env", f"LD_LIBRARY_PATH={folder}"],
+        launcher={**launcher, "options": [*launcher["options"], sets]},
+    )

@@ -35,8 +35,8 @@ def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[st
     """The environ with the libraries built with this wheel below `prefix`."""
     maker = f"environments/wheels/wheel.sh --libraries {wheel}"
     hdf5 = [debian.need(prefix / "include" / "hdf5.h", maker)]
-    extras = environ["extras"]
     cmake = {
+        **environ["extras"]["cmake"],
         "hdf5": [f"-DIOKERNEL_HDF5_PKGCONFIG={prefix / 'lib' / 'pkgconfig' / 'hdf5.pc'}"],
         "pnetcdf": [f"-DIOKERNEL_PNETCDF_ROOT={prefix}"],
     }
@@ -45,38 +45,22 @@ def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[st
         "hdf5-multi": hdf5,
         "pnetcdf": [debian.need(prefix / "include" / "pnetcdf.h", maker)],
     }
-    return {
-        **environ,
-        "features": [*environ["features"], *needs],
-        "extras": {
-            **extras,
-            "cmake": {**extras["cmake"], **cmake},
-            "needs": {**extras["needs"], **needs},
-        },
-    }
+    all_needs = {**environ["extras"]["needs"], **needs}
+    environ = debian.with_extras(environ, cmake=cmake, needs=all_needs)
+    return {**environ, "features": [*environ["features"], *needs]}
 
 
 def entry(name: str, mpi: str, programs: Path, maker: str) -> dict[str, Any]:
     """The environ of an MPI alone, whose mpicc and mpiexec are in the folder `programs`."""
-    is_mpich = mpi == "mpich"
-    return {
-        "name": name,
-        "cc": str(programs / "mpicc"),
-        "cxx": "",
-        "ftn": "",
-        "features": ["mpi", "mpiio", *(["romio"] if is_mpich else [])],
-        "env_vars": [] if is_mpich else debian.OPENMPI_VARIABLES,
-        "extras": {
-            "mpi_library": LIBRARIES[mpi],
-            "launcher": {
-                "command": str(programs / "mpiexec"),
-                "options": [] if is_mpich else debian.openmpi_options(),
-            },
-            "cmake": {"mpi": [f"-DCMAKE_C_COMPILER={programs / 'mpicc'}"]},
-            "max_processes": debian.LIMITS[mpi],
-            "needs": {
-                "build": debian.HERE.build_tools(),
-                "mpi": [debian.need(programs / one, maker) for one in ("mpicc", "mpiexec")],
-            },
+    both = (programs / "mpicc", programs / "mpiexec")
+    return debian.entry(
+        name,
+        mpi,
+        library=LIBRARIES[mpi],
+        programs=(str(both[0]), str(both[1])),
+        features=["romio"] if mpi == "mpich" else [],
+        needs={
+            "build": debian.HERE.build_tools(),
+            "mpi": [debian.need(program, maker) for program in both],
         },
-    }
+    )

@@ -86,6 +86,7 @@ def test_phases_are_rates_of_the_slowest_process() -> None:
 
 
 PARSERS = (
+    bench.of_fastest,
     bench.of_iokernel, bench.of_ior, bench.of_s3d, bench.of_mesh, bench.of_benchmark_hdf5,
 )  # fmt: skip
 
@@ -107,8 +108,8 @@ def script(path: Path, *lines: str) -> None:
     path.chmod(0o755)
 
 
-def named(stack: Stack, program: str, label: str, fsync: bool = False) -> bench.Case:
-    found = bench.cases(stack, 2, 8 << 20, fsync)
+def named(stack: Stack, program: str, label: str, on_disk: bool = False) -> bench.Case:
+    found = bench.cases(stack, 2, 8 << 20, on_disk)
     return next(one for one in found if (one.program, one.label) == (program, label))
 
 
@@ -128,21 +129,22 @@ def test_a_program_without_its_line_is_named(stack: Stack, tmp_path: Path) -> No
 
 
 def test_both_get_the_same_words_but_for_the_report(stack: Stack) -> None:
-    case = named(stack, "ior", "HDF5 -c, 1m", fsync=True)
+    case = named(stack, "ior", "HDF5 -c, 1m", on_disk=True)
     words = "-a HDF5 -c -b 4194304 -t 1048576 -i 3 -w -r -o {}/file -e"
     assert case.ours.words == f"ior {words} --buffer reused --json {{}}/summary"
     assert case.other.words.startswith(f"{words} --hdf5.noFill -O")
     s3d = named(stack, "s3d_io.x", "nonblocking")
     assert s3d.ours.words == s3d.other.words == "40 40 40 2 1 1 1 F {}"
-    found = list(bench.cases(stack, 2, 8 << 20, fsync=True))
-    assert len(found) == 2 * len(bench.IOR_CALLS) + 2 + 2 + 2
+    found = list(bench.cases(stack, 2, 8 << 20, on_disk=True))
+    assert len(found) == 2 * len(bench.IOR_CALLS) + 2 + 2
 
 
 def test_only_the_recorder_is_compared_without_programs(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench, "linked_to", lambda program, library: False)
-    found = list(bench.cases(stack, 2, 8 << 20, fsync=True))
+    assert list(bench.cases(stack, 2, 8 << 20, on_disk=True)) == []
+    found = list(bench.cases(stack, 2, 8 << 20, on_disk=False))
     assert [(one.program, one.label) for one in found] == [
         ("recorder", "1048576 bytes"), ("recorder", "4096 bytes")
     ]  # fmt: skip
@@ -153,10 +155,10 @@ def test_a_recorder_that_recorded_nothing_is_no_result(stack: Stack, tmp_path: P
     script(
         tmp_path / "iokernel",
         "for word; do last=$word; done",
-        'echo \'{"samples": [{"write": {"bandwidth": 5}, "read": null}]}\' > "$last"',
+        'echo \'{"samples": [{"write": {"phases": {"write": {"max": 0.5}}}}]}\' > "$last"',
     )
     case = named(stack, "recorder", "4096 bytes")
-    assert case.other.measure(stack, 2, tmp_path) == {"write": 5}
+    assert case.other.measure(stack, 2, tmp_path) == {"write": 2}
     with pytest.raises(bench.NoFigures, match=r"no \*\.trace was written by"):
         case.ours.measure(stack, 2, tmp_path)
 

@@ -224,7 +224,7 @@ def test_the_site_has_what_was_mounted(tmp_path: Path) -> None:
     assert partition["extras"]["filesystems"]["xfs"].items() >= entry.items()
     for environ in made["environments"]:
         assert environ["extras"]["iokernel"] == f"/builds/{environ['name']}/iokernel"
-    assert site.site({}, "")["environments"] == local.site_configuration["environments"]
+    assert site.site({"xfs": entry}, "")["environments"] == local.site_configuration["environments"]
 
 
 # ------------------------------------------------------------ for real

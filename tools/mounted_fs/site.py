@@ -29,24 +29,13 @@ def with_program(environ: dict[str, Any], builds: str) -> dict[str, Any]:
 
 
 def site(mounted: dict[str, dict[str, Any]], builds: str) -> dict[str, Any]:
-    system = local.site_configuration["systems"][0]
-    partition = system["partitions"][0]
+    environs = [with_program(one, builds) if builds else one for one in local.ENVIRONS]
     entries = {name: common.file_system(**entry) for name, entry in mounted.items()}
-    environs = local.site_configuration["environments"]
-    made = {
-        **system,
-        "name": "testfs",
-        "descr": "this machine, with file systems mounted for testing",
-        "partitions": [{**partition, "extras": {**partition["extras"], "filesystems": entries}}],
-    }
-    return {
-        **local.site_configuration,
-        "environments": [with_program(one, builds) for one in environs] if builds else environs,
-        "systems": [made],
-    }
+    about = "this machine, with file systems mounted for testing"
+    return common.this_machine("testfs", about, environs, entries)
 
 
 if VARIABLE in os.environ:
-    site_configuration = common.checked(
-        site(json.loads(Path(os.environ[VARIABLE]).read_text()), os.environ.get(BUILDS, ""))
+    site_configuration = site(
+        json.loads(Path(os.environ[VARIABLE]).read_text()), os.environ.get(BUILDS, "")
     )

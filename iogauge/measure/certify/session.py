@@ -27,6 +27,7 @@ from iogauge.analysis.judge.certificate import BAD, KEY, LATE, RIGHT, WRONG
 from iogauge.common.files import write_whole
 from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
+from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
 from iogauge.common.progress import Bar, clock
 from iogauge.common.run_folder import DOCUMENT
@@ -43,7 +44,7 @@ from iogauge.measure.certify.stacks import (
 from iogauge.measure.iokernel import Ended
 from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
-from site_configs import local
+from site_configs.support import common
 
 LIMITS = ("--patience", "30", "--start-limit", "30")  # of iokernel itself, in seconds
 SECONDS = 90  # after which a run is ended, on a machine however loaded
@@ -264,9 +265,9 @@ def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "seeds": [seed],
-        "machine": f"{platform.system()} {platform.release()}, {local.CORES} cores, "
+        "machine": f"{platform.system()} {platform.release()}, {common.cores()} cores, "
         f"load {os.getloadavg()[0]:.0f} at the start",
-        "fs": {name: local.mount_of(path)["type"] for name, path in places.items()},
+        "fs": {name: mount_of(path)["type"] for name, path in places.items()},
         "stacks": {
             stack.name: {
                 "versions": dict(stack.versions),
