@@ -65,11 +65,11 @@ test-all: setup-test ## everything that CI runs: the parts of make test, then th
 test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
 	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
 
-documents-smoke: setup ### every experiment of the documents here for seconds, both stacks (ARGS="idris-2011-p35")
-	@$(PYTHON) -m tools.documents $(ARGS)
+documents-smoke: setup-test ### every experiment of the documents here for seconds, both stacks (ARGS="-k idris-2011-p35")
+	$(PYTHON) -m pytest -q -m 'documents or slow' tests/docs/test_documents.py -k runs_here $(ARGS)
 
 soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is anything lost or left (KILLS=50 INGEST_KILLS=200 SEED=1)
-	@$(PYTHON) -m tools.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
+	@$(PYTHON) -m tests.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
 bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path); the recorder's cost
 	@$(PYTHON) -m tools.bench $(ARGS)
@@ -119,13 +119,13 @@ PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --numprocesses
 test-all: COUNTED = PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS)
 
 test-python: setup-test
-	$(PYTEST) 2 -m 'not slow and not newer' $(ARGS)
+	$(PYTEST) 2 -m 'not slow and not newer and not documents' $(ARGS)
 
 test-python-slow: setup-test
-	$(PYTEST) 3 -m 'slow and not newer' $(ARGS)
+	$(PYTEST) 3 -m 'slow and not newer and not documents' $(ARGS)
 
 soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
-	@$(PYTHON) -m tools.soak $(ARGS)
+	@$(PYTHON) -m tests.soak $(ARGS)
 
 coverage: setup-test ### which lines the tests before it have entered, and the error paths that none has
 	@$(PYTHON) -m tools.coverage
@@ -138,10 +138,10 @@ nightly-fuzz: setup-test
 	@$(MAKE) --no-print-directory fuzz CASES=20000 SEED=$(SEED)
 
 nightly-soak: setup-test
-	@$(PYTHON) -m tools.soak --runs 2000 --seed $(SEED)
+	@$(PYTHON) -m tests.soak --runs 2000 --seed $(SEED)
 
 nightly-soak-kills: setup-test
-	@$(PYTHON) -m tools.soak_kills --kills 20 --ingest-kills 100 --seed $(SEED)
+	@$(PYTHON) -m tests.soak_kills --kills 20 --ingest-kills 100 --seed $(SEED)
 
 # One newer generation of libraries: its root, the kernels in it, and a minute of its certificate. Where
 # no root can be made it is skipped, and says why; so set-up may fail here.

@@ -39,7 +39,7 @@ main() {
         [[ ! -e $file ]] || break
     done
     [[ -e $file ]] || fail "$program needs libmpi.so.$number, which $folder has not in lib or lib64:" \
-        "its MPI has another ABI; right is the image's program for that MPI"
+        "its MPI has another ABI; use the image's program for that MPI"
     export LD_LIBRARY_PATH="${file%/*}:$abi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     [[ $show == no ]] || mpi_of "$program" >&2
     # The last one that is loaded is the MPI; one before it may be the name in $abi.

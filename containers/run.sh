@@ -15,7 +15,7 @@ shift
 
 results=${IOGAUGE_OUTPUT:?}
 if ! [[ -w $results ]]; then
-    printf '%s\n' "error: $results is not writable for user $(id -u); right is one of" \
+    printf '%s\n' "error: $results is not writable for user $(id -u); do one of" \
         "  docker run --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." \
         "  podman run --userns keep-id --user \"\$(id -u):\$(id -g)\" -v \"\$PWD/results:$results\" ..." \
         "  apptainer run --bind \"\$PWD/results:$results\" ..." >&2

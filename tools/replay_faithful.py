@@ -6,8 +6,8 @@
 
 `{dir}` in ARGS is the folder of the data. LIB is Darshan's runtime (libdarshan.so, whose set-up
 must take DARSHAN_LOGDIR as the folder of its logs) or the embedded recorder. The first trace of the
-program is planned and replayed; each further one is held against it too, so that a program that
-does not the same twice is found. Times are seconds in calls that move data, of the process that
+program is planned and replayed; each further one is compared with it too, which shows a program
+that does not repeat itself. Times are seconds in calls that move data, of the process that
 takes longest in each phase; the ratio is that of each replay and the program beside it.
 Exit status 1: bytes, calls or order differ.
 """
@@ -86,14 +86,8 @@ class Bench:
         traces.mkdir()
         os.sync()  # or the pages of one would be written while the other runs
         env = [f"{key}={value}" for key, value in self.variables(traces).items()]
-        command = [
-            *shlex.split(self.args.launch),
-            "-n",
-            str(self.args.processes),
-            "env",
-            *env,
-            *words,
-        ]
+        launch = [*shlex.split(self.args.launch), "-n", str(self.args.processes)]
+        command = [*launch, "env", *env, *words]
         done = subprocess.run(command, cwd=self.data, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"{shlex.join(command)}\n{done.stdout}{done.stderr}")

@@ -20,8 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,9 +43,6 @@ WORDS = {
 # Processes and their accesses in all, and the seconds they may take.
 DEFAULTS = {"replay": (4096, 10**7), "blame": (64, 10**6)}
 MOST_SECONDS = {"replay": 60.0, "blame": 30.0}
-
-Access = tuple[int, int, int, int, float]  # process, write, offset, length, start
-SECONDS = 1e-4  # of one
 
 
 def segments(rank: int, accesses: int, chosen: np.random.Generator) -> bytes:
@@ -76,23 +72,6 @@ def process(rank: int, processes: int, accesses: int) -> RawProcess:
         rank, processes, 1, 0, 10**18, 60.0, COMPLETE, "made-up", "made-up", "made-up", heat,
         [record],
     )  # fmt: skip
-
-
-def write_made(log: Path, accesses: Iterable[Access]) -> None:
-    """A log of these accesses to one file."""
-    of: dict[int, list[Access]] = defaultdict(list)
-    for access in accesses:
-        of[access[0]].append(access)
-    made = []
-    for rank in range(max(of) + 1):
-        one = process(rank, max(of) + 1, 0)
-        packed = [b"", b""]
-        for _, write, offset, length, start in of[rank]:
-            row = np.array([(offset, length, start, start + SECONDS)], SEGMENT)
-            packed[write] += row.tobytes()
-        one.records = [replace(record, segments=(packed[0], packed[1])) for record in one.records]
-        made.append(one)
-    write_log(made, log)
 
 
 def with_races(process: RawProcess, each: int, races: int) -> None:

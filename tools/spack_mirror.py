@@ -77,7 +77,7 @@ def read(table: Path) -> list[Archive]:
         match = LINE.fullmatch(line)
         if not match:
             right = "PACKAGE VERSION SHA256 WHERE [autoreconf] [optional]"
-            raise Wrong(f"{table}:{number}: right is: {right}")
+            raise Wrong(f"{table}:{number}: expected {right}")
         own = table != TABLE and match[4] != "-"
         where = str(table.parent / match[4]) if own else match[4]
         words = match[5].split()

@@ -69,7 +69,7 @@ main() {
     fi
     release="$local_dir/releases/$suite"
     [[ -d $release/root/usr ]] ||
-        fail 3 "$release is not here; right is: environments/debian/release.sh $suite"
+        fail 3 "$release is not here; run environments/debian/release.sh $suite"
     case $root in
         /usr/* | /etc/* | /lib*) fail 3 "the checkout is in $root, which is a folder of the release's own there" ;;
     esac

@@ -51,10 +51,10 @@ in_place() {
 check_able() {
     local own=(--mount)
     command -v mmdebstrap >/dev/null ||
-        fail 3 'release.sh: mmdebstrap is missing; right is: environments/debian/setup.sh --releases'
+        fail 3 'release.sh: mmdebstrap is missing; run environments/debian/setup.sh --releases'
     ((EUID == 0)) || own=(--user --map-current-user --keep-caps --mount)
     unshare "${own[@]}" -- true 2>/dev/null ||
-        fail 3 "release.sh: $(id -un) may not mount in a name space of its own here, as programs of a release need; right is root, or user name spaces"
+        fail 3 "release.sh: $(id -un) may not mount in a name space of its own here, as programs of a release need; run it as root, or allow user name spaces"
 }
 
 # The libraries that the suite has for one MPI only or for none, from its source
@@ -84,7 +84,7 @@ archive() {
     found=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
         'Label: Debian' "Codename: $codename" 2>/dev/null | head -n 1)
     [[ -n $found ]] ||
-        fail 3 "release.sh: apt knows no archive of Debian ($codename) here; right is Debian, after: apt-get update"
+        fail 3 "release.sh: apt knows no archive of Debian ($codename) here; on Debian, run apt-get update first"
     printf '%s\n' "$found"
 }
 

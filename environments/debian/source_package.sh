@@ -218,7 +218,7 @@ get_archive() {
 # A recipe calls mpicc.MPI, and so calls a wheel's by that name.
 put_wheel_first() {
     local compiler="$local_dir/wheels/${stack#wheel-}/bin/mpicc"
-    [[ -x $compiler ]] || fail 3 "there is no $compiler; right is, before this:" \
+    [[ -x $compiler ]] || fail 3 "there is no $compiler; run this first:" \
         "environments/wheels/wheel.sh ${stack#wheel-}"
     mkdir -p -- "$work/bin"
     printf '#!/bin/sh\nexec "%s" "$@"\n' "$compiler" >"$work/bin/mpicc.$mpi"

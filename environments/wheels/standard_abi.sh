@@ -24,7 +24,7 @@ library_of() {
         [[ ! -f $file ]] || found=$file
     done
     [[ -n $found ]] || fail 3 "standard_abi.sh: the $mpi of $suite does not have the ABI of MPI 5.0" \
-        "(there is no libmpi_abi_$mpi.so in its root); right is such as sid-$mpi"
+        "(there is no libmpi_abi_$mpi.so in its root); expected a name such as sid-$mpi"
     mkdir -p -- "$folder"
     ln -sfn -- "$found" "$folder/libmpi_abi.so.1"
 }
@@ -35,7 +35,7 @@ for stack in "$@"; do
     case $stack in
         mpich==*) "$here/wheel.sh" "${stack/==/-}" ;;
         *-openmpi | *-mpich) library_of "$stack" ;;
-        *) fail 2 "standard_abi.sh: no stack $stack; right is such as mpich==5.0.2, sid-openmpi" ;;
+        *) fail 2 "standard_abi.sh: no stack $stack; expected a name such as mpich==5.0.2, sid-openmpi" ;;
     esac
 done
 cd -- "$root"

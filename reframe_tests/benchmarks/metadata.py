@@ -105,7 +105,7 @@ class Metadata(SmallFiles):
             right = dividing(int(self.files), self.num_tasks)
             return (
                 f"{self.files} files do not divide over {self.num_tasks} processes; "
-                f"right is -S {type(self).__name__}.num_tasks={right}"
+                f"use -S {type(self).__name__}.num_tasks={right}"
             )
         return super().shortage()
 

@@ -83,7 +83,7 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
     if checked["verdict"] != "mismatch":
         return (
             f"{pattern}: byte {offset} was changed, and the verdict is {checked['verdict']!r}; "
-            "right is 'mismatch': these kernels do not notice a wrong byte"
+            "expected 'mismatch': these kernels do not notice a wrong byte"
         )
     first = checked["first"]
     if checked["mismatches"] != 1 or not 0 <= offset - first["offset"] < LARGEST_ELEMENT:

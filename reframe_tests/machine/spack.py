@@ -221,7 +221,7 @@ def _open(variant: str) -> Environment:
         found = ENVIRONMENTS.rglob("spack.yaml")
         names = sorted(str(file.parent.relative_to(ENVIRONMENTS)) for file in found)
         raise CannotUse(
-            f"Spack environment {variant!r} is unknown; right is one of default, {', '.join(names)}"
+            f"Spack environment {variant!r} is unknown; expected one of default, {', '.join(names)}"
         )
     spack = program()
     roots = _roots(variant, folder)

@@ -49,7 +49,7 @@ def in_bytes(size: object) -> int:
     """`1M`, `64k`, `1048576`. `ValueError` for anything else."""
     match = re.fullmatch(r"(\d+)([kmg]?)", str(size).lower())
     if not match:
-        raise ValueError(f"size {size!r}: right is a number of bytes, or one with k, M or G")
+        raise ValueError(f"size {size!r}: expected a number of bytes, or one with k, M or G")
     return int(match[1]) * UNITS[match[2]]
 
 
@@ -58,7 +58,7 @@ def read_back(kind: str, text: str) -> dict[str, Any]:
     None, never a guess."""
     if kind not in ANSWERS:
         raise UnknownKind(
-            f"striping kind {kind!r} is unknown; right is one of {', '.join(ANSWERS)}"
+            f"striping kind {kind!r} is unknown; expected one of {', '.join(ANSWERS)}"
         )
     found = {
         name: [int(number) for number in re.findall(pattern, text, re.MULTILINE)]

@@ -24,7 +24,7 @@ def stack(name: str) -> dict[str, Any]:
     """By its name; `ConfigError` says what is right."""
     found = NAME.fullmatch(name)
     if not found:
-        raise ConfigError(f"stack {name!r:.60} is unknown; right is such as abi:mpich==5.0.2")
+        raise ConfigError(f"stack {name!r:.60} is unknown; example: abi:mpich==5.0.2")
     wheel = f"mpich-{found[1].replace('-', '.')}"
     folder = debian.LOCAL / "wheels" / wheel
     launcher = folder / "bin" / "mpiexec"

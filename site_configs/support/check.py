@@ -111,8 +111,8 @@ def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str
     if system.get("modules_system", "") not in NO_MODULES:
         return
     right = (
-        f"system {system['name']} has no modules_system, so they would not be loaded; right is "
-        "modules_system ('lmod', 'tmod4', ...), or modules= of common.stack()"
+        f"system {system['name']} has no modules_system, so they would not be loaded; set "
+        "modules_system ('lmod', 'tmod4', ...), or use modules= of common.stack()"
     )
     for part in system["partitions"]:
         if part.get("modules"):
@@ -142,7 +142,7 @@ def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterato
         yield f"{at}.extras: missing; there are {', '.join(part)}"
     extras = part.get("extras", {})
     if part["scheduler"].startswith("loadleveler") and "job_type" not in extras:
-        yield f"{at}.extras.job_type: missing; right is 'parallel' or 'bluegene'"
+        yield f"{at}.extras.job_type: missing; expected 'parallel' or 'bluegene'"
     yield from of_extras(f"{at}.extras", extras)
 
 

@@ -96,7 +96,7 @@ def make_writable(folder: Path) -> None:
     if problem:
         raise ConfigError(
             f"results cannot be written to {folder} ({problem}): "
-            "right is IOGAUGE_OUTPUT, a folder of your own"
+            "set IOGAUGE_OUTPUT to a folder of your own"
         )
 
 

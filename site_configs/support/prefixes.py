@@ -20,8 +20,8 @@ def stack(name: str) -> dict[str, Any]:
     folder = Path(name.removeprefix(BEGIN))
     if not folder.is_absolute() or not (folder / "bin" / "mpicc").exists():
         raise ConfigError(
-            f"stack {name!r:.200}: there is no such MPI; right is such as prefix:/opt/openmpi, an "
-            "absolute path of a folder with bin/mpicc and bin/mpiexec"
+            f"stack {name!r:.200}: there is no such MPI; expected the absolute path of a "
+            "folder with bin/mpicc and bin/mpiexec, such as prefix:/opt/openmpi"
         )
     mpi = "openmpi" if (folder / "bin" / "ompi_info").exists() else "mpich"
     return wheels.entry(

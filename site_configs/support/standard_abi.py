@@ -33,8 +33,7 @@ def stack(name: str) -> dict[str, Any]:
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(
-            f"stack {name!r:.60} is unknown; right is such as standard:sid-openmpi, "
-            "standard:mpich==5.0.2"
+            f"stack {name!r:.60} is unknown; example: standard:sid-openmpi, standard:mpich==5.0.2"
         )
     version, of_release = found.groups()
     if of_release:

@@ -22,7 +22,7 @@ def stack(name: str) -> dict[str, Any]:
     """By its name; `ConfigError` says what is right."""
     found = NAME.fullmatch(name)
     if not found:
-        raise ConfigError(f"stack {name!r:.60} is unknown; right is such as wheel:mpich==5.0.2")
+        raise ConfigError(f"stack {name!r:.60} is unknown; example: wheel:mpich==5.0.2")
     mpi, version = found[1] or found[2], found[3].replace("-", ".")
     wheel = f"{mpi}-{version}"
     programs = debian.LOCAL / "wheels" / wheel / "bin"

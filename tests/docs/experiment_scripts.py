@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are the job scripts of an experiment those that the table says, and would each of them start?"""
+"""Sessions of the documents' experiments. Are the job scripts those that the table says, and would
+each of them start?"""
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from iogauge.common import experiments
 from iogauge.common.experiments import SMOKE, Experiment
+from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from reframe_tests.machine.calls import BY_NAME
 from tests.docs import script_judge
-from tools import documents
-from tools.documents import Case
+from tests.reframe_session import ROOT, reframe
 
+Case = dict[str, Any]
 IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
 # How many processes a script starts: a directive of its batch system, or its launcher's option.
 STARTS = re.compile(
@@ -25,14 +29,49 @@ STARTS = re.compile(
 )
 
 
+@functools.cache
+def files() -> dict[str, Path]:
+    """Each test class with its file: one file loads sooner than all."""
+    return {
+        name: path
+        for path in (ROOT / "reframe_tests" / "benchmarks").glob("*.py")
+        for name in re.findall(r"^class (\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def run(system: str, some: Sequence[Experiment], output: Path, *options: str) -> list[Case]:
+    settings = dict.fromkeys(setting for one in some for setting in one.settings)
+    session = reframe(
+        output,
+        *("--system", system, "-t", f"({'|'.join(one.id for one in some)})$", *options),
+        *(word for setting in settings for word in ("-S", setting)),
+        config=sites.find(system),
+        tests=" ".join(sorted({files()[one.test].name for one in some})),
+    )
+    assert (output / "reports").is_dir(), session.text
+    return session.cases
+
+
+def together(some: Iterable[Experiment]) -> list[list[Experiment]]:
+    """Experiments that one session can have: those with settings are alone."""
+    found: dict[str, list[Experiment]] = {}
+    for one in some:
+        found.setdefault(one.id if one.settings else "", []).append(one)
+    return list(found.values())
+
+
+def of(one: Experiment, cases: Iterable[Case]) -> list[Case]:
+    return [case for case in cases if one.id in case["tags"]]
+
+
 def site(system: str, output: Path) -> tuple[list[str], int]:
     """What is wrong with the scripts of a site's experiments, one a line; how many they are."""
     mine = [one for one in experiments.experiments() if one.site == system]
     wrong: list[str] = []
-    for number, some in enumerate(documents.together(mine)):
-        _, cases = documents.run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
+    for number, some in enumerate(together(mine)):
+        cases = run(system, some, output / str(number), "--dry-run", "-T", SMOKE)
         for one in some:
-            wrong += [f"{one.id}: {text}" for text in problems(one, documents.of(one, cases))]
+            wrong += [f"{one.id}: {text}" for text in problems(one, of(one, cases))]
     scripts = sorted(output.glob("*/stage/*/*/*/*/*/rfm_job.sh"))
     kernel = build_for_tests("mpich") / "iokernel"
     for script in scripts:

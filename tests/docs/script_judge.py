@@ -197,11 +197,11 @@ def against_machine(asked: Request, shape: Shape) -> Iterator[str]:
     if asked.per_node * asked.cpus > max([shape.cores, *shape.per_node]):
         yield f"{asked.per_node * asked.cpus} CPUs of a node, which has {shape.cores}"
     if shape.per_node and asked.per_node not in shape.per_node:
-        yield f"{asked.per_node} processes on a node; right is one of {shape.per_node}"
+        yield f"{asked.per_node} processes on a node; expected one of {shape.per_node}"
     if shape.blocks and (asked.block not in shape.blocks or asked.block < asked.nodes):
-        yield f"a block of {asked.block} for {asked.nodes} nodes; right is one of {shape.blocks}"
+        yield f"a block of {asked.block} for {asked.nodes} nodes; expected one of {shape.blocks}"
     if not 0 < asked.seconds <= (shape.max_time or MAX_TIME):
-        yield f"{asked.seconds} s; right is at most {shape.max_time or MAX_TIME}"
+        yield f"{asked.seconds} s; expected at most {shape.max_time or MAX_TIME}"
     if shape.memory and asked.memory > shape.memory:
         yield f"{asked.memory} MiB of a node, which has {shape.memory}"
 

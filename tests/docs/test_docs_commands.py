@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.experiment_scripts import files
 from tests.reframe_session import ROOT, reframe
-from tools.documents import files
 
 MAKE = re.compile(r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")")
 RUN = re.compile(r"\biogauge run( [^#`\n]*)")

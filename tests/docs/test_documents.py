@@ -17,18 +17,19 @@ import yaml
 from iogauge.analysis.judge import claims, references
 from iogauge.analysis.judge.yaml_file import YamlFile
 from iogauge.common import experiments
-from iogauge.common.experiments import Experiment
+from iogauge.common.experiments import SMOKE, Experiment
 from iogauge.common.paths import ROOT
 from iogauge.measure import sites
 from tests.docs import experiment_scripts
-from tools import documents
 from tools.pages import __main__ as pages
 
 ALL = experiments.experiments()
 # The sources of published.yaml that are documents, and numbers of theirs that no run gives: what a
 # machine has.
 OF_MACHINES = {"idris-gpfs", "idris-array", "idris-io-node", "idris-power6-node"}
-# One file system of a site is enough to hold its scripts against the table.
+# What runs here also without being asked for; all of them: make documents-smoke.
+QUICKEST = ("s3d-io-small", "paio-altix", "cgns-2005-read")
+# One file system of a site is enough to compare its scripts with the table.
 ONE_FS = {"babel": "workdir", "vargas": "workdir", "mira_cetus": "fs0"}
 
 
@@ -59,7 +60,7 @@ def test_what_it_points_to_is_there() -> None:
         assert one.process_counts, one.id
         assert set(one.published) <= groups, one.id
         assert set(one.claims) <= known, one.id
-        assert one.test in documents.files(), one.id
+        assert one.test in experiment_scripts.files(), one.id
         assert sites.find(one.site).is_file(), one.id
 
 
@@ -108,8 +109,8 @@ def test_the_scripts_are_as_the_table_says(
 def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     """Each kind of what can be wrong, by a table that says something else than the tests do."""
     right = named("idris-2011-p46-levels")
-    _, cases = documents.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
-    assert list(experiment_scripts.problems(right, documents.of(right, cases))) == []
+    cases = experiment_scripts.run("babel", [right], tmp_path, "--dry-run", "-T", "smoke")
+    assert list(experiment_scripts.problems(right, experiment_scripts.of(right, cases))) == []
     wrong: dict[str, dict[str, Any]] = {
         "processes [2048], the table has [4096]": {"processes": (4096,)},
         "its script has no '--size 2048 '": {"words": ("--size 2048 ",)},
@@ -118,7 +119,7 @@ def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     }
     for said, change in wrong.items():
         other = dataclasses.replace(right, **change)
-        found = list(experiment_scripts.problems(other, documents.of(other, cases)))
+        found = list(experiment_scripts.problems(other, experiment_scripts.of(other, cases)))
         assert found and all(said in line for line in found), found
     assert list(experiment_scripts.problems(right, [])) == ["no test has its tag"]
 
@@ -136,11 +137,20 @@ def test_counts_of_processes_keep_their_shape_where_there_are_fewer() -> None:
     ]
 
 
-@pytest.mark.slow
-def test_some_of_them_run_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them: make documents-smoke."""
-    monkeypatch.setenv("IOGAUGE_FS", "ram")
-    some = [named("s3d-io-small"), named("paio-altix"), named("cgns-2005-read")]
-    rows = documents.smoke(some, tmp_path)
-    assert [row.id for row in rows] == [one.id for one in some]
-    assert all(row.right for row in rows), "\n".join(row.text for row in rows)
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(one, id=one.id, marks=getattr(
+            pytest.mark, "slow" if one.id in QUICKEST else "documents"))
+        for one in ALL
+    ],
+)  # fmt: skip
+def test_it_runs_here_and_every_byte_is_right(one: Experiment, tmp_path: Path) -> None:
+    """At a size of seconds. S3D-IO has a small run itself, which takes no longer."""
+    scale = one.at["scale"][0] if one.at["scale"] == ("example",) else SMOKE
+    options = ("-r", "--exec-policy=serial", "-S", "repeats=1", "-t", f"({SMOKE}|{scale})$")
+    cases = experiment_scripts.of(one, experiment_scripts.run("local", [one], tmp_path, *options))
+    wrong = [case["display_name"] for case in cases if case["result"] == "fail"]
+    assert not wrong, {case["fail_reason"] for case in cases}
+    passed = [case for case in cases if case["result"] == "pass"]
+    assert passed, {case["skip_reason"] for case in cases}

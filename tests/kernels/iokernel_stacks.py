@@ -76,8 +76,8 @@ class Run:
 
     def error(self, status: int) -> str:
         """The one line of a run that must have failed."""
-        assert len(self.errors()) == 1, f"right is one error line: {self}"
-        assert self.status == status, f"right is exit status {status}: {self}"
+        assert len(self.errors()) == 1, f"expected one error line: {self}"
+        assert self.status == status, f"expected exit status {status}: {self}"
         return self.errors()[0]
 
 

@@ -55,7 +55,7 @@ def included(path: Path) -> list[Path]:
         beside = path.parent / name
         assert (KERNELS / name).is_file() or (
             part_of(path) in APART and (KERNELS / beside).is_file()
-        ), f"{path} includes {name}; right is the path from kernels/"
+        ), f"{path} includes {name}; expected the path from kernels/"
         found.append(beside if part_of(path) in APART else Path(name))
     return found
 

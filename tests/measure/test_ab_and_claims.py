@@ -109,7 +109,7 @@ def test_ab_refuses_a_stack_that_is_unknown(place: Path) -> None:
     stacks = "openmpi,abi:lam==1"
     done = run(place, "whole", "run", "--stack", stacks, "--rounds", "8", "--", "-n", "x")
     assert done.returncode == 2
-    assert "right is such as abi:mpich==5.0.2" in done.stderr
+    assert "example: abi:mpich==5.0.2" in done.stderr
 
 
 def test_ab_ends_at_the_round_in_which_nothing_was_measured(place: Path) -> None:

@@ -82,7 +82,7 @@ READS_ITS_OWN = (
 @pytest.mark.parametrize(
     "change, words",
     [
-        (NEVER_COMPARES, "the verdict is 'verified'; right is 'mismatch'"),
+        (NEVER_COMPARES, "the verdict is 'verified'; expected 'mismatch'"),
         (READS_ITS_OWN, "read back what it wrote itself"),
     ],
 )

@@ -54,12 +54,12 @@ __attribute__((noreturn)) static void refuse(const char *word, const char *why) 
 
 static void parse_what(const char *word, inj_plan *plan) {
     const char *colon = strchr(word, ':');
-    if (!colon) refuse(word, "right is CALL:FAULT, such as write:flip");
+    if (!colon) refuse(word, "expected CALL:FAULT, such as write:flip");
     for (plan->call = 0; plan->call <= INJ_ANY; plan->call++) {
         const char *name = inj_call_names[plan->call];
         if (strlen(name) == (size_t)(colon - word) && !memcmp(name, word, strlen(name))) break;
     }
-    if (plan->call > INJ_ANY) refuse(word, "no such call; right is open, read, write, fsync, close, ...");
+    if (plan->call > INJ_ANY) refuse(word, "no such call; expected open, read, write, fsync, close, ...");
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (strcmp(faults[i].name, colon + 1)) continue;
         if (!(faults[i].calls & 1u << plan->call)) refuse(word, "this call cannot have this fault");
@@ -68,14 +68,14 @@ static void parse_what(const char *word, inj_plan *plan) {
         plan->name = faults[i].name;
         return;
     }
-    refuse(word, "no such fault; right is flip, drop, short, EIO, kill, ...");
+    refuse(word, "no such fault; expected flip, drop, short, EIO, kill, ...");
 }
 
 static uint64_t number_of(const char *word, const char *text) {
     char *end;
     errno = 0;
     uint64_t n = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno) refuse(word, "right is a number");
+    if (*text < '0' || *text > '9' || *end || errno) refuse(word, "expected a number");
     return n;
 }
 
@@ -98,12 +98,12 @@ static void parse_key(char *word, inj_plan *plan) {
         plan->rank = value;
     } else if (has_key(word, "below", &value)) {
         /* It may be made later: then it is taken as it is. */
-        if (*value != '/') refuse(word, "right is an absolute path");
+        if (*value != '/') refuse(word, "expected an absolute path");
         if (!realpath(value, plan->below)) snprintf(plan->below, sizeof plan->below, "%s", value);
     } else if (has_key(word, "log", &value))
         snprintf(plan->log, sizeof plan->log, "%s", value);
     else
-        refuse(word, "no such key; right is below, nth, times, rank, seed, log");
+        refuse(word, "no such key; expected below, nth, times, rank, seed, log");
 }
 
 void inj_parse(const char *text, inj_plan *plan) {
@@ -116,7 +116,7 @@ void inj_parse(const char *text, inj_plan *plan) {
             parse_what(word, plan);
         else
             parse_key(word, plan);
-    if (!plan->name) refuse(text, "right is CALL:FAULT below=FOLDER ...");
+    if (!plan->name) refuse(text, "expected CALL:FAULT below=FOLDER ...");
     if (!*plan->below) refuse(text, "below=FOLDER is missing");
     if (!plan->nth || !plan->times) refuse(text, "nth and times count from 1");
     if (plan->fault == INJ_COUNT && !*plan->log) refuse(text, "log=FILE is missing");

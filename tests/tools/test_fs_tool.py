@@ -49,7 +49,10 @@ NEEDS = Needs(("mkfs.xfs",), devices=("/dev/zfs",), kernel=("zfs",))
 @pytest.mark.parametrize(
     ("has", "reason"),
     [
-        (("/dev/zfs", "zfs"), "mkfs.xfs is missing (Debian package xfsprogs)"),
+        (
+            ("/dev/zfs", "zfs"),
+            "mkfs.xfs is missing (environments/debian/setup.sh --test --fs installs it)",
+        ),
         (("mkfs.xfs", "zfs"), "no /dev/zfs"),
         (("mkfs.xfs", "/dev/zfs"), "the kernel has no zfs, and no module of it can be loaded"),
     ],
@@ -206,7 +209,7 @@ def test_a_claim_is_run_at_the_scale_that_was_asked_for() -> None:
 def test_without_namespaces_nothing_is_mounted_and_each_row_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(test_fs, "WAYS", (("--no-such-namespace",),))
+    monkeypatch.setattr(test_fs, "UNSHARE", (("--no-such-namespace",),))
     assert test_fs.main(["--local"]) == 1
     told = capsys.readouterr().out
     for name in ("ext4", "xfs", "btrfs", "tmpfs"):

@@ -66,7 +66,10 @@ def test_what_the_machine_lacks_for_a_guest_is_named(
 ) -> None:
     monkeypatch.setattr(guest_kernel.shutil, "which", lambda *_, **__: None)
     assert guest.main(["--", "true"]) == guest.NO_GUEST
-    assert "qemu-system-x86_64 is missing (Debian package qemu" in capsys.readouterr().err
+    assert (
+        "qemu-system-x86_64 is missing (environments/debian/setup.sh --fs"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_guest_needs_a_command(capsys: pytest.CaptureFixture[str]) -> None:

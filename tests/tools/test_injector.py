@@ -225,13 +225,13 @@ def test_calls_are_counted(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("flip below=/", "right is CALL:FAULT"),
+        ("flip below=/", "expected CALL:FAULT"),
         ("seek:EIO below=/", "no such call"),
         ("write:melt below=/", "no such fault"),
         ("read:swap below=/", "this call cannot have this fault"),
         ("write:flip", "below=FOLDER is missing"),
-        ("write:flip below=here", "right is an absolute path"),
-        ("write:flip below=/ nth=some", "right is a number"),
+        ("write:flip below=here", "expected an absolute path"),
+        ("write:flip below=/ nth=some", "expected a number"),
         ("write:flip below=/ nth=0", "count from 1"),
         ("write:flip below=/ colour=red", "no such key"),
         ("any:count below=/", "log=FILE is missing"),

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from tools import soak
+from tests import soak
 
 
 @pytest.mark.parametrize(
     "text, kind",
     [
-        ("no end after 180 s:\nexit status -9; right is 0:\n", "no end"),
-        ("exit status 1; right is 0:\niokernel: error: process 1 on n: no progress for 60 s",
+        ("no end after 180 s:\nexit status -9; expected 0:\n", "no end"),
+        ("exit status 1; expected 0:\niokernel: error: process 1 on n: no progress for 60 s",
          "hung"),
-        ("exit status 1; right is 0:\niokernel: error: the library crashed in phase write (SIGBUS)",
+        ("exit status 1; expected 0:\niokernel: error: the library crashed in phase write (SIGBUS)",
          "crashed"),
-        ("exit status 1; right is 0:\niokernel: error: write: no space", "error"),
-        ("exit status 213; right is 0:\nORTE was unable to start", "launcher"),
+        ("exit status 1; expected 0:\niokernel: error: write: no space", "error"),
+        ("exit status 213; expected 0:\nORTE was unable to start", "launcher"),
         ("verification.bytes is 7; expected 8", "wrong"),
     ],
 )  # fmt: skip
@@ -44,7 +44,7 @@ def test_a_run_that_does_not_end_is_ended_and_says_where_it_was(tmp_path: Path) 
         soak.run([sys.executable, "-c", program], tmp_path / "result.json")
     text = str(wrong.value)
     assert soak.kind_of(text) == "no end"
-    number = text.split("right is 0:\n")[1].split()[0]
+    number = text.split("expected 0:\n")[1].split()[0]
     assert f"\n{number}: " in text, "its place"
     assert not Path(f"/proc/{number}").exists()
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from iogauge.common import processes
-from tools import soak_kills
-from tools.soak_kills import WAYS, Tally, ours
+from tests import soak_kills
+from tests.soak_kills import VICTIMS, Tally, ours
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def test_nothing_is_lost_and_nothing_left(tmp_path: Path) -> None:
     words = ["--kills", "2", "--ingest-kills", "15", "--work", str(tmp_path / "work")]
     done = subprocess.run(
-        [sys.executable, "-m", "tools.soak_kills", *words, "--ways", "ReFrame", "tree"],
+        [sys.executable, "-m", "tests.soak_kills", *words, "--only", "ReFrame", "tree"],
         cwd=ROOT, text=True, capture_output=True, check=False, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -81,7 +81,7 @@ def test_whom_each_way_meets() -> None:
         1: "make -f Makefile run", 2: "python -m iogauge run --parent 1 -- -r",
         3: "python /x/bin/reframe -C a -r", 4: "python -c ... guard.main()", 5: "bash ./rfm_job.sh",
     }  # fmt: skip
-    met = {way: choose(running) for way, (_, choose) in WAYS.items()}
+    met = {who: choose(running) for who, (_, choose) in VICTIMS.items()}
     assert met == {
         "make, TERM": [1], "make, KILL": [1], "run_session, KILL": [2], "ReFrame, KILL": [3],
         "all but guards and jobs, KILL": [1, 2, 3], "the job's script, KILL": [5],

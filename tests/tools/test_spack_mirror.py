@@ -93,7 +93,7 @@ def test_what_is_given_is_in_the_environment(tmp_path: Path) -> None:
 
 def test_a_line_that_is_none_is_named(table: Path, tmp_path: Path) -> None:
     a_table(table, "hdf5 1.14.5 nonsense -")
-    with pytest.raises(spack_mirror.Wrong, match=r"table.txt:3: right is: PACKAGE VERSION SHA256"):
+    with pytest.raises(spack_mirror.Wrong, match=r"table.txt:3: expected PACKAGE VERSION SHA256"):
         spack_mirror.fill([], tmp_path / "mirror")
 
 

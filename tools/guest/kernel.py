@@ -26,6 +26,9 @@ FIRST = Path(__file__).parent / "first.sh"  # what runs before the root is there
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_blk", "ext4")
 
 
+COMMANDS = ("qemu-system-x86_64", "depmod", "busybox", "mkfs.ext4", "apt-get")
+
+
 class NoGuest(Exception):
     """Why there is none, in one line."""
 
@@ -46,16 +49,9 @@ class Kernel:
 
 def lacking() -> str | None:
     """What the machine lacks for a guest, or None. Looks, and makes nothing."""
-    wanted = (
-        ("qemu-system-x86_64", "qemu-system-x86"),
-        ("depmod", "kmod"),
-        ("busybox", "busybox-static"),
-        ("mkfs.ext4", "e2fsprogs"),
-        ("apt-get", "apt"),
-    )
     missing = [
-        f"{command} is missing (Debian package {package})"
-        for command, package in wanted
+        f"{command} is missing (environments/debian/setup.sh --fs installs it)"
+        for command in COMMANDS
         if shutil.which(command, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None
     ]
     return ", ".join(missing) or None

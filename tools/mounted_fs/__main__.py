@@ -48,24 +48,24 @@ CLEAN_UP = 10.0
 
 # A user who is not root, or a root without rights, may be root of a user namespace, where at least
 # tmpfs can be mounted.
-WAYS = ((), ("--user", "--map-root-user"))
+UNSHARE = ((), ("--user", "--map-root-user"))
 
 
-def command(way: tuple[str, ...]) -> list[str]:
+def command(options: tuple[str, ...]) -> list[str]:
     """What goes in front of a command to run it in namespaces; it dies with this process."""
-    return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *way, *SPACES]
+    return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *options, *SPACES]
 
 
 def namespaces() -> list[str]:
-    """The first way that this machine lets us go; `CannotMount` says why there is none."""
+    """The first of them that works here; `CannotMount` says why there is none."""
     reasons = []
-    for way in WAYS:
+    for options in UNSHARE:
         try:
-            fs_processes.run(*command(way), "true")
+            fs_processes.run(*command(options), "true")
         except fs_processes.CannotMount as reason:
-            reasons.append(" ".join(["unshare", *way, f"({reason})"]))
+            reasons.append(" ".join(["unshare", *options, f"({reason})"]))
         else:
-            return command(way)
+            return command(options)
     raise fs_processes.CannotMount(f"this machine gives no namespaces: {'; '.join(reasons)}")
 
 

@@ -11,7 +11,15 @@ import os
 from pathlib import Path
 
 from tools.mounted_fs.kinds import How, Place, of_servers
-from tools.mounted_fs.processes import ADDRESS, CannotMount, Servers, configure, run, wait_until
+from tools.mounted_fs.processes import (
+    ADDRESS,
+    CannotMount,
+    Servers,
+    configure,
+    run,
+    wait_until,
+    write_probe,
+)
 
 # Where glusterd keeps its state, whatever it is told: hidden below empty file systems in memory.
 GLUSTER_FOLDERS = ("/var/lib/glusterd", "/var/log/glusterfs", "/run/gluster")
@@ -37,17 +45,8 @@ class Gluster(How):
         servers.run("gluster", "--mode=script", "volume", "start", place.name)
         server, volume = f"--volfile-server={ADDRESS}", f"--volfile-id={place.name}"
         servers.run("glusterfs", server, volume, place.mount)
-
         # The client says it is mounted before it has met all bricks.
-        def writes() -> None:
-            probe = place.mount / ".probe"
-            try:
-                probe.write_text("x")
-                probe.unlink()
-            except OSError as error:
-                raise CannotMount(f"{place.mount}: {error.strerror}") from None
-
-        wait_until(f"volume {place.name} took no file", writes)
+        wait_until(f"volume {place.name} took no file", lambda: write_probe(place.mount))
 
     @staticmethod
     def _start(servers: Servers) -> None:
@@ -59,12 +58,8 @@ class Gluster(How):
             Path(folder).mkdir(parents=True, exist_ok=True)
             run("mount", "-t", "tmpfs", "tmpfs", folder)
         servers.start("glusterd", "glusterd", "-N")
-
-        def answers() -> None:
-            servers.check("glusterd")
-            servers.run("gluster", "--mode=script", "volume", "list")
-
-        wait_until("glusterd did not answer", answers)
+        words = ("gluster", "--mode=script", "volume", "list")
+        servers.run_until("glusterd did not answer", ["glusterd"], *words)
 
     def unmount(self, place: Place) -> None:
         run("umount", place.mount)
@@ -89,12 +84,8 @@ class Moose(How):
         self._start_master(disk / "mfsmaster", servers)
         for number in range(self.chunk_servers):
             self._start_chunk_server(disk / f"mfschunkserver-{number}", number, servers)
-
-        def mounts() -> None:
-            servers.check("mfsmaster")
-            servers.run("mfsmount", "-H", ADDRESS, place.mount)
-
-        wait_until("mfsmount did not mount", mounts)
+        words = ("mfsmount", "-H", ADDRESS, place.mount)
+        servers.run_until("mfsmount did not mount", ["mfsmaster"], *words)
 
         def has_room() -> None:
             for name in servers.running:

@@ -20,36 +20,9 @@ MODULES = {"pvfs2": "orangefs"}
 # and the least that mkfs.xfs takes is 300 MiB.
 IMAGE_BYTES = {"smoke": 512 * MIB, "laptop": 1024 * MIB}
 
-PACKAGES = {
-    "attr": "getfattr setfattr",
-    "btrfs-progs": "mkfs.btrfs",
-    "ceph-common": "ceph monmaptool",
-    "ceph-fuse": "ceph-fuse",
-    "ceph-mds": "ceph-mds",
-    "ceph-mon": "ceph-mon",
-    "ceph-osd": "ceph-osd",
-    "e2fsprogs": "mkfs.ext4",
-    "glusterfs-cli": "gluster",
-    "glusterfs-client": "glusterfs",
-    "glusterfs-server": "glusterd",
-    "iproute2": "ip",
-    "moosefs-chunkserver": "mfschunkserver",
-    "moosefs-client": "mfsmount mfssettrashtime",
-    "moosefs-master": "mfsmaster",
-    "mount": "mount",
-    "nfs-common": "mount.nfs4",
-    "nfs-kernel-server": "rpc.nfsd rpc.mountd exportfs",
-    "util-linux": "unshare nsenter",
-    "xfsprogs": "mkfs.xfs",
-}
-BROUGHT_BY = {
-    command: f"Debian package {package}"
-    for package, commands in PACKAGES.items()
-    for command in commands.split()
-} | dict.fromkeys(
-    ("pvfs2-server", "pvfs2-client", "pvfs2-client-core"),
-    "of OrangeFS: ORANGEFS=FOLDER names where it is installed",
-)
+SET_UP = "environments/debian/setup.sh --test --fs installs it"
+OF_ORANGEFS = ("pvfs2-server", "pvfs2-client", "pvfs2-client-core")
+BROUGHT_BY = dict.fromkeys(OF_ORANGEFS, "of OrangeFS: ORANGEFS=FOLDER names where it is installed")
 
 
 class Machine:
@@ -96,7 +69,7 @@ class Needs:
     def lacking_commands(self, machine: Machine) -> str:
         """The same of commands alone, which a guest shares with this machine."""
         return ", ".join(
-            f"{name} is missing ({BROUGHT_BY[name]})"
+            f"{name} is missing ({BROUGHT_BY.get(name, SET_UP)})"
             for name in self.commands
             if not machine.has_command(name)
         )

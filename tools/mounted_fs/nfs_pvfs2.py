@@ -18,6 +18,7 @@ from tools.mounted_fs.processes import (
     find,
     run,
     wait_until,
+    write_probe,
 )
 
 # Where NFS's programs keep their state, whatever they are told: in memory, in the session alone.
@@ -51,17 +52,11 @@ class Nfs(How):
         servers.start("mountd", "rpc.mountd", "--foreground", "-N", "3", "-N", "2")
         of_server = ("-N", "3", "-V", "4.2", "-G", LEASE, "-L", LEASE, "-H", ADDRESS, THREADS)
         servers.run("rpc.nfsd", *of_server)
-
-        def mounts() -> None:
-            servers.check("mountd")
-            options = "vers=4.2,sec=sys,proto=tcp"
-            servers.run("mount", "-t", "nfs4", "-o", options, f"{ADDRESS}:/", place.mount)
-
-        wait_until("NFS was not mounted", mounts)
+        options = "vers=4.2,sec=sys,proto=tcp"
+        command = ("mount", "-t", "nfs4", "-o", options, f"{ADDRESS}:/", place.mount)
+        servers.run_until("NFS was not mounted", ["mountd"], *command)
         # The first file waits until the server has waited for an old one's clients.
-        probe = place.mount / ".probe"
-        probe.write_text("x")
-        probe.unlink()
+        write_probe(place.mount)
 
     def unmount(self, place: Place) -> None:
         run("umount", place.mount)

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,6 +84,16 @@ def wait_until(what: str, try_it: Callable[[], None]) -> None:
             return
 
 
+def write_probe(mount: Path) -> None:
+    """`CannotMount` where no file can be written yet."""
+    probe = mount / ".probe"
+    try:
+        probe.write_text("x")
+        probe.unlink()
+    except OSError as error:
+        raise CannotMount(f"{mount}: {error.strerror}") from None
+
+
 def configure(path: Path, template: str, **values: object) -> Path:
     """`path`, written from conf/TEMPLATE, which has names in braces where `values` go."""
     text = (Path(__file__).parent / "conf" / template).read_text()
@@ -122,6 +132,16 @@ class Servers:
             text = (self.work / f"{name}.log").read_text(errors="replace")
             last = text.strip().splitlines()[-1:] or ["no word"]
             raise CannotMount(f"{name} ended with status {status}: {last[0]}")
+
+    def run_until(self, what: str, servers: Iterable[str], *words: str | Path) -> None:
+        """Again and again until the command works; not once one of `servers` has ended."""
+
+        def works() -> None:
+            for name in servers:
+                self.check(name)
+            self.run(*words)
+
+        wait_until(what, works)
 
     def disk(self) -> Path:
         """A file system for what the servers keep: ext4, since a container's own may not store the

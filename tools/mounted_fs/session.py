@@ -43,6 +43,9 @@ TESTS = {
     ".*call=(posix|posix-shared|(mpiio|hdf5|pnetcdf):collective)",
     "all": "^(S3d|Ior|Ramses)",
 }
+# The bytes are the point, not their speed: one dump, once. It can be slow all the same: a dump's
+# short rows, one write each, take GlusterFS (disperse) a minute.
+ONCE = ("-S", "repeats=1", "-S", "steps=1", "-S", "ceilings=0")
 NOT = "call=null|^RamsesHints|contents=hydro|layout=process-major"
 
 
@@ -160,31 +163,14 @@ class Session:
         }  # fmt: skip
 
     def command(self) -> list[str]:
-        reframe = str(Path(sys.executable).parent / "reframe")
-        more = [*self.options.more, "--exec-policy=serial", "-r"]
-        site = ["-C", str(SITE), "--system", "testfs", "-c", str(ROOT / "reframe_tests"), "-R"]
-        if self.options.claim:
-            words = of_claim(self.options.claim, self.options.scale)
-            return [reframe, *site, *words, *more]
-        choice = [
-            "-t",
-            f"{self.options.scale}$",
-            "-n",
-            TESTS[self.options.tests or "all"],
-            "-x",
-            NOT,
-        ]
-        # The bytes are the point, not their speed: one dump, once. It can be slow all the same: a
-        # dump's short rows, one write each, take GlusterFS (disperse) a minute.
-        settings = ["-S", "repeats=1", "-S", "steps=1", "-S", "ceilings=0"]
+        asked = self.options
+        chosen = ["-t", f"{asked.scale}$", "-n", TESTS[asked.tests or "all"], "-x", NOT, *ONCE]
+        if asked.claim:
+            chosen = of_claim(asked.claim, asked.scale)
         return [
-            reframe,
-            *site,
-            *choice,
-            *settings,
-            *self.options.more,
-            "--exec-policy=serial",
-            "-r",
+            str(Path(sys.executable).parent / "reframe"),
+            *("-C", str(SITE), "--system", "testfs", "-c", str(ROOT / "reframe_tests"), "-R"),
+            *(*chosen, *asked.more, "--exec-policy=serial", "-r"),
         ]
 
     def run_tests(self) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the statistics promise, held against made-up measurements whose truth is known."""
+"""The statistics' promises, checked with simulated measurements whose truth is known."""

@@ -6,8 +6,8 @@
     python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
     python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
 
-The same numbers come out each time: every table has a seed of its own. The tests hold a short form
-against the promises (tests/analysis/judge/test_simulate.py).
+The same numbers come out each time: every table has its seed. The tests check a short form
+(tests/analysis/judge/test_simulate.py).
 """
 
 from __future__ import annotations

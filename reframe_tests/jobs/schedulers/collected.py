@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Replaces all back ends in a session that collects: a job is done at once, and its files are those
-that its script left elsewhere (reframe_tests/offline/collect.py)."""
+that its script left elsewhere (`iogauge collect`)."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.blame import clock, order, races, sweep
 from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
+from iogauge.analysis.darshan.convert import write_log
+from iogauge.analysis.darshan.dxt import SEGMENT
 from iogauge.analysis.darshan.raw import (
     CLOSE,
     EVENT,
@@ -29,6 +33,7 @@ from iogauge.analysis.darshan.raw import (
 )  # fmt: skip
 from iogauge.analysis.darshan.views import places
 from iogauge.cli.main import main
+from tools import sizes
 
 FILES = ["/fs/a", "/fs/b"]
 EVENT_FIELDS = [
@@ -328,10 +333,27 @@ def test_a_view_says_which_bytes_a_call_moves() -> None:
     assert "1 MPI-IO calls of process 0 are left out" in said[0]
 
 
+Access = tuple[int, int, int, int, float]  # process, write, offset, length, start
+
+
+def write_made(log: Path, accesses: Sequence[Access]) -> None:
+    """A log of these accesses, of 0.1 ms each, to one file."""
+    made = []
+    for rank in range(max(access[0] for access in accesses) + 1):
+        packed = [b"", b""]
+        for of, write, offset, length, start in accesses:
+            if of == rank:
+                packed[write] += np.array(
+                    [(offset, length, start, start + 1e-4)], SEGMENT
+                ).tobytes()
+        one = sizes.process(rank, 2, 0)
+        one.records = [replace(record, segments=(packed[0], packed[1])) for record in one.records]
+        made.append(one)
+    write_log(made, log)
+
+
 def test_a_log_has_only_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Overlapping writes in one phase are a race, as far as times tell; in two they are not."""
-    from tools.sizes import write_made
-
     log = tmp_path / "made.darshan"
     write_made(log, [(0, WRITE, 0, 100, 0.0), (1, WRITE, 50, 100, 0.001), (1, WRITE, 0, 9, 5.0)])
     assert main(["blame", str(log), "--json"]) == 1

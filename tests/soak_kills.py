@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kills at random moments: is anything lost that had finished, and is anything left that runs?
 
-    python -m tools.soak_kills [--kills 50] [--ingest-kills 200] [--seed 1]
+    python -m tests.soak_kills [--kills 50] [--ingest-kills 200] [--seed 1]
 
-`make run` of a few small cases is killed, each time another part of it (WAYS) at another moment.
+`make run` of a few small cases is killed, each time another part of it (VICTIMS) at another moment.
 Then the next start of a session must find every case that had left a result document in the store,
 no process may be left, and no folder in a file system. `ingest` is killed likewise: what was stored
 must stay readable, and the next ingest must store the rest. Needs kernels that are built.
@@ -77,7 +77,7 @@ def _of(*parts: str) -> Callable[[Processes], list[int]]:
 
 MAKE, SESSION, REFRAME, JOB = "make -f", "iogauge run", "/reframe ", "rfm_job.sh"
 # How each kill is done: the signal, and whom it meets.
-WAYS: dict[str, tuple[int, Callable[[Processes], list[int]]]] = {
+VICTIMS: dict[str, tuple[int, Callable[[Processes], list[int]]]] = {
     "make, TERM": (signal.SIGTERM, _of(MAKE)),
     "make, KILL": (signal.SIGKILL, _of(MAKE)),
     "run_session, KILL": (signal.SIGKILL, _of(SESSION)),
@@ -150,11 +150,11 @@ class Soak:
         if process.wait() != NOTHING_SELECTED:
             raise SystemExit(f"the next start failed: see {self.log.name}")
 
-    def kill(self, way: str, after: float) -> Tally:
+    def kill(self, victim: str, after: float) -> Tally:
         before = set(self.finished())
         process = self.make()
         time.sleep(after)
-        number, choose = WAYS[way]
+        number, choose = VICTIMS[victim]
         while not (chosen := choose(ours(self.token))) and process.poll() is None:
             time.sleep(0.01)  # the next job's script, say
         done = Tally(kills=1, too_late=not chosen)
@@ -230,7 +230,7 @@ def _refuse(text: str) -> None:
     raise SystemExit(f"a damaged store: {text}")
 
 
-def soak_runs(soak: Soak, kills: int, ways: list[str]) -> dict[str, Tally]:
+def soak_runs(soak: Soak, kills: int, victims: list[str]) -> dict[str, Tally]:
     began = time.monotonic()
     if soak.make().wait():
         raise SystemExit(f"make run fails without a kill: see {soak.log.name}")
@@ -238,11 +238,11 @@ def soak_runs(soak: Soak, kills: int, ways: list[str]) -> dict[str, Tally]:
     print(f"undisturbed: {seconds:.1f} s, {len(stored(soak.output))} cases", flush=True)
     tallies: dict[str, Tally] = {}
     for number in range(kills):
-        way = ways[number % len(ways)]
-        tally = soak.kill(way, soak.random.uniform(0, seconds))
-        tallies.setdefault(way, Tally()).add(tally)
+        victim = victims[number % len(victims)]
+        tally = soak.kill(victim, soak.random.uniform(0, seconds))
+        tallies.setdefault(victim, Tally()).add(tally)
         if not tally.is_good():
-            print(f"kill {number + 1}: {way}: {tally}", flush=True)
+            print(f"kill {number + 1}: {victim}: {tally}", flush=True)
     return tallies
 
 
@@ -268,12 +268,12 @@ def soak_ingest(soak: Soak, kills: int) -> Tally:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.soak_kills")
+    parser = argparse.ArgumentParser(prog="python -m tests.soak_kills")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--ingest-kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--ways", nargs="+", default=[""], metavar="WORD",
-                        help=f"only those with such a word: {'; '.join(WAYS)}")  # fmt: skip
+    parser.add_argument("--only", nargs="+", default=[""], metavar="WORD",
+                        help=f"only those with such a word: {'; '.join(VICTIMS)}")  # fmt: skip
     parser.add_argument("--work", type=Path, help="a new folder for all of it, which stays")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # folders are removed
@@ -284,13 +284,13 @@ def main() -> int:
         where = shm if os.access(shm, os.W_OK) else work
         memory = Path(made.enter_context(tempfile.TemporaryDirectory(prefix="soak-", dir=where)))
         soak = Soak(work.absolute(), memory, args.seed)
-        ways = [way for way in WAYS if any(word in way for word in args.ways)]
-        tallies = soak_runs(soak, args.kills, ways)
+        victims = [victim for victim in VICTIMS if any(word in victim for word in args.only)]
+        tallies = soak_runs(soak, args.kills, victims)
         tallies["ingest, KILL (sessions)"] = soak_ingest(soak, args.ingest_kills)
-        print(markdown.table(HEAD, (tally.row(way) for way, tally in tallies.items())))
-        for way, tally in tallies.items():
+        print(markdown.table(HEAD, (tally.row(victim) for victim, tally in tallies.items())))
+        for victim, tally in tallies.items():
             for what in (*tally.lost, *tally.processes, *tally.folders):
-                print(f"{way}: {what}")
+                print(f"{victim}: {what}")
         print(f"seed {args.seed}")
         if all(tally.is_good() for tally in tallies.values()):
             return 0

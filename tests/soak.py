@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many short runs, with other work on the machine: does any crash, hang, or say something wrong?
 
-    python -m tools.soak [--runs 10000] [--seed 1] [--stacks openmpi,mpich] [--load 4] [--keep DIR]
+    python -m tests.soak [--runs 10000] [--seed 1] [--stacks openmpi,mpich] [--load 4] [--keep DIR]
 
 Each run is one that CTest knows (kernels/tests/), drawn by the seed: stack, pattern, method, mode,
 processes, options. It is checked as CTest checks it. What did not end well is counted by its kind,
@@ -50,7 +50,7 @@ KINDS = {
     "hung": "no progress for",
     "crashed": "crashed",
     "error": "iokernel: error",
-    "launcher": "right is 0",
+    "launcher": "expected 0",
 }
 
 
@@ -144,9 +144,9 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     )  # fmt: skip
     text = done.stdout + done.stderr
     if done.status is None:
-        raise run_case.Wrong(f"no end after {SECONDS} s:{''.join(stood)}\nright is 0:\n{text}")
+        raise run_case.Wrong(f"no end after {SECONDS} s:{''.join(stood)}\nexpected 0:\n{text}")
     if done.status or "iokernel: error" in text:
-        raise run_case.Wrong(f"exit status {done.status}; right is 0:\n{text}")
+        raise run_case.Wrong(f"exit status {done.status}; expected 0:\n{text}")
     if done.document is None:
         raise run_case.Wrong("no result document was written")
     return done.document
@@ -206,7 +206,7 @@ def table(found: Found) -> str:
 
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="tools.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="tests.soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
