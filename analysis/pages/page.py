@@ -18,7 +18,7 @@ def load_template(name: str) -> jinja2.Template:
     """A template of this folder; what it asks for and does not get is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
+        autoescape=".html" in name,
         undefined=jinja2.StrictUndefined,
         finalize=_plain,
         trim_blocks=True,
