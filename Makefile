@@ -166,10 +166,10 @@ spack-mirror: ### archives for environments/from-source, each checked by sha256;
 	@$(PYTHON) -m tools.spack_mirror $(FROM)
 
 test-readers: setup-test $(READERS)/made ### yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
-	$(PYTHON) -m pytest -q -m readers
+	$(PYTHON) -m pytest -q -m readers tests/readers
 
 test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this machine)
-	$(PYTHON) -m pytest -q -m slurm
+	$(PYTHON) -m pytest -q -m slurm tests/reframe_tests/test_slurm.py $(ARGS)
 
 selftest: setup-test ### inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tests.selftest $(ARGS)

@@ -3,8 +3,8 @@
 
     python -m tools.harness [--pairs 5] [--many N]
 
-The processor time is that of ReFrame's own process, without the jobs': the difference of two
-sessions of few and of more cases. Beside it stands the least that a test with a figure can cost.
+The processor time is ReFrame's alone, without the jobs': the difference of two sessions, of few and
+of more cases. Beside it stands the least that a test with a figure can cost.
 """
 
 from __future__ import annotations

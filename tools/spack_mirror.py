@@ -2,8 +2,8 @@
 """Fills a mirror for Spack with source archives: `python -m tools.spack_mirror [FOLDER ...]`.
 
 The archives are the lines of environments/from-source/archives.txt. Each is looked for by its
-sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have an
-archives.txt of its own, with the names of its files in place of paths: its lines come first.
+sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have its
+own archives.txt, with the names of its files in place of paths: its lines come first.
 
 In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes that know these versions by
 these sums) and `settings` (what an environment includes; there the list `given` has the packages

@@ -62,7 +62,7 @@ class IoBenchmark(
     - `pattern`: its name, as `iokernel` takes it;
     - `call`: a parameter over names in `reframe_tests.machine.calls`, by default
       `parameter(calls.names(without=[...]))`;
-    - `scales`, a table of its own (`machine/scales.py`) with the entry `QUICK_SCALE`, and
+    - `scales`, its own table (`machine/scales.py`) with the entry `QUICK_SCALE`, and
       `scale`, a parameter over its keys;
     - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
     - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed

@@ -2,7 +2,7 @@
 """Pleiades at NASA Ames: Lustre (The HDF Group's studies of CGNS on it).
 
 From the document: that there were studies on its Lustre file system, and no number. Nodes, batch
-system and file system are those of site_configs/pbs_lustre.py, with its settings.
+system and file system are as in site_configs/pbs_lustre.py, with its settings.
 """
 
 from __future__ import annotations

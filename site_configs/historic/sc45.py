@@ -5,7 +5,7 @@ From the document: 256 CPUs wrote the cloud model's arrays, 12 MB/s; one process
 a third of 121 MB/s; a node's memory is less than ten arrays' 2.9 GB. Left out, because it says
 nothing of them: nodes, their memory and processors, file system, peaks. What a script cannot do
 without is a guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (a PBS and mpiexec here),
-IOGAUGE_CORES of a node (1: each process then has a node of its own), IOGAUGE_SCRATCH. Unverified:
+IOGAUGE_CORES of a node (1: each process then has its own node), IOGAUGE_SCRATCH. Unverified:
 that its MPI had ROMIO, and the names of login nodes.
 """
 

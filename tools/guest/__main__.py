@@ -4,7 +4,7 @@
     python -m tools.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...
 
 The guest's root is this machine's, read-only; what is written there goes to its memory, and is gone
-with it. It has no network but its own loopback. $IOGAUGE_OUTPUT is a folder on a disk of its own,
+with it. It has no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk,
 and is copied to FOLDER at the end. Exit status: the command's; 125 where there was no guest.
 """
 

@@ -9,7 +9,7 @@ listed with the reason. What only another kernel can mount is mounted in a guest
 this command once more; `--guest`: all, so that a session has both. Exit status 1 where a case fails
 on a file system that was mounted, or where nothing could be mounted.
 
-Everything happens in mount and process namespaces of its own, and servers in a network namespace
+Everything happens in new mount and process namespaces, and servers in a network namespace
 besides: no other process sees the mounts, the servers' address is nobody else's, and when this
 program ends, even by `kill -9`, the kernel ends the servers and unmounts.
 """

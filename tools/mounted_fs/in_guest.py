@@ -21,7 +21,7 @@ from tools.mounted_fs.site import BUILDS as OF_SITE
 VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
 MINUTES = 120  # then the guest is ended
 
-# Where the guest has folders of its own, and does not see the host's.
+# Where the guest has its own folders, and does not see the host's.
 HIDDEN = ("/tmp", "/run", "/dev", "/proc", "/sys")
 
 
@@ -74,5 +74,5 @@ def hidden() -> str | None:
     for path in (ROOT, *map(Path, orangefs())):
         for folder in HIDDEN:
             if path.is_relative_to(folder):
-                return f"{path} is not seen in the guest, which has a {folder} of its own"
+                return f"{path} is not seen in the guest, which has its own {folder}"
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that tell why they fail, and servers in a network namespace of their own."""
+"""Commands that tell why they fail, and servers in their own network namespace."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Servers:
         return ["nsenter", f"--net=/proc/{self.running[name].pid}/ns/net", "--"]
 
     def _spawn(self, name: str, words: list[str]) -> None:
-        """In a session of its own: a signal to ours must not reach a server before its file
+        """In a new session: a signal to ours must not reach a server before its file
         systems are unmounted."""
         with (self.work / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(

@@ -104,7 +104,7 @@ class Truth:
 
 
 def one(space: Space, noise: str, seed: int, rules: Rules) -> tuple[Found, Truth]:
-    """A search in a space of its own. All runs of a round meet the same drift."""
+    """A search in a new space. All runs of a round meet the same drift."""
     generator = seeded("search", noise, seed)
     truth = Truth.make(space, generator)
     drift = KINDS[noise](generator, (LONG,)) if noise.startswith("alike") else np.ones(LONG)
