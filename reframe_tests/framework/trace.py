@@ -25,7 +25,7 @@ from iogauge.analysis.ledger.verdict import Judgement, as_json, judge
 from iogauge.common.run_folder import DOCUMENT, LEDGER, TRACE
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
-from reframe_tests.framework.figures import Figures
+from reframe_tests.framework.measured import Figures
 from reframe_tests.jobs import collected
 from reframe_tests.machine import stacks
 

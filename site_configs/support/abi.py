@@ -21,7 +21,7 @@ MAKER = "iogauge stack add abi:mpich==VERSION"
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says what is right."""
+    """By its name; `ConfigError` says what is expected."""
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(f"stack {name!r:.60} is unknown; example: abi:mpich==5.0.2")

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from site_configs.support import abi, common, debian, prefixes, standard_abi, wheels
+from site_configs.support import abi, common, debian, standard_abi, wheels
 
 # By prefix; all others are Debian's.
-KINDS = {kind.BEGIN: kind.stack for kind in (prefixes, wheels, abi, standard_abi)}
+KINDS = {kind.BEGIN: kind.stack for kind in (wheels, abi, standard_abi)}
+KINDS[wheels.PREFIX] = wheels.in_prefix
 
 
 def stack(name: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ SETS = {"openmpi": "-x {}={}", "mpich": "-genv {} {}"}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says what is right."""
+    """By its name; `ConfigError` says what is expected."""
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(

