@@ -6,7 +6,10 @@ import sys
 if sys.version_info < (3, 10):  # noqa: UP036  (a checkout's, which pip does not look at)
     raise SystemExit(f"iogauge needs Python 3.10 or newer; {sys.executable} is {sys.version[:6]}")
 
-from iogauge.common.paths import data
+from iogauge.common.paths import ROOT, data
+
+if str(ROOT) not in sys.path:  # `reframe_tests` and `site_configs`
+    sys.path.append(str(ROOT))
 
 
 def version() -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import LOCAL
 from site_configs.local import ram
 from site_configs.support import common
 from site_configs.support.debian import mpich, need, openmpi
@@ -22,7 +22,7 @@ from site_configs.support.debian import mpich, need, openmpi
 def built_before(environ: dict[str, Any]) -> dict[str, Any]:
     """The stack with the kernels that were built with the image, which has no compilers; the stack
     itself if there are none."""
-    program = ROOT / ".local" / "kernels" / environ["name"] / "bin" / "iokernel"
+    program = LOCAL / "kernels" / environ["name"] / "bin" / "iokernel"
     if not program.exists():
         return environ
     extras = environ["extras"]

@@ -31,7 +31,7 @@ site_configs/local.py. Nothing is installed or written. Exit status: 1 if no run
 
 COLUMNS = ("what", "state", "found")
 OK, MISSING, NOTE = "ok", "missing", "-"
-SETUP = "make setup"
+SETUP = "make setup" if paths.is_checkout() else "pip install --upgrade iogauge"
 # By which the packages of requirements/run.lock are imported, where that is not their name.
 IMPORTED = {
     "reframe-hpc": "reframe", "pyyaml": "yaml", "prometheus-client": "prometheus_client",

@@ -29,10 +29,9 @@ _KINDS = (
 
 
 def need_checkout(command: str) -> None:
-    """An installed package reads results, and measures none."""
+    """An installed package has the kernels and tests, and no set-up of stacks."""
     if not paths.is_checkout():
-        only = "an installed package only reads results"
-        raise AnalysisError(f"{command} needs a checkout of iogauge: {only}")
+        raise AnalysisError(f"{command} needs a checkout of iogauge; this is an installed package")
 
 
 def count(text: str) -> int:

@@ -86,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
         os.environ["IOGAUGE_OUTPUT"] = str(args.output.absolute())
     if asked.is_local:
         use(args.stack)
+    if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
+        options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
     if not sites.runs_here(asked.site):  # but on other nodes
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
     with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:

@@ -13,7 +13,7 @@ from reframe.core.exceptions import ReframeError
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, OutputError, UsageError
 from iogauge.analysis.judge import references
 from iogauge.common.files import write_whole
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import ROOT, is_checkout
 from iogauge.measure import sites
 from iogauge.measure.new_site.file import site_file
 from iogauge.measure.new_site.machine import Machine
@@ -34,7 +34,7 @@ COLUMNS = ("site", "systems", "stacks", "references")
 
 def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and _")
-    words = "the site file (default: site_configs/NAME.py)"
+    words = "the site file (default: site_configs/NAME.py; installed, NAME.py)"
     parser.add_argument("--output", type=options.out_file, help=words)
 
 
@@ -42,11 +42,12 @@ def run_new(args: argparse.Namespace) -> int:
     """Write the file."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
         raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
-    path = args.output or ROOT / "site_configs" / f"{args.name}.py"
+    own = ROOT / "site_configs" if is_checkout() else Path()
+    path = args.output or own / f"{args.name}.py"
     if path.is_file():
         raise OutputError(f"{path} exists already; name another with --output")
     write_whole(path, site_file(args.name, Machine()))
-    site = args.name if args.output is None else path
+    site = args.name if is_checkout() and not args.output else path
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
     print(f"  iogauge site check {site}")
     print(f"  iogauge run --site {site} --dry-run -t smoke")

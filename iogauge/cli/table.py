@@ -17,14 +17,14 @@ class Command(NamedTuple):
     group: str
     help: str
     module: str
-    in_checkout: bool = False  # it measures, builds or sets up, which an installed package cannot
+    in_checkout: bool = False  # it takes Debian's stacks, or what a checkout sets up
 
 
 MEASURE, READ, PROGRAM, CENTRE = "measure", "read", "your program", "a centre"
 
 COMMANDS = (
-    Command("run", MEASURE, "measure and verify", "run", True),
-    Command("collect", MEASURE, "import results of scripts", "run:collect", True),
+    Command("run", MEASURE, "measure and verify", "run"),
+    Command("collect", MEASURE, "import results of scripts", "run:collect"),
     Command("tune", MEASURE, "find the fastest settings", "tune", True),
     Command("certify", MEASURE, "which stacks corrupt data", "certify"),
     Command("claims", MEASURE, "test published claims", "claims"),
@@ -41,14 +41,14 @@ COMMANDS = (
     Command("replay check", PROGRAM, "compare a replay with its log", "replay_steps:check"),
     Command("replay like", PROGRAM, "describe a file for iokernel file", "replay_steps:like"),
     Command("shrink", PROGRAM, "reduce a failing run", "shrink", True),
-    Command("doctor", CENTRE, "check what this machine has and lacks", "doctor", True),
-    Command("site new", CENTRE, "generate a site file from this machine", "site:new", True),
-    Command("site check", CENTRE, "check a site file", "site:check", True),
-    Command("site list", CENTRE, "list site files", "site:list", True),
-    Command("stack list", CENTRE, "list library stacks", "stack:list", True),
+    Command("doctor", CENTRE, "check what this machine has and lacks", "doctor"),
+    Command("site new", CENTRE, "generate a site file from this machine", "site:new"),
+    Command("site check", CENTRE, "check a site file", "site:check"),
+    Command("site list", CENTRE, "list site files", "site:list"),
+    Command("stack list", CENTRE, "list library stacks", "stack:list"),
     Command("stack add", CENTRE, "install a Debian release or an MPI wheel", "stack:add", True),
     Command("stack check", CENTRE, "check every spack.yaml", "stack:check", True),
-    Command("build", CENTRE, "build iokernel, or install it with --prefix", "build", True),
+    Command("build", CENTRE, "build iokernel, or install it with --prefix", "build"),
     Command("expect learn", CENTRE, "learn references from a system's history", "expect_learn"),
     Command("expect accept", CENTRE, "accept a change of performance", "expect:accept"),
     Command("expect list", CENTRE, "list accepted changes", "expect:list"),

@@ -5,20 +5,41 @@ an installed package brings its data along, and reads and writes below the folde
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-ROOT = PACKAGE.parent
+# What stands beside the package in a checkout, a wheel has here (pyproject.toml).
+INSTALLED = PACKAGE / "source"
+ROOT = INSTALLED if INSTALLED.is_dir() else PACKAGE.parent
 KERNELS = ROOT / "kernels"
 TEMPLATES = ROOT / "templates"
-BUILDS = ROOT / ".local" / "build"
+
+
+def _local() -> Path:
+    """Where libraries, kernels and the like are made: in the checkout, or in the user's cache, for
+    each installation a folder."""
+    if is_checkout():
+        return ROOT / ".local"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
+    which = zlib.crc32(f"{ROOT} {ROOT.stat().st_ctime_ns}".encode())
+    return cache / "iogauge" / f"{(ROOT / 'VERSION').read_text().strip()}-{which:08x}"
+
+
+def is_checkout() -> bool:
+    """Does this package stand in a checkout, and not among installed ones?"""
+    return ROOT != INSTALLED
+
+
+LOCAL = _local()
+BUILDS = LOCAL / "build"
 # A library without functions, which lets a program for Debian's MPICH load another's
 # (environments/debian/mpich_abi.sh).
-MPICH_ABI = ROOT / ".local" / "stacks" / "abi"
-TOPOLOGY = ROOT / ".local" / "topology"
+MPICH_ABI = LOCAL / "stacks" / "abi"
+TOPOLOGY = LOCAL / "topology"
 # IOGAUGE_ENVIRONMENTS: Spack environments that a site keeps elsewhere.
 ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environments").absolute()
-SPACK_STATE = ROOT / ".local" / "spack"
+SPACK_STATE = LOCAL / "spack"
 
 
 def builds() -> Path:
@@ -37,15 +58,10 @@ def _kept(folder: Path) -> Path:
     return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
 
 
-def is_checkout() -> bool:
-    """Does this package stand in a checkout, and not among installed ones?"""
-    return (ROOT / "reframe_tests").is_dir() and KERNELS.is_dir()
-
-
 def data(name: str) -> Path:
     """A file or folder that the package reads (`references`, `kernels/methods/methods.def`): in the
     checkout, or where it was installed."""
-    return (ROOT if is_checkout() else PACKAGE) / name
+    return ROOT / name
 
 
 def output() -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
-from iogauge.common.paths import KERNELS, ROOT, builds
+from iogauge.common.paths import BUILDS, KERNELS, builds
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -112,7 +112,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def test_folder(stack: str) -> Path:
     """Where `make test-kernels` builds, and all tests find the program built."""
-    return ROOT / ".local" / "build" / f"test-{stack}"
+    return BUILDS / f"test-{stack}"
 
 
 def build_for_tests(stack: str) -> Path:

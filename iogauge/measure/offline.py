@@ -21,7 +21,7 @@ from pathlib import Path
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import ROOT, output
 from iogauge.measure.session import REFRAME
 from iogauge.measure.sites import Asked
 from reframe_tests.jobs import collected
@@ -70,4 +70,5 @@ def collect(folder: Path) -> int:
         raise UsageError(f"{folder}: {what}: {error}") from None
     command = [REFRAME, *map(str, options), "-r", "--exec-policy=serial"]
     environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
+    environment["IOGAUGE_OUTPUT"] = str(output())
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from iogauge.analysis.errors import AnalysisError, UsageError
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import BUILDS, ROOT, is_checkout
 from iogauge.common.text import nearest, unknown
 from iogauge.measure import kernels
 from reframe_tests.machine import stacks as needs
-from site_configs.support import debian
+from site_configs.support import debian, wheels
 
 DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "wheels"
-ABI_BUILD = ROOT / ".local" / "build" / "abi"
+ABI_BUILD = BUILDS / "abi"
 
 
 def lacking(name: str) -> str:
@@ -49,6 +49,9 @@ def known() -> list[str]:
 def install(names: list[str]) -> None:
     """What each stack needs beyond set-up; what is in place is left alone. A release by its own
     name (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
+    if not is_checkout():
+        why = lacking(names[0]) or "an installed iogauge has no set-up of stacks"
+        raise UsageError(f"{why}; right is prefix:FOLDER, such as {wheels.PREFIX}/opt/openmpi")
     releases = [_release(name) for name in names if ":" not in name]
     for name in names:
         kind, colon, what = name.partition(":")

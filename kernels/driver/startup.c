@@ -56,10 +56,11 @@ int io_startup_one_mpi(io_error *error) {
     loaded_mpis found = {0};
     dl_iterate_phdr(find_second_mpi, &found);
     if (!found.by) return 0;
-    return io_fail(error,
-                   "two MPIs are loaded, %s and %s (by %s): build iokernel with libraries of one MPI, or check "
-                   "LD_LIBRARY_PATH",
-                   found.first.dli_fname, found.second.dli_fname, found.by);
+    return io_fail(
+        error,
+        "two MPIs are loaded, %s and %s (by %s): build iokernel with libraries of one MPI, or check "
+        "LD_LIBRARY_PATH",
+        found.first.dli_fname, found.second.dli_fname, found.by);
 }
 
 struct io_startup {

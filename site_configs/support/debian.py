@@ -15,12 +15,11 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.common.paths import ROOT
+from iogauge.common.paths import LOCAL
 from iogauge.common.text import unknown
 from site_configs.support import common
 
 CORES = common.cores()
-LOCAL = ROOT / ".local"
 PREFIXES = LOCAL / "stacks"
 RELEASE = re.compile(r"[a-z]+")
 

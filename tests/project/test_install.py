@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pip install .`: the wheel holds all that the analysis reads, and works in another folder."""
+"""`pip install .`: the wheel holds all that measures and reads, and works in another folder."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[
     start = "import sys; sys.argv[0] = 'iogauge'; from iogauge.cli.main import main; "
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
     environment.pop("IOGAUGE_OUTPUT", None)
+    environment["XDG_CACHE_HOME"] = str(installed.parent / "cache")
     return subprocess.run(
         [sys.executable, "-c", f"{start}sys.exit(main())", *words],
         cwd=cwd, env=environment, capture_output=True, text=True,
@@ -86,13 +87,28 @@ def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -
     assert {path.name for path in tmp_path.iterdir()} == {"output"}
 
 
-def test_what_measures_says_that_it_needs_a_checkout(installed: Path, tmp_path: Path) -> None:
+def test_what_sets_up_stacks_says_that_it_needs_a_checkout(installed: Path, tmp_path: Path) -> None:
     commands = [c.name for c in table.COMMANDS if c.in_checkout] + ["certify", "claims --run"]
-    assert {"run", "build", "doctor", "site new"} <= set(commands)
+    assert "stack add" in commands and "run" not in commands
     for command in commands:
         done = run(installed, tmp_path, *command.split())
         assert done.returncode == 3 and done.stderr.count("\n") == 1, done.stderr
         assert f"iogauge: {command} needs a checkout" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="mpicc is missing")
+def test_it_renders_jobs_of_a_site_file_of_its_own(installed: Path, tmp_path: Path) -> None:
+    """Tests, templates, site files and the kernels' tables come along; ReFrame finds them."""
+    done = run(installed, tmp_path, "site", "new", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "import iogauge" in (tmp_path / "mine.py").read_text()
+    done = run(installed, tmp_path, "site", "check", "mine.py")
+    assert done.returncode == 0, done.stderr
+    words = ["-n", "S3d.*mpiio:collective", "--scale", "smoke", "--dry-run", "-o", "scripts"]
+    done = run(installed, tmp_path, "run", *words)
+    assert done.returncode == 0, done.stderr
+    assert "iokernel" in next((tmp_path / "scripts").rglob("job.sh")).read_text()
 
 
 def test_without_a_session_it_says_where_it_looked(installed: Path, tmp_path: Path) -> None:
@@ -103,5 +119,5 @@ def test_without_a_session_it_says_where_it_looked(installed: Path, tmp_path: Pa
 
 def test_each_table_that_is_read_comes_along(installed: Path) -> None:
     for path in paths.KERNELS.rglob("*.def"):
-        there = installed / "iogauge" / "kernels" / path.relative_to(paths.KERNELS)
+        there = installed / "iogauge" / "source" / "kernels" / path.relative_to(paths.KERNELS)
         assert there.read_text() == path.read_text()

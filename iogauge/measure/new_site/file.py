@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jinja2
 
+from iogauge.common.paths import is_checkout
 from iogauge.measure.new_site import mounts, schedulers
 from iogauge.measure.new_site.machine import Machine, find_modules
 from iogauge.measure.new_site.schedulers import Partition
@@ -58,6 +59,7 @@ def site_file(name: str, machine: Machine) -> str:
         cores=os.cpu_count() or 1,
         memory=memory(),
         software=find_modules(machine),
+        in_checkout=is_checkout(),
         compiler=cc,
         library=library,
         command=command,
