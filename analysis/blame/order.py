@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which accesses are ordered: by barriers and, above MPI-IO, by sync, open and close around them.
 
-POSIX: a call's effect is visible to all once it returns, so a barrier between two calls orders
-them. MPI-IO (MPI 4.1, 14.6.1): only if the first process synced or closed the file before it, and
-the second synced or opened it after. If a trace has no barriers, pauses common to all processes
-stand in, and the report says so.
+POSIX: a call's effect is visible to all once it returns, so a barrier or a message between two
+calls orders them. Sends and receives are matched by processes, communicator, tag and order. MPI-IO
+(MPI 4.1, 14.6.1): only if the first process synced or closed the file before it, and the second
+synced or opened it after. If a trace has no barriers, pauses common to all processes stand in, and
+the report says so.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +26,8 @@ from ..darshan.raw import (
     MEET,
     MESSAGE,
     OPEN,
+    RECEIVE,
+    SEND,
     SENT,
     SYNC,
     UNLOCK,
@@ -31,18 +36,22 @@ from ..replay.phases import Phases
 from .accesses import MPIIO, POSIX, Traced
 
 Numbers = NDArray[np.int64]
+ORDERING = (MEET, SEND, RECEIVE)
+ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
 FREE, SHARED, ALONE = 0, 1, 2
 
 
 @dataclass
 class Order:
-    """For each access, in stretches between its process's meetings: from which one it may take
-    effect (`first`), and in which its effect is visible to all (`last`); the same counted in
+    """For each access, in stretches between its process's ORDERING events: from which one it may
+    take effect (`first`), and in which its effect is visible to all (`last`); the same counted in
     meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
-    which holding of a lock; `atomic`. `sent`, `heard`: when its process first sent a message after
+    which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
+    `atomic`. `sent`, `heard`: when its process first sent a message after
     its effect is visible, and last received one before it may take effect; None without messages.
-    `unsure`: of those times. `known`: for each stretch of each process, how many stretches
+    `unsure`: of those times; `unmatched`: starts and ends of calls whose partner is not known, each
+    sorted. `known`: for each stretch of each process, how many stretches
     of each other process are over, and where its processes begin; None if only meetings of all
     count."""
 
@@ -52,19 +61,28 @@ class Order:
     epoch_last: Numbers
     lock: NDArray[np.uint8]
     hold: Numbers
+    guard: Numbers
     atomic: NDArray[np.bool_]
     known: tuple[NDArray[np.int32], Numbers] | None = None
     sent: NDArray[np.float64] | None = None
     heard: NDArray[np.float64] | None = None
     unsure: float = 0.0
+    unmatched: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def perhaps(self, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
         """For each pair of accesses: may messages order it? The process of the one sent something
-        after it, and then that of the other heard something before it."""
-        if self.sent is None or self.heard is None:
-            return np.zeros(len(a), bool)
-        forth = self.sent[a] <= self.heard[b] + self.unsure
-        return forth | (self.sent[b] <= self.heard[a] + self.unsure)
+        after it, then that of the other heard something before it, and not all is known of what
+        passed in between."""
+        return self._perhaps(a, b) | self._perhaps(b, a)
+
+    def _perhaps(self, one: Numbers, other: Numbers) -> NDArray[np.bool_]:
+        if self.sent is None or self.heard is None or self.unmatched is None:
+            return np.zeros(len(one), bool)
+        since, until = self.sent[one] - self.unsure, self.heard[other] + self.unsure
+        starts, ends = self.unmatched
+        between = np.searchsorted(starts, until, "right") - np.searchsorted(ends, since, "left")
+        answer: NDArray[np.bool_] = (since <= until) & (between > 0)
+        return answer
 
     def between(self, process: Numbers, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
         """For each pair of accesses (indices): is it ordered, or locked?"""
@@ -73,6 +91,7 @@ class Order:
         )
         alone = (self.lock[a] == ALONE) | (self.lock[b] == ALONE)
         found |= (self.lock[a] > FREE) & (self.lock[b] > FREE) & alone
+        found |= (self.guard[a] >= 0) & (self.guard[a] == self.guard[b])
         found |= self.atomic[a] & self.atomic[b]
         if self.known is not None:
             found |= self._knew(process, a, b) | self._knew(process, b, a)
@@ -94,8 +113,9 @@ def of_phases(traced: Traced, phases: Phases) -> Order:
     n = len(traced.accesses)
     phase = phases.of(traced.accesses)
     return Order(
-        phase, phase, phase, phase, np.zeros(n, np.uint8), np.full(n, -1), np.zeros(n, bool)
-    )
+        phase, phase, phase, phase, np.zeros(n, np.uint8), np.full(n, -1),
+        np.full(n, -1), np.zeros(n, bool),
+    )  # fmt: skip
 
 
 def of_events(traced: Traced) -> Order:
@@ -105,11 +125,11 @@ def of_events(traced: Traced) -> Order:
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     order = Order(
         first, last, first.copy(), first.copy(), np.zeros(n, np.uint8), np.full(n, -1),
-        np.zeros(n, bool),
+        np.full(n, -1), np.zeros(n, bool),
     )  # fmt: skip
     for rank, events in enumerate(traced.events):
         mine = np.flatnonzero(rows["process"] == rank)
-        met = events[events["kind"] == MEET]
+        met = events[np.isin(events["kind"], ORDERING)]
         stretch = np.searchsorted(met["sequence"], rows["sequence"][mine])
         first[mine] = last[mine] = stretch
         for file in np.unique(rows["file"][mine]):
@@ -117,13 +137,20 @@ def of_events(traced: Traced) -> Order:
             about = events[events["file"] == file]
             _flushes(order, of[rows["layer"][of] == MPIIO], about, met, rows)
             _locks(order, of[rows["layer"][of] == POSIX], about, rows)
+            _atomic_calls(order, of, rows)
+        _guards(order, mine, events, rows)
         # The number of meetings of all processes before each stretch, and one more at the end.
-        all_met = np.concatenate(([0], np.cumsum(met["a"] == 0)))
+        all_met = np.concatenate(([0], np.cumsum((met["kind"] == MEET) & (met["a"] == 0))))
         all_met = np.append(all_met, all_met[-1] + 1)
         order.epoch_first[mine] = all_met[first[mine]]
         order.epoch_last[mine] = all_met[np.minimum(last[mine], len(all_met) - 1)]
-    order.known = _who_knew(traced)
-    if any((events["kind"] == MESSAGE).any() for events in traced.events):
+    clocks = _Clocks(traced)
+    order.known = clocks.run()
+    unmatched = [events[events["kind"] == MESSAGE] for events in traced.events]
+    unmatched += [traced.events[rank][[i]] for rank, i in clocks.unmatched]
+    calls = np.concatenate(unmatched)
+    if len(calls):
+        order.unmatched = np.sort(calls["start"]), np.sort(calls["end"])
         _messages(order, traced)
     return order
 
@@ -135,8 +162,10 @@ def _messages(order: Order, traced: Traced) -> None:
     order.unsure = np.inf if traced.unsure is None else traced.unsure
     order.sent, order.heard = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
     for rank, events in enumerate(traced.events):
-        ways = np.where(events["kind"] == MESSAGE, events["a"], SENT | HEARD)
-        ways[(events["kind"] != MESSAGE) & (events["kind"] != MEET)] = 0
+        ways = np.zeros(len(events), np.int64)
+        for kind, way in ((MEET, SENT | HEARD), (SEND, SENT), (RECEIVE, HEARD)):
+            ways[events["kind"] == kind] = way
+        ways = np.where(events["kind"] == MESSAGE, events["a"], ways)
         sent, heard = events[ways & SENT > 0], events[ways & HEARD > 0]
         mine = np.flatnonzero(rows["process"] == rank)
         for file in np.unique(rows["file"][mine]):
@@ -174,6 +203,16 @@ def _flushes(
     order.atomic[mine] = on[np.searchsorted(atomic["sequence"], sequence)] != 0
 
 
+def _atomic_calls(order: Order, mine: Numbers, rows: NDArray[np.void]) -> None:
+    """A call in atomic mode that is one POSIX call as a whole is atomic there, too."""
+    above = mine[order.atomic[mine]]
+    if len(above):
+        call = ["write", "offset", "length"]
+        whole = set(rows[call][above].tolist())
+        below = mine[rows["layer"][mine] == POSIX]
+        order.atomic[below] = [one in whole for one in rows[call][below].tolist()]
+
+
 def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[np.void]) -> None:
     """A process takes one lock of a file at a time, as ROMIO and OMPIO do."""
     locks = about[np.isin(about["kind"], (LOCK_READ, LOCK_WRITE, UNLOCK))]
@@ -189,37 +228,114 @@ def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[n
     order.hold[mine] = np.where(held, locks["sequence"][at], -1)
 
 
-def _who_knew(traced: Traced) -> tuple[NDArray[np.int32], Numbers] | None:
-    """Vector clocks, if subsets of the processes met too."""
-    assert traced.events is not None
-    met = [some[some["kind"] == MEET] for some in traced.events]
-    if not any((some["a"] != 0).any() for some in met):
-        return None
-    n = len(met)
-    if sum(len(some) + 1 for some in met) * n > MOST_CLOCKS:
-        traced.said.append("meetings of parts of the processes are too many to be followed")
-        return None
-    groups = [some["a"].tolist() for some in met]
-    members: dict[int, list[int]] = {}
-    for rank, mine in enumerate(groups):
-        for group in set(mine):
-            members.setdefault(group, []).append(rank)
-    known = [np.zeros((len(some) + 1, n), np.int32) for some in met]
-    done, ready = [0] * n, set(range(n))
-    while ready:
-        rank = ready.pop()
-        if done[rank] >= len(groups[rank]):
-            continue
-        group = groups[rank][done[rank]]
-        some = members[group]
-        if any(done[i] >= len(groups[i]) or groups[i][done[i]] != group for i in some):
-            continue
+def _guards(order: Order, mine: Numbers, events: NDArray[np.void], rows: NDArray[np.void]) -> None:
+    """Locks of the whole of another file."""
+    locks = events[np.isin(events["kind"], (LOCK_READ, LOCK_WRITE, UNLOCK))]
+    for file in np.unique(locks["file"][locks["file"] >= 0]):
+        of = locks[locks["file"] == file]
+        held = np.append(False, (of["kind"] == LOCK_WRITE) & (of["a"] == 0) & (of["b"] == 0))
+        inside = held[np.searchsorted(of["sequence"], rows["sequence"][mine])]
+        order.guard[mine[inside & (rows["file"][mine] != file)]] = file
+
+
+class _Clocks:
+    """Vector clocks over meetings and matched messages. `unmatched`: process and number of the
+    events that have no other half: theirs is no order, but perhaps one."""
+
+    def __init__(self, traced: Traced) -> None:
+        assert traced.events is not None
+        self.said = traced.said
+        self.calls: list[list[tuple[int, int, int]]] = []
+        self.wanted: dict[tuple[int, int], list[tuple[int, ...]]] = {}  # by process and number
+        self.unmatched: list[tuple[int, int]] = []
+        self.members: dict[int, list[int]] = defaultdict(list)
+        self.sent: dict[tuple[int, ...], NDArray[np.int32]] = {}
+        where = []
+        for rank, events in enumerate(traced.events):
+            at = np.flatnonzero(np.isin(events["kind"], ORDERING))
+            rows = [events[name][at].tolist() for name in ("kind", "a", "b")]
+            self.calls.append(list(zip(*rows, strict=True)))
+            where.append(at.tolist())
+            for group in {a for kind, a, _ in self.calls[-1] if kind == MEET}:
+                self.members[group].append(rank)
+        self._match(where)
+
+    def _match(self, where: Sequence[Sequence[int]]) -> None:
+        """Gives each send a name, and each receive the names of its sends."""
+        sends: dict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
+        to: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for rank, calls in enumerate(self.calls):
+            for i, (kind, a, b) in enumerate(calls):
+                if kind == SEND:
+                    if not sends[rank, a, b]:
+                        to[a, b].append(rank)
+                    sends[rank, a, b].append((rank, i))
+        matched: set[tuple[int, int, int]] = set()
+        for rank, calls in enumerate(self.calls):
+            heard: dict[tuple[int, int], list[int]] = defaultdict(list)
+            for i, (kind, a, b) in enumerate(calls):
+                if kind == RECEIVE:
+                    heard[a, b].append(i)
+            for (a, b), mine in heard.items():
+                of = [(one, rank, b) for one in (to[rank, b] if a == ANY else [a])]
+                of = [key if sends[key] else (key[0], ANY, b) for key in of]
+                if of and all(len(sends[key]) == len(mine) for key in of):
+                    matched |= set(of)
+                    for k, i in enumerate(mine):
+                        self.wanted[rank, i] = [sends[key][k] for key in of]
+                else:
+                    self.unmatched += [(rank, where[rank][i]) for i in mine]
+        for key, some in sends.items():
+            if key not in matched:
+                self.unmatched += [(rank, where[rank][i]) for rank, i in some]
+
+    def run(self) -> tuple[NDArray[np.int32], Numbers] | None:
+        """None if only all met."""
+        n = len(self.calls)
+        if all(kind == MEET and a == 0 for calls in self.calls for kind, a, _ in calls):
+            return None
+        if sum(len(calls) + 1 for calls in self.calls) * n > MOST_CLOCKS:
+            self.said.append("meetings and messages of parts of the processes are too many")
+            return None
+        known = [np.zeros((len(calls) + 1, n), np.int32) for calls in self.calls]
+        done, ready = [0] * n, set(range(n))
+        waiting: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        while ready:
+            rank = ready.pop()
+            while done[rank] < len(self.calls[rank]):
+                at = (rank, done[rank])
+                kind, group, _ = self.calls[rank][at[1]]
+                if kind == MEET:
+                    if not self._meet(group, known, done):
+                        break
+                    ready |= set(self.members[group])
+                    continue
+                now = known[rank][at[1]].copy()
+                missing = [one for one in self.wanted.get(at, ()) if one not in self.sent]
+                if missing:
+                    waiting[missing[0]].add(rank)
+                    break
+                now = np.maximum.reduce([now, *(self.sent[one] for one in self.wanted.get(at, ()))])
+                done[rank] += 1
+                known[rank][done[rank]] = now
+                if kind == SEND:
+                    self.sent[at] = now.copy()
+                    self.sent[at][rank] = done[rank]
+                    ready |= waiting.pop(at, set())
+        begins = np.cumsum([0, *(len(some) for some in known)])
+        return np.concatenate(known), begins
+
+    def _meet(self, group: int, known: list[NDArray[np.int32]], done: list[int]) -> bool:
+        """If all have arrived."""
+        some = self.members[group]
+        for i in some:
+            calls = self.calls[i]
+            if done[i] >= len(calls) or calls[done[i]][:2] != (MEET, group):
+                return False
         now = np.maximum.reduce([known[i][done[i]] for i in some])
         for i in some:
             now[i] = done[i] + 1
         for i in some:
             done[i] += 1
             known[i][done[i]] = now
-        ready.update(some)
-    begins = np.cumsum([0, *(len(some) for some in known)])
-    return np.concatenate(known), begins
+        return True

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import acts, extents, memory, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
-from .trace import READ, TOGETHER, WRITE, CannotReplayError, Trace
+from .trace import POSIX, READ, TOGETHER, WRITE, CannotReplayError, Trace
 
 NAME_ROOM = 120
 MOST_PAUSE = 1e9  # seconds
@@ -220,6 +220,7 @@ def _sweep(
             ) from None
         undefined.append(_rows(i, found.start, found.end))
         if len(found.start):
+            _refuse_appends(plan.trace, i)
             count = int((found.end - found.start).sum())
             plan.conflicts += [
                 f"processes {a} and {b} write bytes {low} to {high} in one phase: {one.path}"
@@ -239,6 +240,22 @@ def _sweep(
                 f"what is written are both right for these reads: {one.path}"
             )
     return np.concatenate(before), np.concatenate(undefined)
+
+
+def _refuse_appends(trace: Trace, file: int) -> None:
+    """Darshan's runtime counts from 0 what goes behind the end of a file (O_APPEND)."""
+    if trace.files[file].level != POSIX or not trace.log.by_runtime:
+        return
+    for rows in trace.accesses:
+        mine = rows[(rows["file"] == file) & (rows["write"] == WRITE)]
+        if (mine["offset"] != np.cumsum(mine["length"]) - mine["length"]).any():
+            return
+    raise CannotReplayError(
+        f"{trace.path}: several processes each write from byte 0 on, one call behind the other, as "
+        "a Darshan log has it of files opened with O_APPEND, so their places are unknown: "
+        f"{trace.files[file].path}; trace it with libiogauge-recorder.so, or select other files "
+        "with --only"
+    )
 
 
 def _joined(found: list[NDArray[np.void]]) -> tuple[NDArray[np.void], NDArray[np.int64]]:

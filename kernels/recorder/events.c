@@ -16,7 +16,8 @@ static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
 
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
     recorder *the = recorder_state();
-    if (!the->most_segments || (!r && kind != EVENT_MEET && kind != EVENT_MESSAGE)) return;
+    bool of_file = kind != EVENT_MEET && kind != EVENT_MESSAGE && kind != EVENT_SEND && kind != EVENT_RECEIVE;
+    if (!the->most_segments || (!r && of_file)) return;
     event_list *all = &the->events;
     event *larger = all->used < the->most_segments
                         ? room_for_one(all->entry, all->used, &all->room, sizeof *larger)

@@ -10,7 +10,8 @@
 #include "recorder.h"
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
- * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways. */
+ * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways; the other
+ * process (-1: any) and what identifies the message, twice. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -21,7 +22,9 @@ enum event_kind {
     EVENT_UNLOCK,
     EVENT_VIEW,
     EVENT_ATOMIC,
-    EVENT_MESSAGE /* a call that may order processes */
+    EVENT_MESSAGE, /* a call that may order processes */
+    EVENT_SEND,
+    EVENT_RECEIVE
 };
 
 typedef struct {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,6 +85,7 @@ EXPORT int close(int fd) {
     recorder_lock();
     if (recorder_on()) {
         file->last_byte[RECORD_READ] = file->last_byte[RECORD_WRITE] = 0;
+        if (file->locked) event_add(file, EVENT_UNLOCK, 0, 0, start, start); /* a close ends locks */
         record_close(file, start, recorder_now());
     }
     recorder_unlock();
@@ -103,18 +105,35 @@ WRAP_DUP(dup2, (int fd, int to), (fd, to))
 WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
 
 /* Locks or unlocks a range. */
-static void posix_locked(int fd, const void *argument, int result, double start) {
-    if (result || !recorder_on() || !recorder_wants_segments()) return;
-    const struct flock *what = argument;
-    int kind = what->l_type == F_UNLCK   ? EVENT_UNLOCK
-               : what->l_type == F_RDLCK ? EVENT_LOCK_READ
-                                         : EVENT_LOCK_WRITE;
+static void posix_locked(int fd, int kind, int64_t from, int64_t length, double start) {
     double end = recorder_now();
     recorder_lock();
     description *d = posix_description(fd);
-    if (d && recorder_on() && what->l_whence == SEEK_SET)
-        event_add(d->file, kind, what->l_start, what->l_len, start, end);
+    if (d && recorder_on()) {
+        d->file->locked = true;
+        event_add(d->file, kind, from, length, start, end);
+    }
     recorder_unlock();
+}
+
+static void fcntl_locked(int fd, const struct flock *what, double start) {
+    int kind = what->l_type == F_UNLCK   ? EVENT_UNLOCK
+               : what->l_type == F_RDLCK ? EVENT_LOCK_READ
+                                         : EVENT_LOCK_WRITE;
+    if (what->l_whence == SEEK_SET) posix_locked(fd, kind, what->l_start, what->l_len, start);
+}
+
+EXPORT int flock(int fd, int operation) {
+    NEXT(int, flock, (int, int));
+    double start = recorder_now();
+    int result = next(fd, operation), what = operation & ~LOCK_NB;
+    if (!result && recorder_on() && recorder_wants_segments())
+        posix_locked(fd,
+                     what == LOCK_UN   ? EVENT_UNLOCK
+                     : what == LOCK_SH ? EVENT_LOCK_READ
+                                       : EVENT_LOCK_WRITE,
+                     0, 0, start);
+    return result;
 }
 
 /* The argument is an integer or a pointer: a pointer has room for both. */
@@ -128,7 +147,10 @@ static void posix_locked(int fd, const void *argument, int result, double start)
         double start = recorder_now();                                                                       \
         int result = next(fd, command, argument);                                                            \
         if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) posix_duplicated(fd, result, start);           \
-        if (command == F_SETLK || command == F_SETLKW) posix_locked(fd, argument, result, start);            \
+        bool locks =                                                                                         \
+            command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;  \
+        if (locks && !result && recorder_on() && recorder_wants_segments())                                  \
+            fcntl_locked(fd, argument, start);                                                               \
         return result;                                                                                       \
     }
 WRAP_FCNTL(fcntl)

@@ -62,6 +62,7 @@ typedef struct record {
     struct record *all;  /* of all */
     char *path;
     int module, last_io;
+    bool locked;
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];
     int64_t last_byte[DIRECTIONS];

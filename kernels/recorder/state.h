@@ -10,7 +10,9 @@
 
 #define RECORD_BUCKETS 4096
 #define DESCRIPTORS 65536
-#define MPI_FILES 256                  /* open at a time */
+#define MPI_FILES 256 /* open at a time */
+#define COMMUNICATORS 256
+#define EXPECTED 4096                  /* receives in progress */
 #define WAITING 64                     /* queued accesses */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
@@ -34,6 +36,16 @@ typedef struct {
     record *file;
 } mpi_file;
 
+/* A communicator: an identity that all of its processes give it, and how many were made from it. */
+typedef struct {
+    uintptr_t handle;
+    uint64_t identity, made;
+} communicator;
+
+typedef struct {
+    uintptr_t request, communicator;
+} expected_message;
+
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
@@ -53,6 +65,9 @@ typedef struct {
     description *descriptor[DESCRIPTORS];
     mpi_file mpi_file[MPI_FILES];
     int mpi_files;
+    communicator communicator[COMMUNICATORS];
+    expected_message expected[EXPECTED];
+    int communicators, expecting;
     pending *aio;
     size_t aio_used, aio_room;
 } recorder;

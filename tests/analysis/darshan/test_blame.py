@@ -25,6 +25,8 @@ from iogauge.analysis.darshan.raw import (
     MEET,
     MESSAGE,
     OPEN,
+    RECEIVE,
+    SEND,
     SYNC,
     UNLOCK,
     VIEW,
@@ -68,7 +70,7 @@ class Made:
         self, process: int, kind: int, a: int = 0, b: int = 0, *, file: int = 0, layer: int = MPIIO
     ) -> None:
         start = self._next(None)
-        file = -1 if kind in (MEET, MESSAGE) else file
+        file = -1 if kind in (MEET, MESSAGE, SEND, RECEIVE) else file
         row = (file, a, b, start, start + 0.0005, self._sequence(process), kind, layer)
         self.events[process].append(row)
 

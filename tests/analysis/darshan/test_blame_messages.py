@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.analysis.blame import races
+from iogauge.analysis.blame import order, races
 from iogauge.analysis.blame.accesses import MPIIO, WRITE
-from iogauge.analysis.darshan.raw import HEARD, MESSAGE, SENT, SYNC
+from iogauge.analysis.darshan.raw import ATOMIC, HEARD, MESSAGE, RECEIVE, SEND, SENT, SYNC
 from tests.analysis.darshan.test_blame import Made, pairs
 
 MOVES = st.lists(
@@ -61,6 +62,93 @@ def test_messages_never_make_an_ordered_pair_a_race(
             in_order = later[p] >= before[p]
             assert not (in_order and (i, j) in certain)
             assert messages or in_order or (i, j) in certain
+
+
+SENDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.integers(0, 2), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("send"), st.integers(0, 2), st.integers(0, 2), st.integers(1, 2)),
+        st.tuples(st.just("receive"), st.integers(0, 2), st.integers(0, 2), st.integers(1, 2)),
+        st.tuples(st.just("barrier"), st.just(0), st.just(0), st.just(0)),
+    ),
+    max_size=24,
+)
+
+
+@given(SENDS)
+def test_matched_messages_are_an_order_and_no_others_are(
+    moves: list[tuple[str, int, int, int]],
+) -> None:
+    """Of each pair of processes and tag, messages arrive in order, late or at once."""
+    made = Made(3)
+    clocks = np.zeros((3, 3), int)
+    passing: dict[tuple[int, int, int], list[np.ndarray]] = {}
+    done: list[tuple[int, int, np.ndarray]] = []
+    left = [(one, other, tag) for kind, one, other, tag in moves if kind == "send" and one != other]
+    rest = [("receive", other, one, tag) for one, other, tag in left]  # what is left arrives last
+    for kind, one, other, tag in [*moves, *rest]:
+        if kind == "write":
+            made.access(one, WRITE, 10 * other, 10)
+            clocks[one, one] += 1
+            done.append((one, other, clocks[one].copy()))
+        elif kind == "barrier":
+            made.barrier()
+            clocks[:] = clocks.max(axis=0)
+        elif kind == "send" and one != other:
+            made.event(one, SEND, other, tag)
+            passing.setdefault((one, other, tag), []).append(clocks[one].copy())
+        elif kind == "receive" and passing.get((other, one, tag)):
+            made.event(one, RECEIVE, other, tag)
+            clocks[one] = np.maximum(clocks[one], passing[other, one, tag].pop(0))
+    if not done:
+        return
+    racing = {
+        (i, j)
+        for i, (p, place, before) in enumerate(done)
+        for j, (q, there, later) in enumerate(done)
+        if i < j and p != q and place == there and later[p] < before[p]
+    }
+    found = made.blame()
+    assert pairs(found) == racing
+    assert len(found.certain) == len(racing)
+
+
+def test_a_broadcast_orders_what_its_root_did() -> None:
+    """And a reduction what all others did, whatever their number."""
+    made = Made(3)
+    first = made.access(0, WRITE, 0, 10)
+    made.event(0, SEND, order.ANY, 7)
+    for process in (1, 2):
+        made.event(process, RECEIVE, 0, 7)
+    second = made.access(1, WRITE, 0, 10)
+    third = made.access(2, WRITE, 0, 10)
+    made.event(1, SEND, 0, 8)
+    made.event(2, SEND, 0, 8)
+    made.event(0, RECEIVE, order.ANY, 8)
+    made.access(0, WRITE, 0, 10)
+    assert pairs(made.blame()) == {(second, third)} and first == 0
+
+
+@pytest.mark.parametrize(("length", "racing"), [(10, False), (5, True)])
+def test_one_posix_call_of_an_atomic_call_is_atomic(length: int, racing: bool) -> None:
+    """The library makes each call of ten bytes as one, or as two."""
+    made = Made(2)
+    for process in range(2):
+        made.event(process, ATOMIC, 1)
+        made.access(process, WRITE, 0, 10, layer=MPIIO)
+        for at in range(0, 10, length):
+            made.access(process, WRITE, at, length)
+    assert bool(len(made.blame().certain)) == racing
+
+
+def test_a_receive_without_its_send_is_no_certain_race() -> None:
+    made = Made(2)
+    one = made.access(0, WRITE, 0, 10)
+    made.event(0, MESSAGE, SENT)
+    made.event(1, RECEIVE, 0, 7)
+    other = made.access(1, WRITE, 0, 10)
+    found = made.blame()
+    assert pairs(found) == {(one, other)} and not len(found.certain)
 
 
 def test_messages_order_mpi_io_only_between_syncs() -> None:

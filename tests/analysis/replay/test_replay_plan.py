@@ -303,3 +303,17 @@ def test_one_buffer_is_guessed_from_sizes(each: list[list[int]], word: str) -> N
     some = [rows_of([(0, 1, 0, length) for length in lengths]) for lengths in each]
     found = memory.guess(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
     assert found.word == word and "inferred" in found.why
+
+
+@pytest.mark.parametrize("by_runtime", [True, False])
+def test_appends_of_several_processes_are_refused(tmp_path: Path, by_runtime: bool) -> None:
+    """Darshan's runtime gives their places from 0 on; the embedded recorder knows them."""
+    log: Any = SimpleNamespace(files=[], recorder="by hand", by_runtime=by_runtime)
+    behind = [(0, WRITE, 0, 8), (0, WRITE, 8, 16)]
+    file = trace.TracedFile("/fs/app.log", trace.POSIX, None)
+    both = trace.Trace(Path("log"), log, [file], [rows_of(behind), rows_of(behind)], [])
+    if by_runtime:
+        with pytest.raises(CannotReplayError, match=r"O_APPEND.*/fs/app\.log"):
+            plan.make(both, tmp_path / "s", gap=10.0)
+    else:
+        assert plan.make(both, tmp_path / "s", gap=10.0).conflicts

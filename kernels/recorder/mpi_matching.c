@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi_messages.h"
+#include "state.h"
+
+#define WORLD 1
+
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
+}
+
+/* With the lock held; NULL for an unknown one. */
+static communicator *find(MPI_Comm comm) {
+    recorder *the = recorder_state();
+    for (int i = 0; i < the->communicators; i++)
+        if (the->communicator[i].handle == (uintptr_t)comm) return &the->communicator[i];
+    if (comm != MPI_COMM_WORLD || the->communicators == COMMUNICATORS) return NULL;
+    the->communicator[the->communicators] = (communicator){(uintptr_t)comm, WORLD, 0};
+    return &the->communicator[the->communicators++];
+}
+
+int64_t message_key(MPI_Comm comm, int tag) {
+    recorder_lock();
+    const communicator *known = find(comm);
+    uint64_t of = known ? known->identity : 0;
+    recorder_unlock();
+    return of ? (int64_t)(mixed(of + mixed((uint64_t)(int64_t)tag + 1)) >> 1 | 1) : 0;
+}
+
+int message_process(MPI_Comm comm, int rank) {
+    if (comm == MPI_COMM_WORLD) return rank;
+    int (*group_of)(MPI_Comm, MPI_Group *) = (int (*)(MPI_Comm, MPI_Group *))recorder_next("PMPI_Comm_group");
+    int (*translate)(MPI_Group, int, const int *, MPI_Group, int *) =
+        (int (*)(MPI_Group, int, const int *, MPI_Group, int *))recorder_next("PMPI_Group_translate_ranks");
+    int (*release)(MPI_Group *) = (int (*)(MPI_Group *))recorder_next("PMPI_Group_free");
+    MPI_Group mine, all;
+    int found = -2;
+    group_of(comm, &mine);
+    group_of(MPI_COMM_WORLD, &all);
+    if (translate(mine, 1, &rank, all, &found) != MPI_SUCCESS || found < 0) found = -2;
+    release(&mine);
+    release(&all);
+    return found;
+}
+
+/* All processes of a communicator make others of it in the same order. */
+void message_communicator(MPI_Comm parent, MPI_Comm made, int result) {
+    if (result != MPI_SUCCESS || !recorder_on() || !recorder_wants_segments()) return;
+    recorder_lock();
+    recorder *the = recorder_state();
+    communicator *from = find(parent);
+    uint64_t identity = from ? mixed(from->identity + mixed(++from->made)) : 0;
+    if (identity && made != MPI_COMM_NULL && the->communicators < COMMUNICATORS)
+        the->communicator[the->communicators++] = (communicator){(uintptr_t)made, identity, 0};
+    recorder_unlock();
+}
+
+void message_communicator_freed(MPI_Comm comm) {
+    if (!recorder_on()) return;
+    recorder_lock();
+    recorder *the = recorder_state();
+    communicator *known = comm == MPI_COMM_WORLD ? NULL : find(comm);
+    if (known) *known = the->communicator[--the->communicators];
+    recorder_unlock();
+}
+
+/* With the lock held. */
+static bool forget(uintptr_t request, uintptr_t *comm) {
+    recorder *the = recorder_state();
+    for (int i = the->expecting - 1; i >= 0; i--)
+        if (the->expected[i].request == request) {
+            if (comm) *comm = the->expected[i].communicator;
+            the->expected[i] = the->expected[--the->expecting];
+            return true;
+        }
+    return false;
+}
+
+void message_expect(MPI_Request request, MPI_Comm comm, int result) {
+    if (result != MPI_SUCCESS || recorder_depth || !recorder_on() || !recorder_wants_segments()) return;
+    recorder_lock();
+    recorder *the = recorder_state();
+    forget((uintptr_t)request, NULL);
+    if (the->expecting < EXPECTED)
+        the->expected[the->expecting++] = (expected_message){(uintptr_t)request, (uintptr_t)comm};
+    recorder_unlock();
+}
+
+bool message_take(MPI_Request request, MPI_Comm *comm) {
+    uintptr_t of;
+    recorder_lock();
+    bool found = forget((uintptr_t)request, &of);
+    recorder_unlock();
+    if (found) *comm = (MPI_Comm)of;
+    return found;
+}
+
+void message_forget(int n, const MPI_Request request[]) {
+    if (!recorder_on() || !recorder_wants_segments()) return;
+    recorder_lock();
+    for (int i = 0; i < n; i++) forget((uintptr_t)request[i], NULL);
+    recorder_unlock();
+}
