@@ -28,7 +28,6 @@ MODULES = {"POSIX": (1, native.DXT_POSIX, 4, 1), "MPI-IO": (2, native.DXT_MPIIO,
 HEATMAP_NAMES = {"POSIX": b"heatmap:POSIX", "MPI-IO": b"heatmap:MPIIO"}
 HEATMAP_VERSION = 1
 ALL_MODULES = [1, 2, native.DXT_POSIX, native.DXT_MPIIO, native.HEATMAP]
-NOT_KNOWN = -1
 
 Files = dict[tuple[str, int], list[tuple[RawProcess, Record]]]
 

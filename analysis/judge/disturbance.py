@@ -15,12 +15,10 @@ UNEVEN = 2.0  # times: the fastest measurement over the slowest
 
 @dataclass(frozen=True)
 class Disturbance:
-    """On one file system. `uneven` of `cases` saw the ceiling vary by more than UNEVEN times;
-    `typical`: the median of that ratio."""
+    """On one file system. `typical`: the median of how many times the ceiling varied in a case."""
 
     fs: str
     cases: int
-    uneven: int
     typical: float
     worst: float
 
@@ -35,8 +33,7 @@ def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
     case = ", ".join(f'"{name}"' for name in CASE)
     rows = store.rows(
         connection,
-        f"""SELECT fs, count(*) AS cases, count(*) FILTER (ratio > {UNEVEN}) AS uneven,
-            median(ratio) AS typical, max(ratio) AS worst
+        f"""SELECT fs, count(*) AS cases, median(ratio) AS typical, max(ratio) AS worst
         FROM (SELECT fs, max(value) / min(value) AS ratio FROM records
             WHERE {where.sql} AND value > 0 GROUP BY {case}, quantity HAVING count(*) > 1)
         GROUP BY fs ORDER BY fs""",

@@ -119,7 +119,3 @@ def numbers(version: str) -> Version:
     """The first dotted number in a text such as `Open MPI v5.0.5`."""
     found = re.search(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
-
-
-def of(version: str) -> list[Report]:
-    return [report for report in REPORTS if report.concerns(version)]

@@ -81,7 +81,6 @@ def _result(data: dict[str, Any]) -> Result:
         hosts=tuple(system["hosts"]),
         kernel=system["kernel"],
         fs_type=system["filesystem"]["type"],
-        fs_mount=system["filesystem"]["mount"],
         caches=used.get("caches") or "",
         payload_bytes=int(data["payload"]["bytes"]),
         verdict=data["verification"]["verdict"],

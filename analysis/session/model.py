@@ -55,7 +55,6 @@ class Result:
     hosts: tuple[str, ...]
     kernel: str
     fs_type: str
-    fs_mount: str
     caches: str
     payload_bytes: int
     verdict: str

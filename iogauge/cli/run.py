@@ -12,7 +12,7 @@ from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
-from iogauge.measure import ab, kernels, offline, rounds, run_session, sites, stacks
+from iogauge.measure import kernels, offline, rounds, run_session, sites, stacks
 from iogauge.measure.session import alone
 from iogauge.measure.sites import Asked
 
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         if args.rounds:
             names = [str(kernels.environ(name)["name"]) if asked.is_local else name
                      for name in args.stack]  # fmt: skip
-            return ab.compare(child, names, args.rounds, asked.options())
+            return run_session.compare(child, names, args.rounds, asked.options())
         seconds = rounds.SECONDS if asked.is_local and args.rounds is None else None
         return run_session.run(child, asked.options(), paths.output(), seconds)
 

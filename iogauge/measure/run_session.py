@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session: ReFrame, then the store, the page and the first screen of this very run.
+"""One session: ReFrame, then the store, the page and the first screen of this very run; or rounds
+of two stacks, compared.
 
 The exit status is ReFrame's own; where that is 0, the first other one of the steps after it; 1
 where nothing was measured, 2 where nothing was selected, 128 + N after signal N.
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from iogauge.common import paths
 from iogauge.measure import rounds
 from iogauge.measure.session import Child, measure
 
@@ -26,3 +28,25 @@ def run(child: Child, words: Sequence[str], output: Path, seconds: float | None 
         shown = child.analysis(*step, str(done.report))
         status = status or shown
     return 128 + child.signal if child.signal else status
+
+
+def compare(child: Child, stacks: list[str], count: int, options: list[str]) -> int:
+    """`iogauge run --stack A,B --rounds N`: each round is a session in which every case runs on A
+    and at once on B, so that both see the same load. The rounds are the pairs that `compare` needs;
+    no other session of the store is looked at. A round in which nothing was measured ends all. Exit
+    status: that of the first round that failed, else that of `compare`."""
+    sessions, status = [], 0
+    only = ["-p", f"^({'|'.join(stacks)})$"]
+    for number in range(count):
+        print(f"round {number + 1} of {count}", flush=True)
+        done = measure(child, [*options, *only], paths.output())
+        status = status or done.status
+        if child.signal or not done.ran:
+            return status
+        stored = child.analysis("store", "add", str(done.report))
+        if stored:
+            return status or stored
+        sessions.append(done.uuid)
+    where = f"session={','.join(sessions)}"
+    compared = child.analysis("compare", *stacks, "--by", "stack", "--where", where)
+    return status or compared

@@ -88,7 +88,7 @@ def run_of(
 ) -> Run:
     """A case as the analysis reads it, on `fuse.g`."""
     result = Result(
-        *(None, "s3d", "mpiio", "ordered", False, 2, 1, 2, ("here",), "6.1", "fuse.g", "/mnt"),
+        *(None, "s3d", "mpiio", "ordered", False, 2, 1, 2, ("here",), "6.1", "fuse.g"),
         *("cold", 1, verdict, None, "iokernel", {}, ()),
     )
     return Run(

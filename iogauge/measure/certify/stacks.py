@@ -20,6 +20,7 @@ from iogauge.common.paths import builds
 from iogauge.common.tables import libraries
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import CannotList, Stack, execute
+from iogauge.measure.tune.space import SETTINGS
 
 Setting = dict[str, str]
 
@@ -76,30 +77,20 @@ def of_openmpi(ompi_info: str) -> list[Setting]:
     return settings
 
 
-# Hints of a factor's value: of ROMIO, and of OMPIO. One node has as many aggregators as the list
-# allows it: one, where nothing is said.
-ROMIO_HINTS = {
-    "sieving": ("romio_ds_write={v}", "romio_ds_read={v}"),
-    "buffering": ("romio_cb_write={v}", "romio_cb_read={v}"),
-    "aggregators": ("cb_nodes={v}", "cb_config_list=*:{v}"),
-}
-OMPIO_HINTS = {
-    "fcoll": ("fcoll={v}",),
-    "aggregators": ("io_ompio_num_aggregators={v}",),
-    "sieving": ("fbtl_posix_write_datasieving={v}", "fbtl_posix_read_datasieving={v}"),
-}
+# One node has as many aggregators as cb_config_list allows it: one, where nothing is said.
+PLACES = {one.name: one.places for one in SETTINGS}
 
 
 def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
     """The hints of a setting, as a site file has them. `is_ompio`: what the stack takes where the
     setting names no `io`."""
     of_ompio = is_ompio and "io" not in setting
-    table = OMPIO_HINTS if of_ompio else ROMIO_HINTS
     switch = {"off": "0"} if of_ompio else {"on": "enable", "off": "disable"}
     places = [
         place.replace("{v}", switch.get(value, value)).partition("=")
         for factor, value in setting.items()
-        for place in table.get(factor, ())
+        if factor != "io"
+        for place in PLACES.get(f"ompio-{factor}" if of_ompio else factor, PLACES[factor])
     ]
     return {key: value for key, _, value in places}
 
