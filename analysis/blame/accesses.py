@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan import raw, views
+from ..darshan.dxt import SEGMENT
 from ..darshan.raw import RawProcess
+from ..darshan.views import MARK
 from ..errors import AnalysisError
 
 POSIX, MPIIO = 0, 1
@@ -27,8 +29,6 @@ EVENT = np.dtype(
     [("file", "<u8"), ("a", "<i8"), ("b", "<i8"), ("start", "<f8"), ("end", "<f8"),
      ("sequence", "<u4"), ("kind", "<u2"), ("module", "<u2")]
 )  # fmt: skip
-SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
-MARK = np.dtype([("at", "<i8"), ("sequence", "<u4"), ("call", "<u4")])
 NOT_KNOWN = -1
 
 

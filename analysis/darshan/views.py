@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from .raw import EVENT, OPEN, VIEW, RawProcess, RawView
 
+# raw.MARK as an array.
+MARK = np.dtype([("at", "<i8"), ("sequence", "<u4"), ("call", "<u4")])
 MOST_PIECES = 4_000_000  # of one process and file
 WHOLE = RawView(0, 1, 1, 1, ((0, 1),))
 

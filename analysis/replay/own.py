@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan import raw
+from ..darshan.dxt import SEGMENT
 from ..darshan.raw import (
     CLOSE,
     EVENT,
@@ -26,7 +27,7 @@ from ..darshan.raw import (
     RawRecord,
     RawView,
 )
-from ..darshan.views import WHOLE, pieces
+from ..darshan.views import MARK, WHOLE, pieces
 
 MPIIO = raw.MODULES.index("MPI-IO")
 TOGETHER, ALONE = "mpiio-together", "mpiio-alone"
@@ -182,10 +183,6 @@ def _rows(
     if (marks["at"] < 0).any() or (rows["length"] > 2**31 - 1).any():
         calls.why = calls.why or "the trace does not say where its MPI-IO calls begin"
     return rows
-
-
-SEGMENT = np.dtype([("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")])
-MARK = np.dtype([("at", "<i8"), ("sequence", "<u4"), ("call", "<u4")])
 
 
 def _meet(calls: Calls) -> str:
