@@ -131,7 +131,7 @@ def flushes(document: Mapping[str, Any]) -> bool:
     return any(
         sample[WRITING]["phases"]["flush"]["max"] > 0
         for sample in document["samples"]
-        if WRITING in sample
+        if sample.get(WRITING)
     )
 
 

@@ -21,7 +21,7 @@ from iogauge.analysis.replay import check, trace
 from iogauge.cli.main import main
 from iogauge.common.text import three
 from iogauge.measure.iokernel import Stack
-from iogauge.measure.replay import Contest, Others, Runner, methods
+from iogauge.measure.replay import Contest, Others, Runner, flushes, methods
 
 DATA = Path(__file__).parents[2] / "data" / "darshan"
 BELOW = DATA / "darshan-mpich-hdf5-dxt" / "trace.darshan"  # its MPI-IO calls went through views
@@ -161,6 +161,10 @@ def test_the_replay_alone(words: list[str], capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out)["ways"] == []
     (line,) = ran(words)
     assert "--fold" in line
+
+
+def test_a_program_that_only_reads_flushes_nothing() -> None:
+    assert not flushes({"samples": [{"write": None, "read": {"seconds": 1.0}}]})
 
 
 def test_methods_that_move_data() -> None:
