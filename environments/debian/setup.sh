@@ -19,10 +19,23 @@ here="$root/environments/debian"
 venv="$root/.venv"
 stamp="$venv/.iogauge-setup"
 
-other_ways='Other ways to get the libraries:
-  a Spack environment:  spack env activate environments/<variant>
-  existing modules:     a site file under site_configs/
-With either, this makes the Python part:  environments/debian/setup.sh --python-only'
+other_ways='Two ways without root:
+  modules:  load an MPI, CMake and a compiler, then
+            environments/debian/setup.sh --python-only && .venv/bin/iogauge site new NAME
+  Spack:    spack -e environments/mpich install && environments/debian/setup.sh --python-only &&
+            .venv/bin/iogauge run --site spack'
+
+# Where there are no packages of Debian's: programs, wherever they come from.
+check_programs() {
+    local program missing=()
+    for program in cc cmake mpicc; do
+        command -v "$program" >/dev/null || missing+=("$program")
+    done
+    command -v ninja >/dev/null || command -v make >/dev/null || missing+=('ninja or make')
+    ((${#missing[@]} == 0)) || fail 3 \
+        "set-up: this is not Debian, and PATH lacks: ${missing[*]}" "$other_ways"
+    say "set-up: this is not Debian: kernels are built with $(command -v mpicc)"
+}
 
 # Prints the packages of the groups given.
 packages_of() {
@@ -68,8 +81,8 @@ find_root() {
 
 install_packages() {
     local log why='' missing=("$@")
-    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-        why='this is not Debian: it has no apt-get'
+    if ! command -v apt-get >/dev/null; then
+        why='there is no apt-get'
     elif ! find_root; then
         why='this user is not root, and sudo -n does not work'
     fi
@@ -223,7 +236,9 @@ main() {
     mkdir -p -- "$local_dir"
     exec 9>"$local_dir/setup.lock"
     wait_for_lock 9 set-up
-    if [[ $system == yes ]]; then
+    if [[ $system == yes ]] && ! command -v dpkg-query >/dev/null; then
+        check_programs
+    elif [[ $system == yes ]]; then
         stacks_in_place || groups+=(source-build)
         [[ $level == run ]] || groups+=(test slurm)
         set_up_system "${groups[@]}" "${more[@]}"
