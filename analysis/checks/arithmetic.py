@@ -5,8 +5,6 @@ Each bandwidth is its bytes over its seconds, each direction's seconds sum its p
 figure of the summary is the samples' median (docs/result-format.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from statistics import median

@@ -6,8 +6,6 @@ Pure. All comparisons of times are one-sided: load can lengthen the time between
 clock, never shorten it, so an honest run passes on any machine.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """A result document checked against the run's trace: times, fsync, what was read where and by whom,
 the ceilings, and direct writing. Pure; times are compared as in evidence.py."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 from ..darshan.log import FileTrace, Log
 from ..ledger.ledger import is_ceiling, is_direct, own_files, stored_bytes
 from .arithmetic import MIB, Json, clients
+from .calls_in_trace import against_the_calls
 from .evidence import (
     SECONDS,
     SIDES,
@@ -25,6 +24,9 @@ from .evidence import (
 # MPI-IO calls whose time continues after they return.
 LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")
 
+# Bytes of a call that measures a ceiling (kernels/driver/ceilings.c).
+CEILING_CALL = 8 * 2**20
+
 
 def against_the_trace(
     document: Json, log: Log, outside: Outside | None = None, *, ours: bool = True
@@ -33,19 +35,23 @@ def against_the_trace(
     says when it flushes, and its ceilings are in its own trace."""
     own = own_files(document)
     posix = [file for file in log.files if file.module == "POSIX"]
-    mine = [file for file in posix if own(file.path)]
+    files = [file for file in log.files if own(file.path)]
+    mine = [file for file in files if file.module == "POSIX"]
+    above = [file for file in files if file.module == "MPI-IO"]
     moves = document["verification"]["verdict"] != "nothing moved"
     if log.processes != document["system"]["processes"]:
         said = document["system"]["processes"]
         yield f"the trace is of {log.processes} processes, the result says {said}"
     yield from _trace_times(document, log, outside)
-    yield from _slowest(document, [f for f in log.files if own(f.path)])
+    yield from _slowest(document, files)
     if not ours:
         return
+    yield from _opened(document, above)
     if moves:
         yield from _flushed(document, log, mine)
         yield from _reach(document, log, mine)
         yield from _shifted(document, log, own)
+        yield from against_the_calls(document, files)
     yield from _direct(document, [file for file in posix if is_direct(file.path)])
     yield from _ceilings(document, [file for file in posix if is_ceiling(file.path)])
 
@@ -87,6 +93,23 @@ def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
                     f"{verb}: a process spent {most:.6g} s in {module} calls, "
                     f"but the result says {room:.6g} s in all"
                 )
+
+
+def _opened(document: Json, files: list[FileTrace]) -> Iterator[str]:
+    """MPI-IO's opens and closes are part of the phases too. (POSIX files are also opened between
+    them, to empty caches.)"""
+    if document["system"].get("io_processes") or any(file.count(*LASTING) for file in files):
+        return
+    spent: dict[int, float] = defaultdict(float)
+    for file in files:
+        for work in file.ranks:
+            spent[work.rank] += work.seconds
+    room = sum(s[side]["seconds"] for s in document["samples"] for side, _ in SIDES if s[side])
+    if not fits(max(spent.values(), default=0.0), room, WITHIN):
+        yield (
+            f"a process spent {max(spent.values()):.6g} s in MPI-IO calls with opens and closes, "
+            f"but the result says {room:.6g} s in all"
+        )
 
 
 def _longest(files: list[FileTrace], side: str) -> float:
@@ -245,6 +268,12 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
                 yield f"ceilings: of {wanted} bytes to {side} ({kind}) the trace has {found}"
                 return
             seconds = sum(amount / bandwidth / MIB for bandwidth in bandwidths)
+            transfers = -(-document["memory"]["data"] // CEILING_CALL) * clients(document)
+            most = 2 * transfers * len(bandwidths)  # a call may move less than it was asked for
+            calls = sum(file.count(f"{side.upper()}S") for file in of_kind)
+            if bandwidths and calls > most:
+                yield f"ceilings ({kind}): expected at most {most} calls to {side}, found {calls}"
+                return
             if bandwidths:
                 yield from _quick(f"ceilings ({kind})", of_kind, seconds, side)
         if measured:

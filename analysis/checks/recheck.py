@@ -5,8 +5,6 @@ case.json keeps what the test asked for and what the harness saw of the job; eve
 recomputed: the document's arithmetic, its evidence, the ledger of its trace.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass, fields

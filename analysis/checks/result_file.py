@@ -2,8 +2,6 @@
 """Load a test's result document: any file content gives the document or a one-line error. Does not
 need ReFrame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

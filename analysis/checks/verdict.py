@@ -5,8 +5,6 @@ and against evidence from outside the kernel (evidence.py; for the trace evidenc
 Pure functions on plain values, without ReFrame, so that a test can pass any document.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

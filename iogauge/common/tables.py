@@ -5,8 +5,6 @@ IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_")
 tables.rows("base/hints.def", "IO_HINT_PREFIX") == [["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass
@@ -63,8 +61,18 @@ def names(what: str) -> tuple[str, ...]:
     return tuple(row[1] for row in found)
 
 
+# What a method's files are: the last cell of its row -> in words.
+KINDS = {
+    "own": "a file per process", "shared": "one shared file", "format": "a self-describing format",
+}  # fmt: skip
+
+
+def methods_of_kind(kind: str) -> list[str]:
+    """The names of the methods whose files are of this kind, a key of KINDS. Raises BadTable."""
+    return [row[1] for row in rows(*REGISTRIES["methods"]) if row[-1].lower() == kind]
+
+
 def modes_with(trait: str) -> tuple[str, ...]:
-    """The names of the modes with a trait (`io_mode_trait` of kernels/base/mode.h)."""
     return tuple(row[1] for row in rows(*REGISTRIES["modes"]) if trait in row[2])
 
 
@@ -89,7 +97,6 @@ class Library:
 
     @property
     def option(self) -> str:
-        """CMake's option."""
         return f"IOKERNEL_{self.name.upper()}"
 
 

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/planted.h"
 #include "driver/evidence.h"
 #include "driver/pulse.h"
 #include "driver/values.h"
 #include "patterns/registry.h"
 
 #define POISON 0xA5 /* fills the buffer before reading, to detect reads that move nothing */
+#define NEXT_REPEAT 0x9FB21C651E98DF25u /* odd: seeds of different repeats differ */
 #define PIECE                                                                                                \
     ((uint64_t)1 << 20) /* size of a reused buffer in bytes, unless a part or transfer needs more            \
                          */
@@ -51,13 +53,20 @@ static int piece_of(const io_schema *schema, const io_part *parts, int n, bool i
 
 /* ---------------------------------------------------------------- values */
 
+/* Each repeat has values of its own, so that the file of an earlier one is wrong. Those of the last repeat
+ * are what a run that only reads expects. */
+static uint64_t seed_of(const io_step *f) {
+    const io_case *c = f->session->what;
+    return c->seed + (c->write ? c->common.repeats - 1 - f->session->repeat : 0) * NEXT_REPEAT;
+}
+
 static void fill_part(const io_step *f, const io_part *part) {
     const io_case *c = f->session->what;
     io_now_at(f->session->world, IO_AT_VALUES);
     if (f->schema.datasets[part->dataset].facts)
         c->pattern->facts(c->state, f->owner, f->step, part, part->data);
     else
-        io_fill(&f->schema, part, c->seed, f->step);
+        io_fill(&f->schema, part, seed_of(f), f->step);
 }
 
 static void fill(io_step *f) {
@@ -90,7 +99,10 @@ static int verify_part(const io_step *f, const io_part *part) {
                            f->schema.datasets[part->dataset].name);
         c->pattern->facts(c->state, f->owner, f->step, part, facts);
     }
-    io_verify_part(f->session->found, part, facts, f->file, c->seed, f->step);
+    if (iogauge_plant)
+        iogauge_plant(f->session->repeat, f->step, f->bytes_each * f->files,
+                      f->number * f->bytes_each + part->offset, part->data, io_part_bytes(&f->schema, part));
+    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), f->step);
     free(facts);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "base/mode.h"
 
 enum {
-#define IO_METHOD(id, name, library, modes) IO_MODES_OF_##id = (modes),
+#define IO_METHOD(id, name, library, modes, files) IO_MODES_OF_##id = (modes),
 #include "methods/methods.def"
 #undef IO_METHOD
 };

@@ -12,7 +12,7 @@
 #define DECLARE_0(id)
 #define DECLARE_PASTED(built, id) DECLARE_##built(id)
 #define DECLARE_IF(built, id) DECLARE_PASTED(built, id)
-#define IO_METHOD(id, name, library, modes) DECLARE_IF(IO_HAS_##library, id)
+#define IO_METHOD(id, name, library, modes, files) DECLARE_IF(IO_HAS_##library, id)
 #include "methods/methods.def"
 #undef IO_METHOD
 
@@ -26,7 +26,7 @@
 #define METHOD_0(id) NULL
 #define METHOD_PASTED(built, id) METHOD_##built(id)
 #define METHOD_IF(built, id) METHOD_PASTED(built, id)
-#define IO_METHOD(id, name, library, modes)                                                                  \
+#define IO_METHOD(id, name, library, modes, files)                                                           \
     {name, METHOD_IF(IO_HAS_##library, id), LIBRARY_##library, #library},
 static const io_method_entry methods[] = {
 #include "methods/methods.def"

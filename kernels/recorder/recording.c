@@ -27,6 +27,7 @@ void recorder_finish(bool complete) {
     if (!mine || (!the->mpi && !the->all)) return;
     the->complete = complete;
     trace_write(the);
+    recorder_write_planted(the);
 }
 
 static void clear_heat(recorder *the) {

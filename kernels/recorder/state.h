@@ -46,6 +46,11 @@ typedef struct {
     uintptr_t request, communicator;
 } expected_message;
 
+/* Of a repeat: bytes handed over for planting, wrong bytes planted, and those noticed. */
+typedef struct {
+    uint64_t bytes, planted, noticed;
+} planting;
+
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
@@ -70,6 +75,9 @@ typedef struct {
     int communicators, expecting;
     pending *aio;
     size_t aio_used, aio_room;
+    planting *planting;
+    uint64_t plantings, in_repeat;
+    char *planted, right; /* the wrong byte not noticed yet, and its right value */
 } recorder;
 
 /* With the lock held. */
@@ -82,6 +90,9 @@ bool recorder_aio_take(const void *what, moment *start);
 void record_clear(record *r);
 /* Counts an access (in `counter` too, unless negative). */
 void record_access(recorder *the, record *r, const access_info *access, int counter);
+
+/* planted.c */
+void recorder_write_planted(const recorder *the);
 
 /* recording.c */
 void recorder_end_now(void);

@@ -117,9 +117,10 @@ static json_t *payload_json(const io_report *r) {
             json_array_append_new(shape, json_integer((json_int_t)schema.dims[d->dim[j]].length));
         bool placed = r->found->offsets && r->found->offsets[i] != UINT64_MAX;
         json_array_append_new(
-            datasets, json_pack("{s:s,s:s,s:o,s:I,s:o}", "name", d->name, "type", io_type_name(d->type),
+            datasets, json_pack("{s:s,s:s,s:o,s:I,s:o,s:o*}", "name", d->name, "type", io_type_name(d->type),
                                 "shape", shape, "bytes", (json_int_t)io_dataset_bytes(&schema, i), "offset",
-                                placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null()));
+                                placed ? json_integer((json_int_t)r->found->offsets[i]) : json_null(),
+                                "small", d->small ? json_true() : NULL));
     }
     bool packs = run->what.method->modes && io_mode_has(run->what.mode, IO_COMPRESSES);
     return json_pack("{s:I,s:o,s:I,s:o}", "bytes", (json_int_t)r->bytes, "stored",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every I/O test shares: axes, launch, job script, sanity and performance."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -70,8 +68,7 @@ class IoBenchmark(
 
     A child may define
 
-    - `scale_processes()`: the number of processes that its scale is defined for (None: any),
-      without those that a method keeps for itself: the data is that of `clients` processes;
+    - `scale_processes()`: the number of processes for its scale, if its table does not say;
     - `servers()`: how many a method keeps;
     - `scale_steps()`: the number of dumps of its scale;
     - `own_hints()`, `label_hints()` and others of framework/hinted.py;
@@ -125,6 +122,10 @@ class IoBenchmark(
     hints_form = "options"
     # Tags that several patterns' tests share.
     family: tuple[str, ...] = ()
+    # The tag of a test that is not in the suites `modes` and `quick`.
+    apart = ""
+    # Features that it asks of a stack besides the call's: `+romio`.
+    features = ""
     sourcesdir = None
     keep_files = [DOCUMENT, EXIT_STATUS, CASE, *KEPT]
 
@@ -137,7 +138,7 @@ class IoBenchmark(
         raise NotImplementedError
 
     def scale_processes(self) -> int | None:
-        return None
+        return self.the_scale.processes
 
     def scale_steps(self) -> int:
         return 1
@@ -198,7 +199,7 @@ class IoBenchmark(
 
     def environs(self) -> list[str]:
         """The stacks that can run it, in the form of ReFrame's `valid_prog_environs`."""
-        return self.the_call.environs
+        return [f"{environ} {self.features}".strip() for environ in self.the_call.environs]
 
     @run_after("init")
     def set_where_it_runs(self) -> None:
@@ -210,7 +211,9 @@ class IoBenchmark(
     @run_after("init")
     def set_tags(self) -> None:
         self.tags |= {self.pattern, self.method, self.scale, self.fs, *self.family}
-        if self.scale == QUICK_SCALE:
+        if self.apart:
+            self.tags |= {self.apart}
+        elif self.scale == QUICK_SCALE:
             self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
 
     # ---------------------------------------------------------------- set-up
@@ -313,6 +316,7 @@ class IoBenchmark(
             f"--repeat {self.repeats}",
             *(flag for flag, wanted in flags.items() if wanted),
             *([f"--buffer {self.chosen_buffer()}"] if self.chosen_buffer() else []),
+            "--seed $((RANDOM*32768+RANDOM))",  # the document has it: no other run's data passes
         ]
 
     def programs(self) -> list[dict[str, Any]]:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds `iokernel` once per partition and stack, and refuses a program that mixes stacks."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -177,7 +175,6 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         return result
 
     def cmake_commands(self) -> list[str]:
-        """Configure and build, one session at a time."""
         folder = shlex.quote(str(self.build_folder))
         arguments = [
             f"-S {shlex.quote(str(KERNELS))}",

@@ -3,8 +3,6 @@
 written at the end of a session, and not at all if that was killed. `store recover` reads these
 files."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json
@@ -50,8 +48,6 @@ def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 class SelfDescribed(rfm.RegressionTestPlugin):
-    """Mixed into `IoBenchmark`."""
-
     # What a run is judged by, so that it can be judged again: from analysis/checks/recheck.py.
     judged_by: dict[str, Any] | None = None
 
@@ -69,7 +65,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
 
     def __rfm_json_encode__(self) -> Any:
         """What ReFrame keeps of each case for --restore-session, without its fixtures: those have
-        files of their own, which each case's file would copy."""
+        separate files, which each case's file would copy."""
         mine: dict[str, Any] = self.__dict__
         fixtures = {
             name: value for name, value in mine.items() if isinstance(value, rfm.RegressionTest)

@@ -2,8 +2,6 @@
 """Tests as experiments of the seed documents: their tags, and sweeps at only the documents' points
 (references/experiments.yaml)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import reframe as rfm

@@ -7,8 +7,6 @@ wrong bytes are reported by a line on stdout and the exit status (modulo 256), w
 it does not report is null here, never guessed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

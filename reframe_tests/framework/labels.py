@@ -5,8 +5,6 @@ A label is a set of hints. None: left out, even if the site file has it, because
 nobody set it. Pure functions on plain values: no ReFrame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run's measurements as ReFrame's performance variables, and what is expected here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from statistics import median
@@ -67,8 +65,6 @@ def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
 
 
 class Measured(rfm.RegressionTestPlugin):
-    """Mixed into `IoBenchmark`."""
-
     @run_before("performance")
     def set_performance_variables(self) -> None:
         """What the run measured; none in a dry run, and none in a failed one."""

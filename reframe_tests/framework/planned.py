@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Benchmarks whose pattern is planned from a file that the user gives: a log, or data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import run_after
+from reframe.core.builtins import parameter, run_after, variable
 
 from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.replay.trace import Choice, Trace, load
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.machine import scales
 
 
 class Planned(IoBenchmark):
@@ -53,3 +53,20 @@ class Planned(IoBenchmark):
 
     def shortage(self) -> str | None:
         return self.cannot or super().shortage()
+
+
+class PlannedOfLog(Planned):
+    """`log`: a Darshan log with DXT, or a folder of the recorder's traces. `only`: a folder whose
+    files count."""
+
+    log = variable(str, value="", loggable=True)
+    only = variable(str, value="", loggable=True)
+    scales = {"log": scales.Scale()}
+    scale = parameter(["log"], type=str, loggable=True)
+
+    @property
+    def given(self) -> str:
+        return str(self.log)
+
+    def load_log(self) -> Trace:
+        return load(Path(self.log), Choice(only=[self.only] if self.only else []))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bytes of a RAMSES dump, by box size and processes, as `iokernel ramses-amr` counts them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a run is recorded: which library is preloaded, and with what settings. Pure."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -94,6 +92,7 @@ def values(
     variables = {"LD_PRELOAD": library} if recorder.library else {}
     if not recorder.real:
         variables |= {"IOGAUGE_TRACE_DIR": f'"$PWD/{RAW}"', "IOGAUGE_TRACE_INCLUDE": '"$run_dir"'}
+        variables |= {"IOGAUGE_TRACE_PLANT": "$((RANDOM*32768+RANDOM))"}
         variables |= {"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {}
         prepare = [f"mkdir -p {RAW}"]
     else:

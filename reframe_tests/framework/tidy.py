@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The first test of a session on a file system removes what killed jobs left there."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,6 @@ def _tidy(place: Path) -> None:
 
 
 class Tidy(rfm.RegressionTestPlugin):
-    """Mixed into `IoBenchmark`."""
-
     @run_before("run")
     def remove_what_killed_jobs_left(self) -> None:
         test: Any = self

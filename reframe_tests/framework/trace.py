@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every run is traced, and its byte ledger is checked and logged (docs/darshan.md)."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -16,6 +14,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
 
 from iogauge.analysis.checks.evidence import Outside
+from iogauge.analysis.checks.planted import against_the_planted
 from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.analysis.checks.verdict import Expected, check_trace
 from iogauge.analysis.darshan.log import Log, read_log
@@ -146,6 +145,10 @@ class TraceChecks(rfm.RegressionTestPlugin):
         if not self.recorder:
             return
         check_trace(document, expected, self.judgement, self.the_log, outside)
+        if expected.ours and not self.recorder.real:
+            test: Any = self
+            for complaint in against_the_planted(document, Path(test.stagedir) / recorders.RAW):
+                raise Wrong(complaint)
 
     def who_wrote_it(self) -> str:
         """Appended to the message of a run with wrong bytes: the command that names who raced."""

@@ -6,8 +6,6 @@ and has it read: the kernels must find exactly that byte, and on another process
 Every test depends on this. A program that has passed is not checked again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from contextlib import suppress
@@ -27,7 +25,9 @@ from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.ci import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
+from reframe_tests.machine.duration import MAX_TIME
 from reframe_tests.machine.placed import Placed
+from reframe_tests.machine.placement import shape_of
 
 # Needs no library, supports every pattern, and its files are pure payload.
 METHOD = "posix-shared"
@@ -48,6 +48,7 @@ PROCESSES = 2  # the count these options are for
 # process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
 FLIPPED = "flipped"
+TIME_LIMIT = 600  # seconds
 LARGEST_ELEMENT = 8
 # Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
 FLIP = f"""\
@@ -59,7 +60,6 @@ flip() {{
         dd of="$file" bs=1 seek="$offset" conv=notrunc 2> /dev/null
     echo "$3 $offset" >> {FLIPPED}
 }}"""
-
 
 # Not written by a method: a replay of calls from a file (benchmarks/replay.py). It creates, writes
 # and reads back in one run, so nothing can be changed in between:
@@ -108,7 +108,6 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     noticed = variable(int, value=0, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
-    time_limit = "10m"
     sourcesdir = None
     exclusive_access = True
 
@@ -130,6 +129,8 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     def set_processes(self) -> None:
         """Always so many: `-S num_tasks=16`, which ReFrame passes to all classes, is for tests."""
         self.place(PROCESSES, 0, 0)
+        most = shape_of(self.current_partition).max_time or MAX_TIME
+        self.time_limit = f"{min(TIME_LIMIT, most)}s"
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:

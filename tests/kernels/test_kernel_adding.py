@@ -31,7 +31,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
     shutil.copy(ADDED / "plain.c", kernels / "methods")
     for table, line in (
         ("patterns/patterns.def", "IO_PATTERN(rows)\n"),
-        ("methods/methods.def", 'IO_METHOD(plain, "plain", none, 0)\n'),
+        ("methods/methods.def", 'IO_METHOD(plain, "plain", none, 0, SHARED)\n'),
     ):
         with (kernels / table).open("a") as file:
             file.write(line)
@@ -94,7 +94,7 @@ def test_a_method_whose_library_no_table_has(tmp_path: Path) -> None:
     kernels = shutil.copytree(KERNELS, tmp_path / "kernels")
     shutil.copy(ROOT / "VERSION", tmp_path)
     with (kernels / "methods" / "methods.def").open("a") as file:
-        file.write('IO_METHOD(odd, "odd", adios, 0)\n')
+        file.write('IO_METHOD(odd, "odd", adios, 0, FORMAT)\n')
     command = ["cmake", "-S", str(kernels), "-B", str(tmp_path / "build"), "-DIOKERNEL_HDF5=OFF"]
     command += ["-DIOKERNEL_PNETCDF=OFF", f"-DCMAKE_C_COMPILER=mpicc.{stack.name}"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -175,3 +176,19 @@ def test_plan_of_too_many_processes(openmpi: Stack, pattern: str, processes: int
     done = openmpi.alone(pattern, *words)
     assert done.returncode == 2
     assert done.stderr == (f"iokernel: error: --procs {processes}: expected at most 4194304\n")
+
+
+def test_a_copied_checkout_is_built_anew_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CMake's cache names the folder that it was made in, and CMake refuses another."""
+    monkeypatch.setattr(kernels, "_run", lambda *words: None)
+    environ: dict[str, Any] = {"extras": {"cmake": {}}}
+    for _ in range(2):
+        kernels.build(environ, tmp_path / "here")
+        (tmp_path / "here" / "CMakeCache.txt").touch()
+    assert capsys.readouterr().err == ""
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    kernels.build(environ, tmp_path / "there")
+    assert not (tmp_path / "there" / "CMakeCache.txt").exists()
+    assert capsys.readouterr().err.endswith("there was configured elsewhere: building it anew\n")

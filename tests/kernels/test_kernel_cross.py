@@ -11,7 +11,7 @@ from iokernel_stacks import Stack
 
 from tools.pages import __main__ as pages
 from tools.pages import cross
-from tools.pages.markers import BEGIN, END, CannotMake, put
+from tools.pages.experiments import BEGIN, END, CannotMake, put
 
 FOUND: dict[str, Any] = {
     "patterns": [{"name": "a"}, {"name": "b"}],

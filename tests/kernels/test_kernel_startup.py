@@ -101,6 +101,6 @@ def test_two_mpis_are_refused(openmpi: Stack, mpich: Stack, tmp_path: Path) -> N
     )
     (other,) = re.findall(r"libmpi\.so\S* => (\S+)", loaded.stdout)
     run = mpich.run(*IOR, "--dir", str(tmp_path), environment={"LD_PRELOAD": other})
-    assert run.status == 1, str(run)
+    assert run.failed(), str(run)
     (line,) = run.errors()
     assert line.startswith("iokernel: error: two MPIs are loaded, ") and other in line

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plants a wrong byte in what each process has read in each step of each repeat, and counts those that the
+ * verification notices. The place is drawn by IOGAUGE_TRACE_PLANT; without it nothing is planted. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "state.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void iogauge_plant(uint64_t repeat, uint64_t step, uint64_t all, uint64_t offset, void *data,
+                            uint64_t bytes);
+EXPORTED int iogauge_take_back(void *element, uint64_t size);
+
+/* The finalizer of SplitMix64. */
+static uint64_t mix(uint64_t x) {
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+/* The counts of a repeat; NULL without memory. */
+static planting *counts_of(recorder *the, uint64_t repeat) {
+    if (repeat >= the->plantings) {
+        planting *larger = realloc(the->planting, (repeat + 1) * sizeof *larger);
+        if (!larger) return NULL;
+        the->planting = larger;
+        while (the->plantings <= repeat) the->planting[the->plantings++] = (planting){0};
+    }
+    return &the->planting[repeat];
+}
+
+void iogauge_plant(uint64_t repeat, uint64_t step, uint64_t all, uint64_t offset, void *data,
+                   uint64_t bytes) {
+    recorder *the = recorder_state();
+    const char *seed = getenv("IOGAUGE_TRACE_PLANT");
+    planting *counts = seed ? counts_of(the, repeat) : NULL;
+    if (!counts || !all) return;
+    uint64_t drawn = mix(mix(strtoull(seed, NULL, 10) + (uint64_t)the->rank) + mix(repeat) + 3 * mix(step));
+    uint64_t place = drawn % all;
+    counts->bytes += bytes;
+    if (place < offset || place - offset >= bytes) return;
+    the->planted = (char *)data + (place - offset);
+    the->right = *the->planted;
+    *the->planted = (char)(*the->planted ^ (1 << (drawn >> 61)));
+    counts->planted++;
+    the->in_repeat = repeat;
+}
+
+int iogauge_take_back(void *element, uint64_t size) {
+    recorder *the = recorder_state();
+    char *first = element;
+    if (!the->planted || the->planted < first || the->planted >= first + size) return 0;
+    *the->planted = the->right;
+    the->planted = NULL;
+    the->planting[the->in_repeat].noticed++;
+    return 1;
+}
+
+void recorder_write_planted(const recorder *the) {
+    char path[RECORDER_PATH];
+    if (!the->plantings) return;
+    snprintf(path, sizeof path, "%s/planted-%06d-%d", the->folder, the->rank, (int)the->pid);
+    FILE *out = fopen(path, "w");
+    for (uint64_t i = 0; out && i < the->plantings; i++) {
+        const planting *p = &the->planting[i];
+        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", i, p->bytes, p->planted,
+                p->noticed);
+    }
+    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+}

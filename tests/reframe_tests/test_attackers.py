@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kernels built to lie: a patch of a few lines each, built, and run through a session. The reason
+of the failure names what the lie contradicts (docs/guarantees.md)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from iogauge.common.paths import KERNELS
+from iogauge.measure.kernels import STRICT, build
+from tests.reframe_session import reframe
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not shutil.which("mpicc.openmpi"),
+        reason="mpicc.openmpi is missing: environments/debian/setup.sh installs it",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Lie:
+    """`changes`: of the kernels' sources: file, text, text in its place. `call`: of the session's
+    run. `witness`: in the reason of the failure."""
+
+    changes: tuple[tuple[str, str, str], ...]
+    witness: str
+    call: str = "posix"
+
+
+VERIFY = "    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), f->step);\n"
+COUNTED = (
+    "{ f->session->found->check.bytes += io_part_bytes(&f->schema, part);"
+    " f->session->found->check.elements += io_part_bytes(&f->schema, part) / 8; } else\n"
+)
+MISSED = "planted wrong bytes noticed"
+MPIIO, HDF5 = "methods/mpiio.c", "methods/hdf5.c"
+
+
+def not_compared(condition: str, call: str = "posix", witness: str = MISSED) -> Lie:
+    """Counts what it does not compare."""
+    return Lie(
+        (("driver/move.c", VERIFY, f"    if ({condition}) {COUNTED}{VERIFY}"),), witness, call
+    )
+
+
+WRITE = (
+    "return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);"
+)
+FILL = (
+    "if (f->direction == IO_READING && f->session->found) {"
+    " for (int i = 0; i < n; i++) fill_part(f, &parts[i]); return 0; }\n"
+)
+ALL = "bool all = io_mode_has(f->base.ctx->mode, IO_IS_COLLECTIVE);"
+NONBLOCKING = "if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking"
+HID = "hid_t transfer = independent ? f->independent : f->transfer,"
+TOGETHER = "if (independent) H5Pset_dxpl_mpio(f->independent, H5FD_MPIO_COLLECTIVE);\n    "
+SHIFT = "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;"
+TIMED = "f->seconds.phase[phase] += io_step_clock(f) - f->began;"
+STEPS = "for (uint64_t step = 0; s->what->write && step < c->steps"
+REMOVED = "if (s->created && !s->what->common.keep) {"
+SHORT = '"co"'  # create, close, open
+SAID = '"write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);'
+LIES = {
+    "compares nothing": not_compared("true", witness="do not notice a wrong byte"),
+    "compares in the first repeat only": not_compared("f->session->repeat"),
+    "compares in runs that only read": not_compared("f->session->what->write"),
+    "compares for one method only": not_compared(
+        'strcmp(f->session->what->method->name, "posix-shared")'
+    ),
+    "compares the first 64 KiB only": not_compared("part->offset >= 65536"),
+    "compares the first step only": not_compared("f->step"),
+    "compares on process 0 only": not_compared("f->session->world->rank", witness="wrong byte"),
+    "hands nothing over to be planted": Lie(
+        (("driver/move.c", "if (iogauge_plant)", "if (iogauge_plant && !f->session->repeat)"),),
+        "the verification looked at 0",
+    ),
+    "counts each comparison twice": Lie(
+        (
+            (
+                "driver/values.c",
+                "check->bytes += r.length * size;",
+                "check->bytes += 2 * r.length * size;",
+            ),
+        ),
+        "bytes were verified, more than",
+    ),
+    "fills the buffer and does not read": Lie(
+        (("driver/move.c", WRITE, FILL + WRITE),), "do not notice a wrong byte"
+    ),
+    "reads its own data": Lie((("driver/driver.c", SHIFT, "return reader.rank;"),), "read back"),
+    "writes nothing after the first repeat": Lie(
+        (
+            (
+                "driver/driver.c",
+                "s->what->write) io_remove",
+                "s->what->write && !s->repeat) io_remove",
+            ),
+            ("driver/driver.c", STEPS, STEPS.replace("write", "write && !s->repeat")),
+            ("driver/driver.c", REMOVED, "if (s->created && s->repeat) {"),
+        ),
+        "samples/1/write/bandwidth",
+    ),
+    "independent calls, called mpiio:collective": Lie(
+        ((MPIIO, ALL, "bool all = false;"),),
+        "method mpiio:collective, write: expected at least",
+        "mpiio:collective",
+    ),
+    "collective calls, called mpiio:independent": Lie(
+        ((MPIIO, ALL, "bool all = true;"),),
+        "method mpiio:independent, write: expected",
+        "mpiio:independent",
+    ),
+    "collective calls, called mpiio:ordered": Lie(
+        (
+            (
+                MPIIO,
+                "== IO_ORDERED) return move_ordered",
+                "== IO_ORDERED && !n) return move_ordered",
+            ),
+        ),
+        "method mpiio:ordered",
+        "mpiio:ordered",
+    ),
+    "independent calls, called hdf5:collective": Lie(
+        ((HDF5, "bool independent = d->small ||", "bool independent = true || d->small ||"),),
+        "method hdf5:collective, write: expected at least",
+        "hdf5:collective",
+    ),
+    "collective calls, called hdf5:independent": Lie(
+        ((HDF5, HID, TOGETHER + HID),),
+        "method hdf5:independent, write: expected",
+        "hdf5:independent",
+    ),
+    "independent calls, called netcdf4:collective": Lie(
+        (("methods/netcdf4.c", "|| f->base.ctx->mode == IO_INDEPENDENT;", "|| schema;"),),
+        "method netcdf4:collective, write: expected",
+        "netcdf4:collective",
+    ),
+    "collective calls, called netcdf4:independent": Lie(
+        (("methods/netcdf4.c", "|| f->base.ctx->mode == IO_INDEPENDENT;", ";"),),
+        "method netcdf4:independent, write: expected",
+        "netcdf4:independent",
+    ),
+    "nonblocking calls, called pnetcdf:collective": Lie(
+        (("methods/pnetcdf.c", NONBLOCKING, "if (n) return move_nonblocking"),),
+        "method pnetcdf:collective, write: expected at least",
+        "pnetcdf:collective",
+    ),
+    "opens and closes take no time": Lie(
+        (("driver/driver.c", TIMED, f"if (!strchr({SHORT}, io_phases[phase].name[0])) {TIMED}"),),
+        "s in MPI-IO calls with opens and closes",
+        "mpiio:collective",
+    ),
+    "ceilings of 4 KiB calls": Lie(
+        (("driver/ceilings.c", "((uint64_t)8 << 20)", "((uint64_t)4 << 10)"),),
+        "ceilings (fpp): expected at most",
+    ),
+    "ceilings that are a million times slower": Lie(
+        (("report/samples.c", SAID, SAID.replace("IO_WRITING]", "IO_WRITING] / 1e6")),),
+        "summary.write_fraction_fpp",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie], Path]:
+    """Builds kernels that tell a lie; the sources are as they were before the next one."""
+    source = tmp_path_factory.mktemp("lies") / "kernels"
+    shutil.copytree(KERNELS, source)
+    shutil.copy(KERNELS.parent / "VERSION", source.parent)
+    folder = source.with_name("build")
+
+    def built(lie: Lie) -> Path:
+        honest = {name: (source / name).read_text() for name, _, _ in lie.changes}
+        try:
+            for name, text, lied in lie.changes:
+                now = (source / name).read_text()
+                assert now.count(text) == 1, f"{name} has another text than {text!r}"
+                (source / name).write_text(now.replace(text, lied))
+            return build("openmpi", folder, STRICT, "-DBUILD_TESTING=OFF", source=source)
+        finally:
+            for name, text in honest.items():
+                (source / name).write_text(text)
+
+    return built
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_has_a_witness(name: str, liar: Callable[[Lie], Path], tmp_path: Path) -> None:
+    lie = LIES[name]
+    program = liar(lie)
+    one = ("-t", "smoke", "-t", "ram", "-n", f"S3d.*call={lie.call}%", "-p", "openmpi")
+    session = reframe(
+        tmp_path, "-r", *one, "-S", "repeats=2", "-S", f"kernel_path={program}", tests="s3d.py"
+    )
+    assert session.status == 1, "the lie passed"
+    assert lie.witness in session.text, session.text
