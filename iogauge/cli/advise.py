@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`advise`: the fastest method, mode and hints that were seen for a pattern, ready to use."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,21 +8,11 @@ from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge.advice import DEFAULT, candidates, rank, settings
+from iogauge.common import tables
 from iogauge.common.files import write_whole
 from iogauge.common.text import three
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge advise --pattern s3d --system local
-  iogauge advise --pattern ramses-hydro --system dawn --for read --where fs=scratch
-  iogauge advise --pattern s3d --system dawn --default pnetcdf:collective --write hints
-
-Gains are relative to the default (--default) without hints on the same stack. With --write DIR the
-fastest settings become files: romio-hints (ROMIO_HINTS), mca-params.conf (Open MPI), and
-environment.sh, which sets all of them: source it in a job script.
-"""
 
 COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
            "mib_s", "low", "high", "over_default", "gain_low", "gain_high", "verdict",
@@ -42,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="direction to optimize (default: write)")  # fmt: skip
     add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
         help=f"baseline of the gains (default: {DEFAULT})")  # fmt: skip
+    kinds = ", ".join(f"{kind}: {text}" for kind, text in tables.KINDS.items())
+    add("--kind", choices=tuple(tables.KINDS), help=f"only methods that write this: {kinds}")
     words = "rows of each file system, scale and process count (default: %(default)s)"
     add("--top", type=options.count, default=TOP, metavar="N", help=words)
     add("--write", type=options.out_folder, help="write the fastest settings as files")
@@ -55,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     connection = options.connect(args)
     where = options.where(args, connection)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
+    if args.kind:
+        where = where.key("method", tables.methods_of_kind(args.kind))
     found = candidates(connection, where, f"{args.direction}_bw")
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"

@@ -1,39 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`blame`: which accesses of several processes raced, and who touched a wrong byte."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.blame import races, wrong
+from iogauge.analysis import errors
+from iogauge.analysis.blame import races
 from iogauge.analysis.blame.accesses import LAYERS
 from iogauge.analysis.darshan.raw import TRACES, holds_traces
-from iogauge.analysis.errors import (
-    EXIT_NO_ORDER,
-    EXIT_NOT_VERIFIED,
-    EXIT_OK,
-    NothingFoundError,
-    UsageError,
-)
 from iogauge.analysis.ledger.traced import RAW
 from iogauge.common import json_file
 from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge blame output/stage/SESSION/local/host/openmpi/RamsesAmr_0d1a48dc
-  iogauge blame mine.darshan                     a log with single accesses (DXT)
-  iogauge blame RUN --file amr_00001.bin --byte 143168
-  iogauge blame --json RUN | jq '.[0]'
-
-The run must be traced with single accesses: -S dxt=true. Its stage folder, which has the
-recorder's own traces, says more than a Darshan log (docs/how-to/blame.md). Exit status: 1 if there
-are races.
-"""
 
 ACCESS = ("process", "host", "call", "offset", "length", "start", "end")
 COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_process", "b_call")
@@ -54,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the races. Raises NothingFoundError where there is no trace."""
     if (args.file is None) != (args.byte is None):
-        raise UsageError("--file and --byte: use both, or neither")
+        raise errors.UsageError("--file and --byte: use both, or neither")
     found = races.find(source(args.trace))
     if formats.for_programs(args):
         formats.show(args, [row(found, i) for i in range(len(found.races))], COLUMNS)
@@ -65,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if not found.whole:
         options.say(f"more than {len(found.races)} races: the others were not looked at")
     if len(found.certain):
-        return EXIT_NOT_VERIFIED
-    return EXIT_NO_ORDER if len(found.races) else EXIT_OK
+        return errors.EXIT_NOT_VERIFIED
+    return errors.EXIT_NO_ORDER if len(found.races) else errors.EXIT_OK
 
 
 def source(given: Path) -> Path:
@@ -77,13 +57,13 @@ def source(given: Path) -> Path:
             return folder
     log = given / TRACE if given.is_dir() else given
     if not log.is_file():
-        raise NothingFoundError(f"{given}: expected {RAW}/{TRACES} or {TRACE}, found none")
+        raise errors.NothingFoundError(f"{given}: expected {RAW}/{TRACES} or {TRACE}, found none")
     return log
 
 
-def _wrong(args: argparse.Namespace, found: races.Blame) -> wrong.WrongByte | None:
+def _wrong(args: argparse.Namespace, found: races.Blame) -> races.WrongByte | None:
     if args.file is not None:
-        return wrong.at(found, args.file, args.byte)
+        return races.at(found, args.file, args.byte)
     folder = args.trace if args.trace.is_dir() else args.trace.parent
     document = next(
         (path for path in (folder / DOCUMENT, folder.parent / DOCUMENT) if path.is_file()), None
@@ -91,9 +71,9 @@ def _wrong(args: argparse.Namespace, found: races.Blame) -> wrong.WrongByte | No
     if document is None:
         return None
     try:
-        return wrong.of_document(found, json_file.read(document))
+        return races.of_document(found, json_file.read(document))
     except json_file.Unreadable as error:
-        raise NothingFoundError(f"{document}: {error}") from None
+        raise errors.NothingFoundError(f"{document}: {error}") from None
 
 
 def row(found: races.Blame, i: int) -> dict[str, Any]:

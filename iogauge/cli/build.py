@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`build`: iokernel alone, for one stack."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 
@@ -11,15 +9,6 @@ from iogauge.common.paths import builds
 from iogauge.measure import kernels
 
 from . import options
-
-EXAMPLES = """\
-examples:
-  iogauge build                               prints where iokernel is
-  iogauge build --stack mpich --prefix ~/iokernel
-  iogauge build --dir /tmp/debug -- -DCMAKE_BUILD_TYPE=Debug
-
-Without iogauge: cmake -S kernels -B FOLDER, with MPI's compiler.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build what changed, and print the program's path."""
     if args.for_tests:
         program = kernels.build_for_tests(args.stack) / "iokernel"
     else:

@@ -2,8 +2,6 @@
 """`bundle make` and `bundle verify`: a session with its raw data and verdicts as one file, which
 others recompute."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile
@@ -21,25 +19,6 @@ from iogauge.common.files import writing_whole
 from . import formats, options
 from .check import exit_status, in_words
 
-EXAMPLES = """\
-examples:
-  iogauge bundle make                                       the last session
-  iogauge bundle make --acceptance acceptance.yaml --sign ~/.ssh/id_ed25519
-  iogauge bundle make output/reports/run-report-3.json --to delivery.tar
-  iogauge bundle verify delivery.tar --allowed-signers signers
-
-A bundle is a tar file: result documents, traces, job scripts, lock files, acceptance.yaml,
-versions, all verdicts, and MANIFEST with the sha256 of each. `verify` recomputes each sha256, the
-arithmetic and evidence of each result document, the ledger of each trace, and each verdict. It
-needs nothing of the machine where the bundle was made. The file of allowed signers has lines
-`name ssh-ed25519 AAAA...` (man ssh-keygen, ALLOWED SIGNERS).
-
-Exit status of make: with --acceptance that of `check`; 1 if a run that passed is wrong by its own
-raw data. Of verify: 0 the bundle is consistent (it may say: not accepted) and signed by one
-of --allowed-signers; 1 something differs; 3 not a bundle; 5 consistent, but the signature is
-missing or was not checked: whoever had the file could have changed all of it.
-"""
-
 COLUMNS = ("run", "case", "stack", "status", "verification", "ledger", "wrong")
 Row = dict[str, Any]
 
@@ -55,7 +34,6 @@ def add_make(parser: argparse.ArgumentParser) -> None:
 
 
 def run_make(args: argparse.Namespace) -> int:
-    """Write the bundle, and say what its verdicts are."""
     report = options.report_of(args)
     if args.acceptance:
         acceptance.read(args.acceptance)  # its mistakes first
@@ -100,7 +78,6 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
 
 
 def run_verify(args: argparse.Namespace) -> int:
-    """Say what differs."""
     if args.allowed_signers and not args.allowed_signers.is_file():
         raise UsageError(f"--allowed-signers {args.allowed_signers}: expected a file, found none")
     with tempfile.TemporaryDirectory(prefix="iogauge-bundle-") as name:

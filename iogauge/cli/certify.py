@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`certify`: which stacks write correct data, by many small verified runs."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 from pathlib import Path
@@ -16,19 +14,6 @@ from iogauge.common.files import write_whole
 from iogauge.common.paths import output
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge certify                             openmpi and mpich, one hour; run again to continue
-  iogauge certify --stack trixie-openmpi --minutes 10 --jobs 2
-  iogauge certify --stack prefix:/opt/openmpi an MPI with bin/mpicc and bin/mpiexec
-  iogauge certify --check certificate.json    do the stacks still match this certificate?
-  iogauge certify --show                      what the runs so far say
-  iogauge certify --show FOLDER --keep c.json --page certificate.md
-
-Each run is a pattern, method, mode and setting of MPI-IO. A stack that writes wrong bytes is a
-result: exit status 0. With --check: 1 if something is wrong that the certificate does not list.
-"""
 
 COLUMNS = ("stack", "mpi", "runs", *certificate.OUTCOMES, "safe")
 MINUTES = 60.0
@@ -62,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make runs, and say what all of them mean; or only say it."""
     if args.show is not None:
         return _show(args)
     options.need_checkout("certify")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`check`: does a session meet the bounds of an acceptance.yaml?"""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Sequence
@@ -15,18 +13,6 @@ from iogauge.analysis.store.database import Where
 
 from . import formats, options
 
-EXAMPLES = """\
-examples:
-  iogauge check acceptance.yaml                  the last session
-  iogauge check acceptance.yaml --session last~1
-  iogauge check acceptance.yaml --csv > verdicts.csv
-
-Each case is met, not met, or not decided yet, with the number of samples needed. All verdicts
-together hold at the confidence level of the file (0.95). A job is one sample, and the verdict is
-about this session: what slows or speeds up all of its jobs is part of it. Exit status: 0 all met;
-1 not met, failed or missing; 3 undecided. docs/analysis.md describes the file.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=options.in_file, metavar="FILE", help="cases with bounds")
@@ -37,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a verdict for each case; the exit code is that of the worst."""
     from iogauge.analysis.judge import acceptance  # here: numpy is slow to load
 
     promised = acceptance.read(args.file)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`claims`: do the statements of publications hold in the store's runs?"""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 
@@ -13,18 +11,6 @@ from iogauge.analysis.pages import claim_text
 from iogauge.common import progress
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge claims                         all claims, all runs of the store
-  iogauge claims C5 C6 --where fs=disk   two of them, on one file system
-  iogauge claims C5 --run                first measure what it needs, then judge by that alone
-  iogauge claims --json | jq '.[] | select(.verdict == "contradicted")'
-
-reproduced: every case that can decide confirms the claim; contradicted: at least one shows the
-opposite; not testable here: no case has what the claim needs, or no interval decides. `published`
-is the ratio on the document's own system: it is shown, and does not count.
-"""
 
 COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missing")
 
@@ -45,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the verdicts, and below what is missing where one was not possible."""
     claims = load(args.references, args.claims)
     if args.measure:
         return _measure(args, claims)
@@ -61,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
-    """Run what they need, and judge them by it."""
     options.need_checkout("claims --run")
     from iogauge.measure import claims as measured  # here: they need ReFrame and a checkout
     from iogauge.measure import sites

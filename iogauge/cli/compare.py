@@ -22,31 +22,6 @@ from . import formats, options
 if TYPE_CHECKING:
     from iogauge.analysis.judge import compare_runs
 
-EXAMPLES = """\
-examples:
-  iogauge compare last~1 last                  the last session with the one before
-  iogauge compare openmpi mpich --by stack --where pattern=s3d
-  iogauge compare mpiio:independent mpiio:collective --by method --where pattern=s3d
-  iogauge compare cb-disable cb-enable --by hint_set     a parameter of a test
-  iogauge compare 4.1 5.0 --by mpi              across an upgrade: mpi, hdf5, ...
-  iogauge compare 2026-10-01..2026-10-31 2026-11-01..2026-11-30 --by date
-  iogauge compare last~1 last --fail-slower 5%  exit 1 where B is slower: a gate
-  iogauge compare last~1 last --html compare.html    also as a page
-  iogauge compare last peak                     with the practical peak of the same job
-  iogauge compare last reference                with references/sites/SYSTEM.yaml
-  iogauge compare last published                beside published numbers
-
-The first sentence is about all cases together, the lines below it about each file system and
-direction; then single cases that are decided. The ratio is B over A as speeds: 1.2 is 20 % faster,
-also for times, with its 95 % interval. Jobs of A and B in the same round are pairs, in an order
-drawn by chance: any disturbance is allowed for, but what a session has on one side from its
-beginning to its end. Without pairs a session is one sample. An interval takes 6 pairs, or 12
-sessions on each side.
-
---fail-slower is a gate: 1 where B is slower by that much over all cases or in one, or one failed or
-is missing in B; 3 where a case is not decided yet (--allow-undecided: 0). False alarms: at most 1
-in 20, however many cases it looks at. docs/analysis.md says more.
-"""
 
 REASONS = 3  # for not decided yet that are named
 NAMED = 5  # cases of each outcome that are named
@@ -90,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def percent(text: str) -> float:
-    """`5%` or `5` as 0.05."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
     if not match or float(match[1]) >= 100:
         raise argparse.ArgumentTypeError(f"expected a percentage such as 5%, found {text!r}")
@@ -186,7 +160,6 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> Non
 
 
 def _lacking(rows: Sequence[Row]) -> str:
-    """What the cases without an interval lack, each reason once."""
     lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
     return "\n".join(
         f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"

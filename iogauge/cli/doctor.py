@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`doctor`: what this machine has and lacks. Changes nothing."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os
@@ -19,15 +17,6 @@ from iogauge.common.mounts import mount_of
 from iogauge.common.text import one_line
 
 from . import formats
-
-EXAMPLES = """\
-examples:
-  iogauge doctor
-  iogauge doctor --json | jq '.[] | select(.state == "missing")'
-
-Checks Python, the stacks of `stack list`, Darshan, batch systems, and the file systems of
-site_configs/local.py. Nothing is installed or written. Exit status: 1 if no run can start.
-"""
 
 COLUMNS = ("what", "state", "found")
 OK, MISSING, NOTE = "ok", "missing", "-"
@@ -54,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """A line for each thing, and whether a run could start."""
     lines = [*_machine(), *_python()]
     if not lines[-1].stops:  # the rest is known through ReFrame
         lines += [*_stacks(), *_tracing(), *_batch(), *_file_systems()]

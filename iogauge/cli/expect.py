@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`expect accept`, `list` and `remove`: changes of performance that somebody has accepted."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -13,17 +11,6 @@ from iogauge.analysis.store import database as store
 from iogauge.common import user
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge expect accept --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
-  iogauge expect accept --where fs=scratch --since 2026-11-20 --why "half of the disks"
-  iogauge expect list
-  iogauge expect remove 20261122010000-1a2b3c4d
-
-Changes up to --since (default: now) are acknowledged in the histories that --where chooses; later
-ones are judged. Each baseline is a file of its own below STORE/baselines.
-"""
 
 COLUMNS = ("name", "since", "who", "when", "where", "why")
 
@@ -50,14 +37,12 @@ def add_remove(parser: argparse.ArgumentParser) -> None:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Show them."""
     found = baselines.load(options.store_of(args))
     formats.show(args, [{**asdict(one), "where": " ".join(one.where)} for one in found], COLUMNS)
     return EXIT_OK
 
 
 def run_remove(args: argparse.Namespace) -> int:
-    """Remove one."""
     baselines.remove(options.store_of(args), args.name)
     options.say(f"removed {args.name}")
     return EXIT_OK

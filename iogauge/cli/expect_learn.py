@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`expect learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
 
-from __future__ import annotations
-
 import argparse
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -21,21 +19,6 @@ from iogauge.analysis.judge.learned import (
 from iogauge.common.files import write_whole
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge expect learn local                       writes references/sites/local.yaml
-  iogauge expect learn dawn --where stack=openmpi  of one stack's history
-  iogauge expect learn local --csv                 what it would write, as a table
-
-One job of each session is a sample, and a case needs 12 sessions: the spread of nights is what
-counts. Outside of its bounds a reference fails in at most 1 of 1000 nights without cause, and any
-of all references in 1 of 20 (--false-failures; docs/analysis.md has the simulation). Tests of
-`iogauge run` then have them as ReFrame's `reference`: a run below its bound fails.
-
-What was learned is frozen under its name, with the sessions it is from: to learn anew takes
---replace.
-"""
 
 NAMED = 5  # refused cases that are named one by one
 COLUMNS = (

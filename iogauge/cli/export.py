@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`export`: a session or a run in the forms that other programs read."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -16,18 +14,6 @@ from iogauge.analysis.session.rows import Table, make_table
 from iogauge.common.files import write_whole
 
 from . import options
-
-EXAMPLES = """\
-examples:
-  iogauge export openmetrics --to /var/lib/node_exporter/iogauge.prom
-  iogauge export junit --acceptance acceptance.yaml --to junit.xml
-  iogauge export timeline --to run.json          open it in ui.perfetto.dev
-  iogauge export timeline output/20261120T174318/local/host/mpich/S3d_483802d4
-
-openmetrics  text for Prometheus: one gauge per case of the session
-junit        XML for CI systems: each case, why it failed or was skipped, verdicts on bounds
-timeline     Trace Event JSON of a traced run: phases, and with -S dxt=true each access
-"""
 
 FORMS = ("openmetrics", "junit", "timeline")
 

@@ -4,8 +4,6 @@
 A row is a mapping from column to value. All rows of a table have the same columns.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -24,7 +22,6 @@ _BETWEEN = {"published": " | ", "command": "\n"}
 
 
 def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None:
-    """The options --json and --csv of a command."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help=f"print {what} as JSON")
     form.add_argument("--csv", action="store_true", help=f"print {what} as CSV")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`history`: how fast each case was over time, when that changed, and what changed with it."""
 
-from __future__ import annotations
-
 import argparse
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
@@ -11,17 +9,6 @@ from iogauge.analysis.store import database as store
 
 from . import formats, options
 from .compare import percent
-
-EXAMPLES = """\
-examples:
-  iogauge history                               all changes of all cases
-  iogauge history --where pattern=s3d,stack=mpich --all --plot s3d.png
-  iogauge history --quantity write_phase_close --where method=hdf5
-  iogauge history --fail-regressed              exit 1 while a drop is not acknowledged
-
-A drop stays `regressed` until the level is back (`recovered`), or until somebody acknowledges it:
-  iogauge expect accept --where stack=mpich --why "MPICH 4.2, accepted in ticket 17"
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

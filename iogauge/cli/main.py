@@ -2,8 +2,6 @@
 # PYTHON_ARGCOMPLETE_OK
 """The command line: finds the command in the table, loads its module, runs it."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os
@@ -19,18 +17,6 @@ from iogauge.common.files import CannotWrite
 from iogauge.common.text import one_line, unknown
 
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and examples"
-EXIT_CODES = """\
-exit status:
-  0  success: every run verified, every bound met
-  1  failure: a run failed or was not verified, or a bound is not met
-  2  usage error
-  3  a report, a reference file or the store is missing or unusable, or a question is undecided
-  4  blame: the trace does not show the order of two accesses
-  5  bundle verify: the bundle is not signed, or its signature was not checked
-
-shell completion (bash, zsh):
-  source .venv/bin/activate; eval "$(activate-global-python-argcomplete --dest=-)"
-"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -63,12 +49,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.ArgumentParser:
-    """With the command's own arguments. Loads its module."""
     name, _, part = command.module.partition(":")
     module = importlib.import_module(f"{__package__}.{name}")
     end = "" if command.help.endswith("?") else "."
     parser.description = f"{command.help[0].upper()}{command.help[1:]}{end}"
-    parser.epilog = getattr(module, f"{part.upper()}_EXAMPLES", None) or module.EXAMPLES
+    parser.epilog = command.examples()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     getattr(module, f"add_{part or 'arguments'}")(parser)
     parser.set_defaults(run=getattr(module, f"run_{part}" if part else "run"))
@@ -76,7 +61,6 @@ def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.A
 
 
 def parser_of(command: table.Command) -> _Parser:
-    """Of one command, with all of its arguments."""
     parser = _Parser(prog=f"iogauge {command.name}")
     _fill(parser, command)
     return parser
@@ -116,7 +100,8 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
     if not words or words[0] in table.HELP:
         print(table.screen(USAGE))
         if words == ["--help"]:
-            print(f"\n{EXIT_CODES}", end="")
+            said = (table.HELP_TEXTS / "exit-status.txt").read_text(encoding="utf-8")
+            print(f"\n{said}", end="")
         raise SystemExit(0)
     if found := table.renamed(words):
         old, new = found

@@ -29,7 +29,6 @@ _KINDS = (
 
 
 def need_checkout(command: str) -> None:
-    """An installed package has the kernels and tests, and no set-up of stacks."""
     if not paths.is_checkout():
         raise AnalysisError(f"{command} needs a checkout of iogauge; this is an installed package")
 
@@ -61,7 +60,6 @@ def out_file(text: str) -> Path:
 
 
 def out_folder(text: str) -> Path:
-    """A folder to write to, which may be missing."""
     return _checked(text, "a folder to write to", ("a folder",))
 
 
@@ -82,7 +80,6 @@ def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """The option --output."""
     parser.add_argument(
         "--output", type=in_path, default=paths.output(), metavar="DIR",
         help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
@@ -90,7 +87,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """A session, for `report_of`. The command needs --output, too."""
     words = "ReFrame's report of a session (default: the last one below the output folder)"
     parser.add_argument("report", nargs="?", type=in_file, metavar="REPORT", help=words)
 
@@ -101,7 +97,6 @@ def add_stack(parser: argparse.ArgumentParser) -> None:
 
 
 def report_of(args: argparse.Namespace) -> Path:
-    """The one that was named, or `last_report`."""
     return args.report or last_report(args.output)
 
 
@@ -130,7 +125,6 @@ def last_report(output: Path) -> Path:
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
-    """The options --output and --store, of a command that uses the store."""
     add_output(parser)
     words = "folder of the store (default: IOGAUGE_STORE, or store in the output folder)"
     parser.add_argument("--store", type=out_folder, metavar="DIR", help=words)
@@ -154,7 +148,6 @@ def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
-    """The option --where."""
     parser.add_argument(
         "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
         help="only these runs; KEY is a column (pattern, method, mode, stack, fs, scale, system, "

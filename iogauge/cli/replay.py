@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`replay`: a traced program as it was, compared with its trace, and through other methods."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -30,23 +28,6 @@ from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Known, Others, Runner
 
 from . import formats, options, replay_steps
-
-EXAMPLES = """\
-examples:
-  iogauge replay app.darshan --dir /scratch/me
-  iogauge replay app.darshan --dir /scratch/me --launch srun --method pnetcdf
-  iogauge replay app.darshan --dir /scratch/me --hint striping_factor=8
-  iogauge replay trace/ --dir /scratch/me --rounds 0
-
-plan, check and like are separate steps (iogauge replay plan --help); write ./plan for a log of that
-name.
-
-First the trace is replayed as it was: every byte is verified, and the trace of the replay is
-compared with the log, also on a page. Then the same data is written through other methods: each
-round runs the replay and each method once, in random order. After a first round the fastest three
-run --rounds more, which alone decide. Exit status: 1 if a byte is wrong, or the replay does not
-match the log.
-"""
 
 ROUNDS = 7
 WAYS = {faster_alternative.WRITING: WRITE, faster_alternative.READING: READ}

@@ -2,8 +2,6 @@
 """`replay plan`, `check` and `like`: what goes into `iokernel replay` and `iokernel file`, and what
 came out."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Sequence
@@ -20,42 +18,8 @@ from iogauge.analysis.replay.trace import Trace
 
 from . import formats, options
 
-PLAN_EXAMPLES = """\
-examples:
-  iogauge replay plan app.darshan -o app.schedule
-  iogauge replay plan trace/ -o app.schedule --only /scratch/me
-  iogauge replay plan app.darshan -o app.schedule --what-if app.extents
-  mpiexec -n 64 iokernel replay --schedule app.schedule --dir /scratch/me --json result.json
-
-The trace must contain single accesses: a Darshan log with DXT, or traces of the embedded recorder.
-What was inferred or is missing is printed, and noted in the schedule. --what-if writes the data as
-arrays with their decomposition, for `iokernel extents --extents FILE --method METHOD`.
-"""
-
-CHECK_EXAMPLES = """\
-examples:
-  iogauge replay check app.schedule app.darshan replay/trace.darshan
-  iogauge replay check app.schedule trace/ replay-trace/ --page replay.html
-  iogauge replay check app.schedule trace/ replay-trace/ --json | jq .wrong
-
-Bytes, calls, sizes and the order of calls of each process must match; exit status 1 if they do not.
-Times are shown and not judged, because they are of two different runs.
-"""
-
-LIKE_EXAMPLES = """\
-examples:
-  iogauge replay like output.nc -o output.like --length time=1
-  ncdump -hs output.nc > output.cdl; iogauge replay like output.cdl -o output.like
-  iogauge replay like mesh.h5 -o mesh.like --skip names --list ncol=piodecomp16.dat
-  mpiexec -n 32 iokernel file --like output.like --procs-grid 4x4x2 --method pnetcdf --dir .
-
-Names, types, dimensions, attributes and chunks are copied, values are not: iokernel computes its
-own. What is left out is printed.
-"""
-
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The trace, and what of it is taken."""
     add = parser.add_argument
     add("trace", type=options.in_path, metavar="TRACE",
         help="a Darshan log with DXT, a folder of the recorder's raw traces, or text of Recorder's "

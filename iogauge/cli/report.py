@@ -26,17 +26,6 @@ from . import formats, options
 if TYPE_CHECKING:
     from iogauge.analysis.pages import report_page
 
-EXAMPLES = """\
-examples:
-  iogauge report                          the last session: output/report.html, and
-                                                     report.html in the session's own folder
-  iogauge report --html acceptance.html --png slides --tables tables
-  iogauge report output/reports/run-report-3.json --html third.html
-  iogauge report --json | jq '.claims[] | {claim, verdict}'
-
-The page is one file that opens from disk and loads nothing. --png writes a picture of each chart,
---tables a CSV of each table. --csv prints the overview, --json all tables; neither writes a page.
-"""
 
 PAGE = "report.html"
 DAY = timedelta(days=1)
@@ -56,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Store the session, and write its page."""
     report = options.report_of(args)
     place = options.store_of(args)
     ingest(report, place, say=options.say)  # idempotent: most often it is there
@@ -110,18 +98,17 @@ def _around(
     connection: Any, table: Table, root: Path, sections: Sequence[Section],
     histories: Sequence[history.History],
 ) -> report_page.Around:  # fmt: skip
-    """What the store says around the session."""
     from iogauge.analysis.pages import answers, report_page
 
     where = store.Where().key("session", [table.session.uuid])
-    cases = share_of_peak.of_cases(connection, where)
+    cases = share_of_peak.of_cases(connection, where, disturbed=True)
     found = answers.rows(connection, where, cases, root)
+    cases = [case for case in cases if case["efficiency"] is not None]
     troubles = answers.troubles(connection, where)
     return report_page.Around(found, cases, troubles, sections, histories, root)
 
 
 def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    """A CSV of each table that has rows."""
     from iogauge.analysis.pages.page import save
 
     tables: dict[str, Sequence[formats.Record]] = {
@@ -137,7 +124,6 @@ def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Pat
 
 
 def _pictures(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    """A picture of each chart that has marks."""
     from iogauge.analysis.pages import page, report_page
 
     written = []

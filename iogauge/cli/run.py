@@ -2,8 +2,6 @@
 """`run`: a session, from ReFrame to the page; two stacks compared; job scripts alone. `collect`:
 what those scripts left becomes a session."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -17,22 +15,6 @@ from iogauge.measure.session import alone
 from iogauge.measure.sites import Asked
 
 from . import options
-
-EXAMPLES = """\
-examples:
-  iogauge run                                 this machine, both stacks, about three minutes
-  iogauge run -n S3d --fs disk                one benchmark, one file system
-  iogauge run --stack openmpi,trixie-openmpi --rounds 8
-                                              compare two stacks in eight rounds
-  iogauge run --site dawn -n S3d -t smoke     on a machine with a batch system
-  iogauge run --site dawn -n S3d --dry-run -o scripts
-                                              job scripts only; then: iogauge collect scripts
-  iogauge run -n Ior -S repeats=3 -- -l       after --, any options of ReFrame
-
-Without --site the jobs run on this machine. Cases needed for an answer run again until three
-minutes have passed. A session ends with a table, answers and a page. Exit status: ReFrame's; 1 if
-nothing was measured; 2 if no test was selected.
-"""
 
 QUICK = "quick"
 
@@ -73,7 +55,6 @@ def _names(text: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Render, compare or measure."""
     for name in () if args.dry_run else ("there", "iokernel"):
         if getattr(args, name):
             raise UsageError(f"--{name}: use it with --dry-run only")
@@ -100,7 +81,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def use(names: list[str]) -> None:
-    """These stacks, or those of IOGAUGE_STACKS; missing ones are installed."""
     names = names or os.environ.get("IOGAUGE_STACKS", "").split()
     if missing := [name for name in names if stacks.lacking(name)]:
         stacks.install(missing)
@@ -140,20 +120,9 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
     return EXIT_OK
 
 
-COLLECT_EXAMPLES = """\
-examples:
-  iogauge run --site dawn -n S3d --dry-run -o scripts    then, on dawn, run scripts/*/*/*/job.sh
-  iogauge collect scripts                                the folder, copied back
-  iogauge store add --last
-
-The results are verified, reported and stored like any other session.
-"""
-
-
 def add_collect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=options.in_path, metavar="DIR", help="with the results")
 
 
 def run_collect(args: argparse.Namespace) -> int:
-    """The exit status is ReFrame's."""
     return offline.collect(args.folder)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`shrink`: makes a failing run small, and a C program of it that fails without iogauge."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path
@@ -11,31 +9,11 @@ from iogauge.analysis.darshan.raw import BrokenTraceError, read_folder
 from iogauge.common.files import write_whole
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
+from iogauge.measure.shrink import case as reduced
 from iogauge.measure.shrink import program
-from iogauge.measure.shrink.case import (
-    CannotShrinkError,
-    Case,
-    Runner,
-    Tries,
-    of_run,
-    shrink,
-    without_own,
-)
 from reframe_tests.framework.recorders import RAW
 
 from . import options
-
-EXAMPLES = """\
-examples:
-  iogauge shrink -n 16 -- ramses-amr --size 64 --method mpiio
-  iogauge shrink -n 4 --set OMPI_MCA_io_ompio_num_aggregators=2 -- ramses-amr --size 32 \\
-      --method mpiio
-  iogauge shrink output/stage/SESSION/local/host/openmpi/RamsesAmr_0d1a48dc
-
-Give a command line of iokernel, or the stage folder of a run made with `iogauge run -S dxt=true`. A
-smaller case counts if it fails like the first in one of --tries runs. Exit status: 0 the program
-was written and fails; 1 no program, or it does not fail; 2 usage error; 3 nothing fails.
-"""
 
 
 def say(line: str) -> None:
@@ -47,7 +25,7 @@ def command_of(folder: Path) -> tuple[int, str]:
         first = read_folder(folder / RAW)[0]
     except BrokenTraceError as error:
         expected = "expected the stage folder of a run with -S dxt=true"
-        raise CannotShrinkError(f"{error}: {expected}") from None
+        raise reduced.CannotShrinkError(f"{error}: {expected}") from None
     return first.processes, first.command
 
 
@@ -68,15 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
-    runner = Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
+    runner = reduced.Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
     if len(args.case) == 1 and Path(args.case[0]).is_dir():
-        case = of_run(Path(args.case[0]), command_of)
+        case = reduced.of_run(Path(args.case[0]), command_of)
     else:
-        case = Case(args.n, without_own(args.case))
+        case = reduced.Case(args.n, reduced.without_own(args.case))
     given = tuple(tuple(text.split("=", 1)) for text in args.set)
-    case = Case(case.processes, case.words, (*case.environment, *given))
-    tries = Tries(runner.end, args.tries, say)
-    case = shrink(case, tries)
+    case = reduced.Case(case.processes, case.words, (*case.environment, *given))
+    tries = reduced.Tries(runner.end, args.tries, say)
+    case = reduced.shrink(case, tries)
     say(f"smallest: {case}")
     say(f"{tries.how} in {tries.rate(case, args.runs)} of {args.runs} runs")
     with tempfile.TemporaryDirectory(prefix="shrink-") as name:

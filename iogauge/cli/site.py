@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`site new`, `check` and `list`: the files that describe a machine."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from pathlib import Path
@@ -20,15 +18,6 @@ from iogauge.measure.new_site.machine import Machine
 
 from . import formats, options
 
-EXAMPLES = """\
-examples:
-  iogauge site new dawn            writes site_configs/dawn.py; look for CHECK in it
-  iogauge site check dawn
-  iogauge run --site dawn --dry-run -n S3d -o scripts
-
-`site new` notes how it found each value, and marks guesses CHECK.
-"""
-
 COLUMNS = ("site", "systems", "stacks", "references")
 
 
@@ -39,7 +28,6 @@ def add_new(parser: argparse.ArgumentParser) -> None:
 
 
 def run_new(args: argparse.Namespace) -> int:
-    """Write the file."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
         raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
     own = ROOT / "site_configs" if is_checkout() else Path()
@@ -59,7 +47,6 @@ def add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Load it: what is wrong is named by its key."""
     path = sites.find(args.site)
     try:
         found = sites.load(path)
@@ -78,7 +65,6 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Each site file with its systems, and what was learned of them."""
     formats.show(args, [_row(path) for path in sites.files()], COLUMNS)
     return EXIT_OK
 

@@ -2,8 +2,6 @@
 """`stack list` and `stack add`: the library stacks of this machine. `stack check`: every
 spack.yaml, by its files alone, and by Spack where it is on PATH."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator
@@ -19,17 +17,6 @@ from reframe_tests.machine import spack
 
 from . import formats, options
 
-EXAMPLES = """\
-examples:
-  iogauge stack list
-  iogauge stack add trixie              Debian 13's openmpi and mpich: trixie-openmpi, trixie-mpich
-  iogauge stack add wheel:mpich==5.0.2 abi:mpich==5.0.2 standard:sid-openmpi
-  iogauge run --stack openmpi,trixie-openmpi --rounds 8
-
-A release of Debian takes 5 minutes and 1.3 GB, below .local/releases. An MPI of your own needs no
-installation: iogauge run --stack prefix:/opt/openmpi.
-"""
-
 COLUMNS = ("stack", "installed", "libraries", "lacks")
 
 
@@ -38,7 +25,6 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Those of set-up, and those that were added."""
     rows: list[dict[str, formats.Value]] = []
     for name in stacks.known():
         lacks = stacks.lacking(name)
@@ -56,21 +42,10 @@ def add_add(parser: argparse.ArgumentParser) -> None:
 
 
 def run_add(args: argparse.Namespace) -> int:
-    """Install them; what is in place is left alone."""
     stacks.install(args.stacks)
     options.say("ready; iogauge stack list shows all")
     return EXIT_OK
 
-
-CHECK_EXAMPLES = """\
-examples:
-  iogauge stack check
-  iogauge stack check --concretize environments/mpich
-
-Checks the YAML, its keys, the included files, and that each library has one version. If `spack` is
-on PATH, also checks Spack's schema, and with --concretize that there is a solution (half a minute
-each). Nothing is written. Exit status: 1 if something is wrong.
-"""
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
 SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
@@ -86,7 +61,6 @@ class Wrong(Exception):
 
 
 def environments() -> list[Path]:
-    """Folders with a spack.yaml: the top one, and all below environments/."""
     return [ROOT, *sorted(file.parent for file in ENVIRONMENTS.rglob("spack.yaml"))]
 
 
@@ -105,7 +79,6 @@ def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
 
 
 def manifest(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Its spack.yaml, and the entries of `include`."""
     found = load(folder / "spack.yaml", KEYS, "spack")
     return found, [str(entry) for entry in found.get("include", [])]
 

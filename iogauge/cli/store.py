@@ -8,22 +8,13 @@ reframe_tests/framework/case_file.py. `store recover` makes a report of those th
 stored because `iogauge run` was killed after them.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import (
-    EXIT_DATA,
-    EXIT_OK,
-    LONGEST,
-    AnalysisError,
-    MissingReportError,
-    NothingFoundError,
-)
+from iogauge.analysis import errors
 from iogauge.analysis.session import recover, results_db
 from iogauge.analysis.session.loader import INTERRUPTED, all_reports, measured, read_report
 from iogauge.analysis.store import database
@@ -33,33 +24,6 @@ from iogauge.common.run_folder import JOB, sessions
 from iogauge.common.text import one_line
 
 from . import formats, options
-
-ADD_EXAMPLES = """\
-examples:
-  iogauge store add                                   all sessions below output/
-  iogauge store add output/reports/run-report-3.json  one session
-  iogauge store add ~/.reframe/reports/results.db     all sessions of ReFrame's database
-  iogauge store add --output /scratch/me/output --store /project/iogauge/store
-
-Adding a session again changes nothing. If its files hold less than they did (the output folder was
-cleaned), the store keeps what it has. A damaged or foreign file in the store is moved to
-STORE/set-aside; sessions below the output folder are then stored again.
-"""
-
-RECOVER_EXAMPLES = """\
-examples:
-  iogauge store recover                     all sessions below output/ that have no report
-  iogauge store recover 20261121T174318-4711-1  a session of another machine, which has ended
-
-`iogauge run` does this by itself before it measures. A running session is left alone. A session of
-another machine is recovered only if it is named, because it may still be running.
-"""
-
-PATH_EXAMPLES = """\
-examples:
-  iogauge store path
-  rsync -a "$(iogauge store path)"/ backup:/project/iogauge/store/
-"""
 
 Row = dict[str, Any]
 # What ends a job; those of this machine end with the session.
@@ -72,9 +36,8 @@ def add_path(parser: argparse.ArgumentParser) -> None:
 
 
 def run_path(args: argparse.Namespace) -> int:
-    """Print it, whether there is one or not."""
     print(options.store_of(args).absolute())
-    return EXIT_OK
+    return errors.EXIT_OK
 
 
 def add_add(parser: argparse.ArgumentParser) -> None:
@@ -102,21 +65,23 @@ def run_add(args: argparse.Namespace) -> int:
                 data = read_report(report)
                 found = [data] if args.reports or measured(data) else []
             done += [ingest(report, place, data, say=say) for data in found]
-        except AnalysisError as error:
+        except errors.AnalysisError as error:
             problems += 1
             say_not_stored(error)
     if not done and not problems:
-        raise MissingReportError(f"{args.output}: expected reports of sessions, found dry runs")
+        raise errors.MissingReportError(
+            f"{args.output}: expected reports of sessions, found dry runs"
+        )
     if done:
         database.compact(place)
         if not args.quiet:
             columns = ("session", "state", "runs", "records")
             formats.show(args, done, columns, note=f"store: {place}")
-    return EXIT_DATA if problems else EXIT_OK
+    return errors.EXIT_DATA if problems else errors.EXIT_OK
 
 
-def say_not_stored(error: AnalysisError) -> None:
-    say(f"not stored: {one_line(str(error), LONGEST)}")
+def say_not_stored(error: errors.AnalysisError) -> None:
+    say(f"not stored: {one_line(str(error), errors.LONGEST)}")
 
 
 def say(text: str) -> None:
@@ -141,7 +106,7 @@ def run_recover(args: argparse.Namespace) -> int:
     there = sessions(args.output)
     if unknown := set(args.sessions) - {*there, *(one.name for one in reports)}:
         names = ", ".join(sorted(unknown))
-        raise NothingFoundError(f"{args.output}: found no session {names}; see --output")
+        raise errors.NothingFoundError(f"{args.output}: found no session {names}; see --output")
     ours = [one for one in reports if one.is_ours]
     missing = database.missing(place, [one.uuid for one in ours])
     wanted = [one.path for one in ours if one.uuid in missing]
@@ -161,13 +126,13 @@ def run_recover(args: argparse.Namespace) -> int:
     for report in wanted:
         try:
             ingest(report, place, strict=False, say=say)
-        except AnalysisError as error:
+        except errors.AnalysisError as error:
             problems += 1
             say_not_stored(error)
     if done or formats.for_programs(args):
         columns = ("session", "cases", "unfinished", "report")
         formats.show(args, done, columns, note=f"marked as {INTERRUPTED}")
-    return EXIT_DATA if problems else EXIT_OK
+    return errors.EXIT_DATA if problems else errors.EXIT_OK
 
 
 def _has_ended(output: Path, name: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
-from iogauge.analysis.pages.terminal import print_table
+from iogauge.analysis.pages.footer import print_table
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.peaks import Peak
 from iogauge.analysis.session.rows import Table, make_table, to_csv
@@ -22,19 +22,6 @@ from .report import PAGE
 
 if TYPE_CHECKING:
     from iogauge.analysis.pages import first_screen
-
-EXAMPLES = """\
-examples:
-  iogauge summary                         the last session
-  iogauge summary --csv > results.csv     every row with full precision
-  iogauge summary --json | jq '.rows[] | select(.status == "failed")'
-  iogauge summary output/reports/run-report-3.json --html third.html --png third.png
-
-columns:
-  % peak     of the practical peak: a file per process, large aligned POSIX transfers, same job
-  % shared   of the second ceiling: one shared file, a contiguous range per process
-  *          this ceiling is from the session's peak test: the run itself measured none
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

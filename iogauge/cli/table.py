@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All commands of `iogauge`, and what they were called before."""
 
-from __future__ import annotations
-
+import csv
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from iogauge.common.text import nearest
 
+HELP_TEXTS = Path(__file__).parent / "help"
+
 
 class Command(NamedTuple):
-    """`module` has `add_arguments(parser)`, `run(args)` and the text EXAMPLES; as MODULE:PART, it
-    has `add_PART` and `run_PART`. It is imported only when the command is asked for."""
+    """A row of help/commands.csv. `module` has `add_arguments(parser)` and `run(args)`; as
+    MODULE:PART, it has `add_PART` and `run_PART`. It is imported when the command is asked for."""
 
     name: str
     group: str
@@ -19,48 +21,22 @@ class Command(NamedTuple):
     module: str
     in_checkout: bool = False  # it takes Debian's stacks, or what a checkout sets up
 
+    def examples(self) -> str:
+        """The end of its help: its own file in help/, else its verb's."""
+        own = HELP_TEXTS / f"{self.name.replace(' ', '-')}.txt"
+        file = own if own.exists() else HELP_TEXTS / f"{self.name.split()[0]}.txt"
+        return file.read_text(encoding="utf-8")
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return list(csv.DictReader((HELP_TEXTS / name).read_text(encoding="utf-8").splitlines()))
+
 
 MEASURE, READ, PROGRAM, CENTRE = "measure", "read", "your program", "a centre"
 
-COMMANDS = (
-    Command("run", MEASURE, "measure and verify", "run"),
-    Command("collect", MEASURE, "import results of scripts", "run:collect"),
-    Command("tune", MEASURE, "find the fastest settings", "tune", True),
-    Command("certify", MEASURE, "which stacks corrupt data", "certify"),
-    Command("claims", MEASURE, "test published claims", "claims"),
-    Command("summary", READ, "last session as a table", "summary"),
-    Command("report", READ, "last session as a page", "report"),
-    Command("compare", READ, "is B faster than A?", "compare"),
-    Command("history", READ, "performance over time", "history"),
-    Command("advise", READ, "fastest settings so far", "advise"),
-    Command("trace", READ, "charts of a run's I/O", "trace"),
-    Command("why", READ, "what slowed a run down", "why"),
-    Command("blame", READ, "conflicting accesses", "blame"),
-    Command("replay", PROGRAM, "replay a traced program", "replay"),
-    Command("replay plan", PROGRAM, "schedule a trace for iokernel replay", "replay_steps:plan"),
-    Command("replay check", PROGRAM, "compare a replay with its log", "replay_steps:check"),
-    Command("replay like", PROGRAM, "describe a file for iokernel file", "replay_steps:like"),
-    Command("shrink", PROGRAM, "reduce a failing run", "shrink", True),
-    Command("doctor", CENTRE, "check what this machine has and lacks", "doctor"),
-    Command("site new", CENTRE, "generate a site file from this machine", "site:new"),
-    Command("site check", CENTRE, "check a site file", "site:check"),
-    Command("site list", CENTRE, "list site files", "site:list"),
-    Command("stack list", CENTRE, "list library stacks", "stack:list"),
-    Command("stack add", CENTRE, "install a Debian release or an MPI wheel", "stack:add", True),
-    Command("stack check", CENTRE, "check every spack.yaml", "stack:check", True),
-    Command("build", CENTRE, "build iokernel, or install it with --prefix", "build"),
-    Command("expect learn", CENTRE, "learn references from a system's history", "expect_learn"),
-    Command("expect accept", CENTRE, "accept a change of performance", "expect:accept"),
-    Command("expect list", CENTRE, "list accepted changes", "expect:list"),
-    Command("expect remove", CENTRE, "remove an accepted change", "expect:remove"),
-    Command("check", CENTRE, "does a session meet an acceptance.yaml?", "check"),
-    Command("bundle make", CENTRE, "pack a session, its raw data and its verdicts", "bundle:make"),
-    Command("bundle verify", CENTRE, "verify a bundle by recomputing it", "bundle:verify"),
-    Command("export", CENTRE, "Prometheus metrics, JUnit XML, a Perfetto timeline", "export"),
-    Command("store add", CENTRE, "put sessions into the store", "store:add"),
-    Command("store recover", CENTRE, "recover killed sessions", "store:recover"),
-    Command("store path", CENTRE, "print the path of the store", "store:path"),
-)  # fmt: skip
+COMMANDS = tuple(
+    Command(**{**row, "in_checkout": bool(row["in_checkout"])}) for row in _rows("commands.csv")
+)
 
 # What a verb with sub-verbs is for, where the verb alone is no command.
 NESTED = {
@@ -72,22 +48,7 @@ NESTED = {
 }
 
 # Spellings of 0.2, which answer until 0.4.
-OLD = {
-    "accept": "check",
-    "baseline list": "expect list",
-    "baseline remove": "expect remove",
-    "baseline set": "expect accept",
-    "bundle": "bundle make",
-    "certificate": "certify --show",
-    "found": "summary",
-    "ingest": "store add",
-    "learn": "expect learn",
-    "plan-like": "replay like",
-    "plan-replay": "replay plan",
-    "recover": "store recover",
-    "replay-check": "replay check",
-    "verify-bundle": "bundle verify",
-}
+OLD = {row["old"]: row["new"] for row in _rows("renamed.csv")}
 
 BY_NAME = {command.name: command for command in COMMANDS}
 HELP = ("-h", "--help")
@@ -95,7 +56,6 @@ VERBS = list(dict.fromkeys(command.name.split()[0] for command in COMMANDS))
 
 
 def of(verb: str) -> list[Command]:
-    """The commands of a verb: one, or those of its sub-verbs too."""
     return [command for command in COMMANDS if command.name.split()[0] == verb]
 
 

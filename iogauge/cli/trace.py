@@ -2,8 +2,6 @@
 """`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did; of any
 other Darshan log, where its seconds went."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 from pathlib import Path
@@ -21,17 +19,6 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from . import formats, options
 
-EXAMPLES = """\
-examples:
-  iogauge trace                                the run that was traced last
-  iogauge trace output/SESSION/local/host/mpich/S3d_0d1a48dc
-  iogauge trace --json FOLDER | jq .verdict
-  iogauge trace mine.darshan                   a log of your own program, of any version
-  iogauge trace traces/                        a folder of the recorder's traces
-
-Runs made with -S dxt=true show each access. Exit status: 1 if the ledger does not add up.
-"""
-
 PAGE = "trace.html"
 
 
@@ -47,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the ledger of a run and write its page; likewise of a log alone."""
     folder = args.folder or last_traced(args.output)
     if folder.is_file() and not folder.with_name(DOCUMENT).exists():
         return run_alone(args, read_log(folder, heat=True, segments=True))
@@ -97,7 +83,6 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
 
 
 def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:
-    """What other programs say of the log."""
     others = Others() if args.no_summary else ask_others(log, summary)
     for problem in others.problems:
         options.say(problem)

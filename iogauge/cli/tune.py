@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tune`: the fastest setting for a pattern on a file system, with what it gains."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -35,23 +33,12 @@ DECIDED, FAILED, UNDECIDED = 0, 1, 3
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 BUDGET = "10m"
 
-EXAMPLES = """\
-examples:
-  iogauge tune --pattern 's3d --grid 100x100x100' --fs disk --stack openmpi --budget 10m
-  iogauge tune --resume --budget 20m      continue the newest search
-
-The search runs methods, modes and settings of the libraries below them, each round with the
-default, and then confirms the fastest in new rounds. Exit status: 0 a gain is significant;
-3 undecided; 1 the default does not run; 2 usage error.
-"""
-
 
 def say(words: str) -> None:
     print(f"tune: {words}", file=sys.stderr, flush=True)
 
 
 def seconds(words: str) -> float:
-    """`90`, `90s`, `10m`, `1h`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", words)
     if not match or not float(match[1]):
         raise argparse.ArgumentTypeError(f"{words!r}: expected a time such as 600, 90s, 10m or 1h")
@@ -150,7 +137,6 @@ def search(session: Session, job: Job, space: Space) -> Found:
 
 
 def begin(args: argparse.Namespace) -> Session:
-    """A new search, or one that was stopped."""
     output = paths.output()
     if args.resume is not None:
         session = Session.resume(output, args.resume)

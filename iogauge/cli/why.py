@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`why`: what slowed a run down, what to try, and the runs that would prove it."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 from typing import Any
@@ -12,17 +10,6 @@ from iogauge.analysis.judge import bottleneck, remedies
 from iogauge.common.run_folder import DOCUMENT
 
 from . import formats, options
-
-EXAMPLES = """\
-examples:
-  iogauge why                                   the run that was measured last
-  iogauge why output/SESSION/local/host/mpich/S3d_0d1a48dc
-  iogauge why --json FOLDER | jq '.[0] | {kind, share, says}'
-
-Without a trace, layers and calls are unknown. Shares are of the time from open to close, and may
-overlap. The printed commands measure and compare a pair of runs, which confirms or refutes the
-cause.
-"""
 
 COLUMNS = ("direction", "kind", "share", "phase", "process", "layer", "calls", "says", "try_",
            "prove")  # fmt: skip

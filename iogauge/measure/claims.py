@@ -5,11 +5,9 @@
 A claim that needs more processes than the machine has cores is left to a larger machine: the end
 says which, why, and with what command. With `everything` it runs too: its numbers stand beside what
 was published, and decide nothing. The claims are judged by the sessions that ran here and now, and
-by no other of the store. Exit status: that of the first session that failed, 1 where nothing at all
-was measured, else that of the judgement.
+by no other of the store. Exit status: of the first session that failed, 1 where nothing at all
+was measured, else the judgement's.
 """
-
-from __future__ import annotations
 
 import os
 import shlex

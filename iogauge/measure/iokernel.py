@@ -5,8 +5,6 @@ All processes of a run have an environment variable with its number, by which th
 wherever they went: none outlives its run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -46,8 +44,8 @@ class CannotList(AnalysisError):
 
 @dataclass(frozen=True)
 class Stack:
-    """A program and what starts it. `launch`: the words up to `-n N`; `variables`: beside those of
-    the caller; `most`: processes, and `why` no more."""
+    """A program and what starts it. `launch`: the words up to `-n N`; `variables`: set besides
+    the caller's; `most`: processes, and `why` no more."""
 
     name: str
     program: Path
@@ -57,8 +55,7 @@ class Stack:
     why: str = ""
 
     @classmethod
-    def of(cls, environ: Mapping[str, Any], program: Path) -> Stack:
-        """Of an entry of a site's `environments`."""
+    def of(cls, environ: Mapping[str, Any], program: Path) -> "Stack":
         launcher = environ["extras"]["launcher"]
         most = environ["extras"].get("max_processes", {"count": 2**31, "why": ""})
         return cls(
@@ -70,7 +67,6 @@ class Stack:
 
     @property
     def recorder(self) -> Path | None:
-        """The library that records a run: beside the program, or where it is installed."""
         here = self.program.parent
         places = (here, here.parent / "lib", here.parent / "lib64")
         return next((place / RECORDER for place in places if (place / RECORDER).is_file()), None)

@@ -5,8 +5,6 @@ The folder is kept: another call with the same arguments compiles what changed, 
 begin anew. A second caller waits for the first.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
@@ -91,7 +89,10 @@ def build(
     stamp = folder / "configured-with"
     asked = "\n".join(words)
     with _alone_in(folder):
-        if not stamp.is_file() or stamp.read_text() != asked:
+        before = stamp.read_text() if stamp.is_file() else asked
+        if str(folder) not in before.split("\n"):  # a copied checkout
+            print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
+        if not stamp.is_file() or before != asked:
             shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
             folder.mkdir(parents=True)
             _run(*inside, "cmake", *words)

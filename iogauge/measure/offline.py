@@ -2,14 +2,12 @@
 """Job scripts for a machine where ReFrame cannot run, and what they left.
 
 ReFrame runs on the machine that writes the scripts; where they run, they need bash, the batch
-system, MPI and `iokernel`. They are those of a dry run, so the very ones that ReFrame would submit,
+system, MPI and `iokernel`. They come from a dry run, so they are what ReFrame would submit,
 but for the folder that they work in, and where the kernels are on that machine. What they leave is
 brought back and collected: ReFrame runs the same tests once more, with a back end in place of the
 batch system that takes each job's files from the folder, so each test still checks the result
 against its own parameters.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -62,7 +60,6 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> Iterator[Pa
 
 
 def collect(folder: Path) -> int:
-    """A session of what the scripts in `folder` left; its exit status. Raises UsageError."""
     try:
         options = json_file.read(folder / collected.ASKED)["options"]
     except (json_file.Unreadable, KeyError, TypeError) as error:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame's own lines: all go to a log, and what they say of the progress to a bar."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +36,7 @@ class Lines:
         self.written = log.open("wb")
         self.read = log.open(errors="replace")
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> "Lines":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program's replay, and its data through other methods: which would have been faster."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +52,6 @@ class Runner:
         return None
 
     def methods(self) -> Known:
-        """Each method and mode of this iokernel that moves data."""
         return methods(self.stack.listing([*self.stack.launch, "-n", "1"]))
 
 
@@ -79,7 +76,6 @@ def methods(listing: Mapping[str, Any]) -> Known:
 
 
 def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternative:
-    """The replay."""
     return Alternative(LOGGED, ["replay", "--schedule", str(planned), *options], trace.processes)
 
 

@@ -2,12 +2,10 @@
 """More rounds of the cases that a decision needs, in the same session: the end of `iogauge run`.
 
 One job of each case ranks them and decides nothing about it. So those that could be the fastest,
-and what they are compared with, run again, each round in an order of its own; so do the cases of a
+and what they are compared with, run again, each round in another order; so do the cases of a
 file system on which the stacks are nearly told apart. ROUNDS in all are enough for an interval of
 95 %, also where the first one chose who runs again.
 """
-
-from __future__ import annotations
 
 import itertools
 import json
@@ -66,9 +64,8 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
         if run.is_peak or run.verdict != "verified" or run.status != "ok":
             continue
         group = (run.system, run.partition, run.pattern, run.scale, run.fs)
-        call = f"{run.method}:{run.mode}" if run.mode else run.method
         one = found.setdefault(
-            (*group, run.case), Candidate(group, call, run.case, {"write": {}, "read": {}})
+            (*group, run.case), Candidate(group, run.call, run.case, {"write": {}, "read": {}})
         )
         for direction, speeds in one.speeds.items():
             values = [b for s in run.samples if (b := s.bandwidth(direction))]
@@ -133,7 +130,6 @@ def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
 
 
 def by_case(jobs: Sequence[Job]) -> dict[str, list[str]]:
-    """The stacks of each case."""
     found: dict[str, list[str]] = {}
     for job in jobs:
         found.setdefault(job.case, []).append(job.stack)

@@ -6,8 +6,6 @@ The exit status is ReFrame's own; where that is 0, the first other one of the st
 where nothing was measured, 2 where nothing was selected, 128 + N after signal N.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +32,7 @@ def compare(child: Child, stacks: list[str], count: int, options: list[str]) -> 
     """`iogauge run --stack A,B --rounds N`: each round is a session in which every case runs on A
     and at once on B, so that both see the same load. The rounds are the pairs that `compare` needs;
     no other session of the store is looked at. A round in which nothing was measured ends all. Exit
-    status: that of the first round that failed, else that of `compare`."""
+    status: of the first round that failed, else of `compare`."""
     sessions, status = [], 0
     only = ["-p", f"^({'|'.join(stacks)})$"]
     for number in range(count):

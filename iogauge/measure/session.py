@@ -6,8 +6,6 @@ never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; what ha
 is kept. A guard (iogauge/common/guard.py) does the same where this process itself is killed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -57,7 +55,6 @@ _NUMBERS = iter(range(1, sys.maxsize))
 
 
 def given_report(words: Sequence[str]) -> Path | None:
-    """The report that the user named."""
     found = _given(words, REPORT_OPTION)
     return None if found is None else Path(found)
 

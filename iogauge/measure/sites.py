@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Site files, by name, and what a session is asked to run there."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from collections.abc import Sequence
@@ -22,7 +20,6 @@ LOCAL = "local"
 
 
 def files() -> list[Path]:
-    """Those of site_configs/ and its folders."""
     found = (path for path in FOLDER.rglob("*.py") if IS_SITE.search(path.read_text()))
     return sorted(found, key=lambda path: path.stem)
 

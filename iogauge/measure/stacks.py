@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stacks of this machine: which there are, and how one is installed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -35,7 +33,7 @@ def libraries(name: str) -> tuple[list[str], list[str]]:
 
 
 def known() -> list[str]:
-    """The machine's own, and those of releases and wheels that were installed."""
+    """The machine's own, and installed releases and wheels."""
     own = list(debian.MPIS)
     releases = sorted(path.parent.name for path in (debian.LOCAL / "releases").glob("*/stamp"))
     wheels = sorted(path.name for path in (debian.LOCAL / "wheels").glob("*-*") if path.is_dir())
@@ -51,7 +49,7 @@ def install(names: list[str]) -> None:
     name (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
     if not is_checkout():
         why = lacking(names[0]) or "an installed iogauge has no set-up of stacks"
-        raise UsageError(f"{why}; right is prefix:FOLDER, such as {wheels.PREFIX}/opt/openmpi")
+        raise UsageError(f"{why}; expected prefix:FOLDER, such as {wheels.PREFIX}/opt/openmpi")
     releases = [_release(name) for name in names if ":" not in name]
     for name in names:
         kind, colon, what = name.partition(":")

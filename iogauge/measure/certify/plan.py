@@ -6,12 +6,11 @@ systems and sizes, each deck shuffled anew by the seed. Run `index` of a stack i
 whenever it is asked for: a plan that was interrupted continues there.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from iogauge.analysis.judge.certificate import NONE
@@ -19,38 +18,23 @@ from iogauge.measure.certify.stacks import Call, Candidate, Setting, name_of
 
 Item = TypeVar("Item")
 
-# Options of a pattern, small ones first; the smallest case that fails is of these.
-SIZES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "s3d": (("--grid", "5x4x3"), ("--grid", "13x11x7"), ("--grid", "24x20x16")),
-    "ior": (
-        ("-b", "1001", "-t", "77", "-s", "3", "-C"),
-        ("-b", "8k", "-t", "2k", "-s", "4", "-C"),
-        ("-b", "64k", "-t", "64k", "-s", "5", "-Z"),
-    ),
-    "ramses-amr": (
-        ("--size", "8"),
-        ("--size", "16", "--layout", "process-major"),
-        ("--size", "16", "--refine"),
-        ("--size", "32"),
-    ),
-    "weather": (
-        ("--grid", "13x11x3", "--arrays", "3"),
-        ("--grid", "64x48x5", "--arrays", "2", "--merge"),
-    ),
-    "cgns-structured": (
-        ("--zone", "7x5x3"),
-        ("--one-block", "9x8x4", "--real", "float64"),
-        ("--zone", "17x19x13"),
-        ("--one-block", "33x31x29", "--by-coordinate"),
-    ),
-    "cgns-unstructured": (("--elements", "5"), ("--elements", "1001"), ("--elements", "5000")),
-    "metadata": (("--files", "1"), ("--files", "3", "--unique-dir")),
-}
-SIZES["ramses-hydro"] = SIZES["ramses-amr"]
 OF_SHARED = "--layout"
 REPEATS = 2
 AGAIN = 4  # runs of a case that was not right, with other seeds
 NEIGHBOURS = 3  # of each neighbouring setting
+
+
+def _sizes() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """By pattern: the lines of sizes.txt."""
+    text = Path(__file__).with_name("sizes.txt").read_text(encoding="utf-8")
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for line in text.splitlines()[1:]:
+        pattern, _, options = line.partition(": ")
+        found[pattern] = (*found.get(pattern, ()), tuple(options.split()))
+    return found
+
+
+SIZES = _sizes()
 
 
 @dataclass(frozen=True)
@@ -119,14 +103,13 @@ class Case(How):
 
 
 def deck(items: Sequence[Item], seed: str) -> Iterator[Item]:
-    """All items again and again, each time in another order."""
     draw = random.Random(seed)
     while True:
         yield from draw.sample(list(items), len(items))
 
 
 def sizes(call: Call) -> Sequence[tuple[str, ...]]:
-    """Those that the call takes: the order of a shared file is no matter of files of their own."""
+    """The settings that the call takes: the order of a shared file does not matter to own files."""
     every = SIZES.get(call.pattern, ((),))
     return [options for options in every if not call.own_files or OF_SHARED not in options]
 
@@ -194,7 +177,6 @@ def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
 
 
 def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
-    """The settings that differ in one factor alone, and the default."""
     return [
         other
         for other in known

@@ -2,8 +2,6 @@
 """Many small runs of stacks, kept line by line in a folder that one caller at a time has: what was
 run already is not run again."""
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import json
@@ -60,7 +58,6 @@ Record = dict[str, Any]
 
 
 def environment(stack: Candidate, case: Case) -> dict[str, str]:
-    """The variables of its setting."""
     hints = sort_hints(hints_of(case.setting, stack.is_ompio))
     return {**variables_of(case.setting), **hints.environment}
 
@@ -78,7 +75,6 @@ def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
 
 
 def again(stack: Candidate, case: Case, base: Path) -> str:
-    """The command as one would type it in the checkout."""
     ours = kernels.variables()
     values = {k: v for k, v in stack.variables.items() if k not in ours} | environment(stack, case)
     words = [f"{key}={value}" for key, value in values.items()]
@@ -155,8 +151,8 @@ class Runs:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, file: Path) -> Runs:
-        """Those of an earlier call; a line that was cut short is left out."""
+    def of(cls, file: Path) -> "Runs":
+        """Results of an earlier call; a line that was cut short is left out."""
         found = cls(file)
         for line in file.read_text().splitlines() if file.is_file() else []:
             try:
@@ -177,7 +173,7 @@ class Runs:
 
 
 class Queue:
-    """The cases of one stack: those of the plan, and between them those that a failure asks for."""
+    """The cases of one stack: the plan's, and between them the ones that a failure asks for."""
 
     def __init__(self, stack: Candidate, fs: Sequence[str], seed: int, known: Runs) -> None:
         self.stack, self.known = stack, known
@@ -188,7 +184,6 @@ class Queue:
         self.kinds: Counter[tuple[Any, ...]] = Counter()
 
     def next(self) -> Case:
-        """The next one that was not run already."""
         while True:
             after = self.made["after"] < SHARE * (self.made.total() + 1)
             extra = bool(self.waiting) and after

@@ -6,8 +6,6 @@ A setting is a mapping of factors to values; a factor that is not there is left 
 name is the factors in order, `fcoll=vulcan aggregators=2`, and `default` where there is none.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +43,6 @@ def components(ompi_info: str) -> dict[str, list[str]]:
 
 
 def product(factors: Mapping[str, Iterable[str]]) -> list[Setting]:
-    """All combinations; an empty value leaves the factor out."""
     names = list(factors)
     return [
         {name: value for name, value in zip(names, values, strict=True) if value}
@@ -123,8 +120,6 @@ class Call:
 
 @dataclass(frozen=True)
 class Candidate(Stack):
-    """A stack that is certified."""
-
     calls: Sequence[Call] = ()
     settings: Sequence[Setting] = ()
     is_ompio: bool = True

@@ -4,8 +4,6 @@
 What it finds is written with how it was found; what it cannot know is marked `CHECK`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

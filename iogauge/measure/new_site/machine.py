@@ -2,8 +2,6 @@
 """What `iogauge site new` may ask of this machine (a test puts another in its place); its modules
 system, what defines `module` in a script, and what is loaded now."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -25,13 +23,10 @@ class Answer:
 
 
 class Machine:
-    """The one that this runs on."""
-
     def which(self, command: str) -> str | None:
         return shutil.which(command)
 
     def ask(self, *words: str) -> Answer:
-        """A command to its end."""
         try:
             done = subprocess.run(
                 words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,

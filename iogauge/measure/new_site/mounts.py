@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mounts worth measuring: parallel and network file systems, and disks named as scratch."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
@@ -81,7 +79,7 @@ def read(text: str) -> list[Mount]:
 
 
 def entries(machine: Machine, batch: bool = False) -> list[str]:
-    """A line for each file system, those of the site's variables first. Where there is none: one
+    """A line for each file system, the ones in the site's variables first. Where there is none: one
     for /tmp, or with a batch system, whose nodes do not share /tmp, a folder to be named."""
     lines: dict[str, str] = {}
     found = read(machine.mounts())
@@ -120,7 +118,6 @@ def folder(machine: Machine, mount: str) -> str:
 
 
 def striping(machine: Machine, kind: str) -> str:
-    """More words of an entry."""
     striped, command = SHARED.get(kind, ("", ""))
     if not striped or not machine.which(command):
         return ""

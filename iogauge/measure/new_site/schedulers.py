@@ -5,8 +5,6 @@ A command that is there proves nothing: a login image may have Slurm's, and no c
 batch system is asked for its partitions, and one that does not answer is not taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -120,7 +118,7 @@ def _least(*numbers: int) -> int:
 
 
 def blocks(text: str) -> list[tuple[str, dict[str, str]]]:
-    """`qstat -Q -f`, `pbsnodes -a`: a name on a line of its own, then `key = value`, indented."""
+    """`qstat -Q -f`, `pbsnodes -a`: a name on a separate line, then `key = value`, indented."""
     found: list[tuple[str, dict[str, str]]] = []
     for line in text.splitlines():
         key, equals, value = line.partition(" = ")

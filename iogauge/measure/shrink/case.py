@@ -2,8 +2,6 @@
 """What fails: a command line of iokernel with its processes, how it ends, and the smallest that
 still fails, by delta debugging. A failure by chance needs several tries."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence

@@ -2,8 +2,6 @@
 """A C program that writes the bytes of a traced run to the same offsets through plain MPI-IO calls,
 and so fails without iogauge."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

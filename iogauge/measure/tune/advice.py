@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a search has found: in words, and as files that libraries, job scripts and a site read."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator
@@ -96,7 +94,6 @@ class Advice:
         return f"{of / MIB:.0f} MiB in the largest process, {more:+.0f} MiB relative to the default"
 
     def tested(self) -> str:
-        """Which sizes."""
         document = self.document(self.found.winner)
         payload = document.get("payload", {}).get("bytes", 0)
         system = document.get("system", {})
@@ -205,7 +202,6 @@ class Advice:
         return "\n".join(lines) + "\n"
 
     def summary(self) -> dict[str, Any]:
-        """For programs."""
         gain = self.gain
         return {
             "session": self.session.name,

@@ -1,24 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs what a search asks for, until it ends or its budget does, and shows how far it is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from iogauge.analysis.statistics import tuning_search
 from iogauge.analysis.statistics.surrogate import Config
-from iogauge.analysis.statistics.tuning_search import (
-    RULES,
-    Answer,
-    Found,
-    Round,
-    Rules,
-    Spent,
-    search,
-)
 from iogauge.common.progress import Bar, clock
 from iogauge.measure.tune.session import Outcome, Session, Wish, is_wrong
 from iogauge.measure.tune.space import Space, text
@@ -34,11 +24,11 @@ class Progress:
         self.bar, self.budget, self.wish, self.default = bar, budget, wish, default
         self.of: dict[Config, dict[int, float]] = {}
 
-    def round(self, now: Round, used: float) -> None:
+    def round(self, now: tuning_search.Round, used: float) -> None:
         at = f"{clock(used)} of {clock(self.budget)}, {now.stage}, round {now.number + 1}"
         self.bar.at(min(used, self.budget), self.budget, f"{at}; {self._best()}")
 
-    def trial(self, now: Round, arm: Config, outcome: Outcome, used: float) -> None:
+    def trial(self, now: tuning_search.Round, arm: Config, outcome: Outcome, used: float) -> None:
         speed = outcome.speed(self.wish)
         if isinstance(speed, float):
             self.of.setdefault(arm, {})[now.number] = speed
@@ -73,26 +63,26 @@ class Drive:
     budget: float
     wish: Wish
     watch: Progress
-    rules: Rules = RULES
+    rules: tuning_search.Rules = tuning_search.RULES
     used: float = 0.0
     seconds: list[float] = field(default_factory=list)
 
-    def all(self) -> Found:
+    def all(self) -> tuning_search.Found:
         """Raises DefaultFailedError."""
         known = self.session.known()
         seed = int(self.session.asked.get("seed", 1))
-        course = search(self.space, self.rules, seed, is_wrong, self.room)
+        course = tuning_search.search(self.space, self.rules, seed, is_wrong, self.room)
         try:
             now = next(course)
             while True:
                 while self.used >= self.end(now.stage):
-                    now = course.throw(Spent())  # to what comes after this stage
+                    now = course.throw(tuning_search.Spent())  # to what comes after this stage
                 self.watch.round(now, self.used)
                 answers = self.round(now, known)
                 self.session.write_report()
                 now = course.send(answers)
         except StopIteration as ended:
-            found: Found = ended.value
+            found: tuning_search.Found = ended.value
             return found
 
     def end(self, stage: str) -> float:
@@ -109,10 +99,10 @@ class Drive:
         return median(self.seconds) if self.seconds else 0.0
 
     def round(
-        self, now: Round, known: Mapping[tuple[int, Config], Outcome]
-    ) -> dict[Config, Answer]:
+        self, now: tuning_search.Round, known: Mapping[tuple[int, Config], Outcome]
+    ) -> dict[Config, tuning_search.Answer]:
         """The answers of all arms, or of some where the time was over; then the default's too."""
-        answers: dict[Config, Answer] = {}
+        answers: dict[Config, tuning_search.Answer] = {}
         end = self.end(now.stage)
         for arm in (*now.arms, self.space.default):
             over = self.used >= end and arm != self.space.default

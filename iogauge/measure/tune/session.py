@@ -11,8 +11,6 @@ A search that was stopped continues where the lines end: its course follows from
 (analysis/statistics/tuning_search.py).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -152,8 +150,6 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """One job of a search."""
-
     number: int
     round: int
     stage: Stage
@@ -173,7 +169,7 @@ class Session:
     trials: list[Trial] = field(default_factory=list)
 
     @classmethod
-    def resume(cls, output: Path, name: str) -> Session:
+    def resume(cls, output: Path, name: str) -> "Session":
         """The search of this name, the newest where it is empty. Raises UsageError."""
         if not name:
             there = sorted(path.parent.name for path in output.glob(f"2*/{ASKED}"))
@@ -194,7 +190,6 @@ class Session:
         return self.output / self.name
 
     def keep(self, number: int) -> Path:
-        """The folder of a trial."""
         return self.folder / SYSTEM / "host" / str(self.asked["stack"]) / f"{TEST}_{number:05}"
 
     def read(self) -> list[Trial]:
@@ -227,7 +222,6 @@ class Session:
             os.fsync(lines.fileno())
 
     def write_report(self) -> Path:
-        """Of all trials so far."""
         info = {
             "uuid": f"tune-{self.name}",
             HARNESS: f"iogauge tune {version()}",

@@ -3,8 +3,6 @@
 and a scope leave.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -125,7 +123,6 @@ class Space:
 
     @functools.cached_property
     def size(self) -> int:
-        """How many there are in all."""
         return len(self.all)
 
 
