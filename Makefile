@@ -58,7 +58,7 @@ NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
-test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (35 minutes on 2 cores)
+test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (an hour on 2 cores)
 	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
 	@COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What can go wrong, each with its exit code. A message names the file and what was expected."""
 
-from __future__ import annotations
-
 LONGEST = 1000  # characters of a message
 
 EXIT_OK = 0

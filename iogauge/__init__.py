@@ -13,5 +13,4 @@ if str(ROOT) not in sys.path:  # `reframe_tests` and `site_configs`
 
 
 def version() -> str:
-    """The version of iogauge: kernels, tests and analysis share it."""
     return data("VERSION").read_text(encoding="utf-8").strip()

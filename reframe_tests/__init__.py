@@ -1,5 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame tests: one module per seed system, a shared base class, and what turns a test into a job.
 
-Importing this package has no side effects: ReFrame loads it once by name and once by path.
+Importing this package has no side effects: ReFrame loads it once by name and once by path. It needs
+ReFrame 4.9, with which typed parameters, plugins of tests and poll rates came.
 """
+
+import reframe
+from reframe.core.exceptions import ConfigError
+
+from iogauge.analysis.errors import UsageError
+
+
+class OldReFrame(ConfigError, UsageError):
+    """One line from ReFrame and from `iogauge`."""
+
+
+if [int(part) for part in reframe.VERSION.split(".")[:2]] < [4, 9]:
+    where = reframe.__path__[0]
+    raise OldReFrame(f"ReFrame {reframe.VERSION} in {where}; expected 4.9 or newer")

@@ -4,8 +4,6 @@
 IOGAUGE_VOLUME: where a volume is mounted (/data). Build and run: docs/containers.md.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

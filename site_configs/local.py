@@ -7,8 +7,6 @@ Paths: IOGAUGE_RAM (a file system in memory, /dev/shm) and IOGAUGE_DISK (output/
 Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/support/chosen.py).
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -30,7 +28,6 @@ def disk() -> dict[str, Any]:
 
 
 def ram() -> dict[str, Any]:
-    """The file system in memory."""
     path = Path(os.environ.get("IOGAUGE_RAM") or "/dev/shm")
     kind = mount_of(path)["type"]
     note = "" if kind in IN_MEMORY else f"this 'ram' is {kind}, not memory"

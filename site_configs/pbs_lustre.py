@@ -7,10 +7,9 @@ Unverified: 64 GB a node; NASA's own pages were not at hand. 256 nodes and 16 st
 and no published peak was found.
 
 Other machines by the environment: IOGAUGE_SCRATCH, IOGAUGE_CORES, IOGAUGE_MEMORY (MiB),
-IOGAUGE_NODES, IOGAUGE_MODEL, IOGAUGE_QUEUE, IOGAUGE_MODULES, IOGAUGE_CGNS.
+IOGAUGE_NODES, IOGAUGE_MAX_TIME (seconds), IOGAUGE_MODEL, IOGAUGE_QUEUE, IOGAUGE_MODULES,
+IOGAUGE_CGNS.
 """
-
-from __future__ import annotations
 
 import sys
 from pathlib import Path
@@ -38,6 +37,7 @@ batch = common.partition(
     access=[f"model={common.setting('MODEL', 'ivy')}", f"-q {QUEUE}" if QUEUE else ""],
     features=["striping"],
     nodes=common.number("NODES", 256),
+    max_time=common.number("MAX_TIME", 0),
     memory=common.number("MEMORY", 61440),
 )
 

@@ -2,10 +2,9 @@
 """A cluster with Slurm and Lustre, whichever: copy it, or describe yours by the environment.
 
 IOGAUGE_SCRATCH (a folder on Lustre), IOGAUGE_CORES and IOGAUGE_MEMORY (MiB) of a node,
-IOGAUGE_NODES, IOGAUGE_QUEUE, IOGAUGE_ACCOUNT, IOGAUGE_MODULES, IOGAUGE_STRIPES.
+IOGAUGE_NODES, IOGAUGE_MAX_TIME (seconds), IOGAUGE_QUEUE, IOGAUGE_ACCOUNT, IOGAUGE_MODULES,
+IOGAUGE_STRIPES.
 """
-
-from __future__ import annotations
 
 import sys
 from pathlib import Path
@@ -33,6 +32,7 @@ batch = common.partition(
     access=[f"{option}={value}" for option, value in ACCESS.items() if value],
     features=["striping"],
     nodes=common.number("NODES", 16),
+    max_time=common.number("MAX_TIME", 0),
     memory=common.number("MEMORY", 65536),
 )
 

@@ -7,8 +7,6 @@ IOGAUGE_SPACK_KERNELS=installed: the `iokernel` that Spack installed, in place o
 checkout. See docs/spack.md. The rest is as in site_configs/local.py.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

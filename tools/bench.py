@@ -9,8 +9,6 @@ the stacks whose MPI library it is linked to; what is not given is left out. Exi
 failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json
@@ -69,7 +67,6 @@ def of_fastest(text: str) -> Figures:
 
 
 def of_ior(text: str) -> Figures:
-    """The same in IOR 4's JSON summary."""
     found = json.loads(text)["tests"][0]["Results"]
     return {
         name: median(float(one["bwMiB"]) for one in found if one["access"] == name)
@@ -146,7 +143,6 @@ class Case:
     other: Side
 
     def pairs(self, stack: Stack, processes: int, place: Path, count: int) -> list[list[Figures]]:
-        """Our figures and the other's, of each pair."""
         found = []
         for pair in range(count):
             turn = -1 if pair % 2 else 1

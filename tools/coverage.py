@@ -4,13 +4,11 @@
     python -m tools.coverage
 
 It reads what the parts of `make test-all` left: the counts of the stack's
-test build, with which CTest and pytest run the kernels; and those of Python, also of programs that
+test build, with which CTest and pytest run the kernels; and of Python, also of programs that
 tests start. Processes that are killed leave no counts.
 
 Exit status: 0, or 1 where there is nothing to read.
 """
-
-from __future__ import annotations
 
 import json
 import re
@@ -51,7 +49,6 @@ class Entered:
 
 
 def of_c(build: Path) -> list[Entered]:
-    """From gcov's counts, through gcovr."""
     if not any(build.rglob("*.gcda")):
         raise NothingToRead(f"{build} has no counts: run make test-kernels-{kernels.COVERED}")
     command = [sys.executable, "-m", "gcovr", "--root", str(ROOT), "--json", "-"]

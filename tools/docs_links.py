@@ -5,8 +5,6 @@ On the site there is nothing that such a link could lead to, so it becomes the f
 file exists is checked by tests/docs/test_docs_links.py.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from typing import Any
@@ -36,5 +34,4 @@ def rewrite(markdown: str, page: str) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """MkDocs calls this for each page."""
     return rewrite(markdown, page.file.src_uri)

@@ -7,8 +7,6 @@ The processor time is ReFrame's alone, without the jobs': the difference of two 
 of more cases. Beside it stands the least that a test with a figure can cost.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -46,8 +44,6 @@ exec "$@"
 
 @rfm.simple_test
 class Floor(rfm.RunOnlyRegressionTest):
-    """Prints a number."""
-
     valid_systems = ["*"]
     valid_prog_environs = ["mpich"]
     sourcesdir = None
@@ -102,7 +98,6 @@ def of_a_case(which: list[str]) -> float:
 
 
 def each_case(pairs: int) -> None:
-    """What a case takes, and the floor beside it."""
     found: dict[str, list[float]] = {"a case of S3d null": [], "ReFrame's floor": []}
     for _ in range(pairs):
         for values, which in zip(found.values(), (SMALLEST, FLOOR), strict=True):
@@ -115,7 +110,6 @@ def each_case(pairs: int) -> None:
 
 
 def many_cases(cases: int) -> None:
-    """The memory of a long session."""
     few, many = session(SMALLEST, FEW)[1], session(SMALLEST, cases)[1]
     each = (many - few) / (cases - FEW)
     print(f"{cases} cases: {many / 2**20:.0f} MiB; {FEW}: {few / 2**20:.0f} MiB; "

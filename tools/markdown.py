@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of Markdown, whose columns also stand below each other in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

@@ -8,11 +8,9 @@
 must take DARSHAN_LOGDIR as the folder of its logs) or the embedded recorder. The first trace of the
 program is planned and replayed; each further one is compared with it too, which shows a program
 that does not repeat itself. Times are seconds in calls that move data, of the process that
-takes longest in each phase; the ratio is that of each replay and the program beside it.
+takes longest in each phase; the ratio is of each replay and the program beside it.
 Exit status 1: bytes, calls or order differ.
 """
-
-from __future__ import annotations
 
 import argparse
 import json

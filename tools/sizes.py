@@ -10,8 +10,6 @@ writes --races times where process 1 does, too. Exit status 1: the answer is wro
 than it may.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

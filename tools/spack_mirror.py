@@ -10,8 +10,6 @@ these sums) and `settings` (what an environment includes; there the list `given`
 that are optional and have an archive). Exit status: 1 if something is missing that is not optional.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re
@@ -32,20 +30,7 @@ ENDING = re.compile(r"\.(?:tar\.(?:gz|bz2|xz)|tgz)$")
 APT_HELPER = Path("/usr/lib/apt/apt-helper")
 BUILDERS = ("autoconf", "automake", "libtool", "m4")
 
-RECIPE = """\
-# Made by tools.spack_mirror.
-from spack.package import *
-from spack.pkg.builtin.{module} import *
-from spack.pkg.builtin.{module} import {name} as Builtin
-
-
-class {name}(Builtin):
-    version(
-        "{version}",
-        sha256="{sha256}",
-        url="{url}",
-    )
-"""
+RECIPE = Path(__file__).with_name("spack_recipe.py.in")
 
 
 class Wrong(Exception):
@@ -128,7 +113,6 @@ def download(source: str, archive: Archive, into: Path) -> str | None:
 
 
 def place(archive: Archive, folder: Path) -> Path:
-    """Where Spack looks for it in a mirror."""
     name = archive.where if archive.where != "-" else "archive.tar.gz"
     ending = ENDING.search(name)
     if not ending:
@@ -157,7 +141,7 @@ def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: P
 
 def recipe(archive: Archive, mirror: Path) -> str:
     """The package that Spack's own one is extended to, with this version alone added."""
-    text = RECIPE.format(
+    text = RECIPE.read_text(encoding="utf-8").format(
         module=archive.package.replace("-", "_"),
         name="".join(part.capitalize() for part in archive.package.split("-")),
         version=archive.version,

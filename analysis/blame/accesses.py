@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every access of a trace in one table, from any kind of trace."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,7 +60,7 @@ def of_recorder(folder: Path) -> Traced:
     found = raw.read_folder(folder)
     if not any(any(record.segments) for process in found for record in process.records):
         raise CannotBlameError(
-            f"{folder}: the traces have only counters, no single access; right is a run with "
+            f"{folder}: the traces have only counters, no single access; trace a run with "
             "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
         )
     processes = max(process.rank for process in found) + 1

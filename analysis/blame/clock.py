@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One clock for several nodes: no process leaves a barrier before the last has arrived."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,8 +34,8 @@ def share(traced: Traced) -> None:
             for rank in np.flatnonzero(of == i):
                 traced.events[rank][name] -= later
         traced.said.append(
-            f"the clock of {host} is {later:+.6f} s off that of {hosts[0]}, give or take "
-            f"{width:.6f} s, as {count} barriers of all processes bound it"
+            f"the clock of {host} is {later:+.6f} s from the clock of {hosts[0]}, within "
+            f"{width:.6f} s by {count} barriers of all processes"
         )
     traced.unsure = unsure
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Darshan log with single accesses (DXT), as the table of all accesses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +39,8 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
     phases = find(below)
     traced.said += phases.say(GAP)
     traced.said.append(
-        "a log keeps no barrier, lock or sync: that accesses of two phases are in order, and those "
-        "of one are not, is inferred from time alone"
+        "a log keeps no barrier, lock or sync: accesses of different phases are taken as ordered "
+        "and accesses of one phase as not, from time alone"
     )
     if len(set(traced.hosts)) > 1:
         traced.said.append("times of different hosts are from their own clocks, as logged")

@@ -8,8 +8,6 @@ synced or opened it after. If a trace has no barriers, pauses common to all proc
 the report says so.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +69,7 @@ class Order:
 
     def perhaps(self, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
         """For each pair of accesses: may messages order it? The process of the one sent something
-        after it, then that of the other heard something before it, and not all is known of what
+        after it, then the other's process heard something before it, and not all is known of what
         passed in between."""
         return self._perhaps(a, b) | self._perhaps(b, a)
 

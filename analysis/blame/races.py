@@ -2,11 +2,10 @@
 """What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom, and
 who touched a byte."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +43,7 @@ class Races:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def take(self, which: NDArray[np.bool_] | Numbers) -> Races:
+    def take(self, which: NDArray[np.bool_] | Numbers) -> "Races":
         return Races(
             self.kind[which], self.a[which], self.b[which], self.read[which], self.low[which],
             self.high[which],
@@ -214,3 +213,43 @@ def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:
         kind, file, layer = key[:, by[i]].tolist()
         found.append((kind, file, layer, races.take(np.sort(by[i:j]))))
     return found
+
+
+LARGEST_ELEMENT = 8  # bytes
+
+
+@dataclass(frozen=True)
+class WrongByte:
+    """`file`: None if the byte's place is unknown."""
+
+    says: str
+    file: int | None
+    touched: Numbers
+    races: Races
+
+
+def of_document(blame: Blame, document: dict[str, Any]) -> WrongByte | None:
+    """The first wrong element of a run; None if all were right."""
+    first = document.get("verification", {}).get("first")
+    if not first:
+        return None
+    what = f"{first['dataset']}{first['index']}"
+    says = (
+        f"wrong: {document['verification']['mismatches']} elements; first {what}, expected "
+        f"{first['expected']}, found {first['found']} (read by process {first['process']})"
+    )
+    if first["offset"] is None:
+        none = blame.races.take(blame.races.a < 0)
+        return WrongByte(f"{says}; where in the file is not known", None, none.a, none)
+    return at(blame, first["file"], int(first["offset"]), LARGEST_ELEMENT, says)
+
+
+def at(blame: Blame, path: str, byte: int, length: int = 1, says: str = "") -> WrongByte:
+    """What touched so many bytes of a file. `AnalysisError`: the trace does not have it."""
+    file = blame.file(path)
+    place = f"byte {byte} of {blame.traced.files[file]}"
+    touched = blame.touched(file, byte, byte + length)
+    # Repeats rewrite a file: the wrong byte is from the last one verified.
+    return WrongByte(
+        f"{says}: {place}" if says else place, file, touched, blame.at(file, byte, byte + length)
+    )

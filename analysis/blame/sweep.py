@@ -2,8 +2,6 @@
 """All pairs of overlapping accesses by different processes of which one writes: a sweep over the
 extents of each file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

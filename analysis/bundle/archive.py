@@ -6,8 +6,6 @@ excessive sizes and trailing bytes are refused, and nothing is written outside t
 Python's reader would follow extensions of the format.
 """
 
-from __future__ import annotations
-
 import re
 import tarfile
 from pathlib import Path

@@ -2,14 +2,12 @@
 """What stands in a bundle: one session's raw data, and what was made of them.
 
 MANIFEST, MANIFEST.sig     manifest.py
-report.json                ReFrame's report; its folders are those of the bundle
+report.json                ReFrame's report; its folders are the bundle's
 runs/0007/                 a case's result document, trace, ledger, job script and its output
 acceptance.yaml, sites/    bounds, and the learned baselines that they may be parts of
 locks/, versions.json      with what it was run and judged
 verdicts.json              what the raw data say: recomputed by whoever verifies the bundle
 """
-
-from __future__ import annotations
 
 import json
 import platform
@@ -85,7 +83,6 @@ def _copy_into(folder: Path, path: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of iogauge, Python, and the libraries that compute."""
     found = {"iogauge": version(), "python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -96,7 +93,6 @@ def versions() -> dict[str, str]:
 
 
 def files(folder: Path) -> list[str]:
-    """Names of all files, as a bundle has them."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 

@@ -2,8 +2,6 @@
 """MANIFEST: the sha256 of each file of a bundle, as `sha256sum --check` reads it; and its
 signature, which `ssh-keygen -Y` makes and verifies."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

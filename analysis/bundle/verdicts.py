@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All that the raw data of a bundle say: of each run, and of the acceptance."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

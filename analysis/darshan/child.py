@@ -6,8 +6,6 @@
 One JSON document on stdout; exit status 3 and one line on stderr if the log is unusable.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import resource
@@ -38,7 +36,6 @@ MOST = 1e60
 SECONDS, BYTES_PER_SECOND = 60, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
 
-
 # Head and accesses of one process and file in DXT.
 SegmentRecord = tuple[native.DxtHead, Any]
 
@@ -54,7 +51,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
         if log.is_file() and is_packed_whole(log):
             raise BrokenLogError(
                 f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
-                "right is a log of any format since Darshan 3.0, as it was written"
+                "expected a log of any format since Darshan 3.0, as it was written"
             )
         raise BrokenLogError(f"{log}: not a Darshan log, or truncated")
     job = native.Job()

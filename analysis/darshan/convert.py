@@ -7,8 +7,6 @@
 default; without it the log keeps who did what.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import math

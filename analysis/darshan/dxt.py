@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The single accesses of a Darshan log (DXT) as arrays, in parts: a log may hold 10^7."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

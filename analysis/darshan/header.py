@@ -3,8 +3,6 @@
 modules newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and 3.2.0) have
 room for 16 modules, with other numbers."""
 
-from __future__ import annotations
-
 import struct
 import sys
 import zlib
@@ -37,8 +35,8 @@ PIECE = 2**24
 Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
 OF_OPEN_MPI = (
-    "(Open MPI before 4.1.7, and 5.0 before 5.0.6, damages logs of four processes and more; right "
-    "is a run with DARSHAN_LOGHINTS=cb_nodes=1)"
+    "(Open MPI before 4.1.7, and 5.0 before 5.0.6, damages logs of four processes and more; run "
+    "with DARSHAN_LOGHINTS=cb_nodes=1)"
 )
 
 
@@ -66,7 +64,6 @@ class Header:
         )
 
     def data(self, module: int) -> bytes:
-        """All of a module's bytes."""
         return b"".join(self.pieces(module))
 
     def pieces(self, module: int) -> Iterator[bytes]:

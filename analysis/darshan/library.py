@@ -5,8 +5,6 @@ The wheel's Python side loads pandas and matplotlib, a second per test; this loa
 It crashes or hangs on some damaged logs, so it is only used in a child process (child.py).
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import importlib.util
@@ -203,8 +201,6 @@ class HeatmapHead(ctypes.Structure):
 
 
 class DxtHead(ctypes.Structure):
-    """Its segments follow: `writes` of them, then `reads`."""
-
     _fields_ = [
         ("id", c_uint64),
         ("rank", c_int64),

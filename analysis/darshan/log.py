@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Darshan log as plain data, read in a child process with a time limit."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 """What other programs make of a log: PyDarshan's summary page, and Drishti's advice if installed.
 Both crash or hang on some logs; the result then says so."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -43,7 +41,6 @@ def ask_others(known: Log, page: Path) -> Others:
 
 
 def _run(what: str, command: list[str]) -> tuple[str | None, str]:
-    """A program's output; None if it fails, with the reason."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, check=False, errors="replace"

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The traces that the embedded recorder leaves, one per process (kernels/recorder/raw_trace.h)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -187,7 +185,6 @@ def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
 
 
 def holds_traces(path: Path) -> bool:
-    """Does the folder hold traces?"""
     return any(path.glob(TRACES))
 
 

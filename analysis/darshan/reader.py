@@ -8,8 +8,6 @@ Each packet is the arguments of `child`, as JSON, with two files for its output 
 answer is the exit status.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
@@ -103,7 +101,6 @@ def _reader(python: str, owner: int) -> Reader:
 
 
 def reader() -> Reader:
-    """This process's reader."""
     return _reader(sys.executable, os.getpid())
 
 

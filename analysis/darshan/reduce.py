@@ -5,8 +5,6 @@ file.
 Pure. Rules go by the counters' names without their module's prefix.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

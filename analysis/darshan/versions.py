@@ -2,8 +2,6 @@
 """Versions of the modules of a Darshan log: the newest that is read, and what older ones lack. A
 value that a version lacks is absent; it is never 0. (darshan-util's *-logutils.c)"""
 
-from __future__ import annotations
-
 # DXT is read by this program, all others by the library of the darshan wheel.
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bytes of a file that MPI-IO calls move, through the view set before them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

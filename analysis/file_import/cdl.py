@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """CDL, the text of `ncdump -h` and `ncdump -hs` (NetCDF User's Guide, "CDL Syntax")."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -74,7 +72,7 @@ class _Reader:
 
     def fail(self, statement: str) -> CannotLikeError:
         return CannotLikeError(
-            f"{self.like.source}: {' '.join(statement.split())[:80]!r} is not understood; right is "
+            f"{self.like.source}: {' '.join(statement.split())[:80]!r} is not understood; expected "
             "what `ncdump -h` prints"
         )
 
@@ -188,7 +186,7 @@ def read(text: str, source: str) -> Like:
             section = found[1].split(":")[0].split()[0]
             if section == "group":
                 raise CannotLikeError(
-                    f"{source}: it has {section}s; right is one level with numbers and char"
+                    f"{source}: it has {section}s; expected one level with numbers and char"
                 )
             if section == "data":
                 break

@@ -5,8 +5,6 @@ A CGNS node is a group with its kind in the attribute `label` and its array in a
 (CGNS SIDS File Mapping Manual, HDF5). Zones count from 0 in the order of their names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,9 +83,7 @@ def _is_corners(node: Any) -> bool:
 
 def _why_not(role: str, data: Any, shape: tuple[int, ...]) -> str:
     if role in ("coordinate", "field") and len(shape) not in (1, 3):
-        return (
-            f"its zone has {len(shape)} dimensions, and it writes those of 1 (unstructured) and 3"
-        )
+        return f"its zone has {len(shape)} dimensions; expected 1 (unstructured) or 3"
     if role in ("coordinate", "field") and data.shape != shape:
         return "its values are not at vertices"
     if role == "user-array" and len(data.shape) != 1:

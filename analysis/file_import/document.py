@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The document that `iokernel file --like` reads: kernels/patterns/file_schema.c has its names."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass, field
@@ -160,35 +158,35 @@ def forget_chunks(like: Like) -> None:
 def check(like: Like) -> None:
     """`CannotLikeError` that names what no pattern can hold, and what would be right."""
     if not like.variables:
-        raise CannotLikeError(f"{like.source}: no variable; right is a file with at least one")
+        raise CannotLikeError(f"{like.source}: no variable; expected a file with at least one")
     for one in like.variables:
         if one.cannot:
             raise CannotLikeError(
-                f"{like.source}: variable {one.name} holds {one.cannot}; right is numbers or "
+                f"{like.source}: variable {one.name} holds {one.cannot}; expected numbers or "
                 f"characters: --skip {one.name}"
             )
     for name, length in like.dimensions.items():
         if name in like.unlimited:
             raise CannotLikeError(
-                f"{like.source}: dimension {name} is unlimited, with {length} records now; right "
-                f"is to say how many are written at once: --length {name}={max(length, 1)}"
+                f"{like.source}: dimension {name} is unlimited, with {length} records now; say "
+                f"how many are written at once: --length {name}={max(length, 1)}"
             )
         if length < 1:
             raise CannotLikeError(
-                f"{like.source}: dimension {name} has length 0; right is at least 1: "
+                f"{like.source}: dimension {name} has length 0; expected at least 1: "
                 f"--length {name}=1"
             )
     for one in like.variables:
         most = MOST_DIMENSIONS - (1 if one.members else 0)
         if len(one.dimensions) > most:
             raise CannotLikeError(
-                f"{like.source}: variable {one.name} has {len(one.dimensions)} dimensions; right "
-                f"is at most {most}: --skip {one.name}"
+                f"{like.source}: variable {one.name} has {len(one.dimensions)} dimensions; "
+                f"expected at most {most}: --skip {one.name}"
             )
         if one.members and (not one.dimensions or one.size() > MOST_OF_COMPOUND):
             raise CannotLikeError(
                 f"{like.source}: variable {one.name} is a compound of {one.size()} bytes with "
-                f"{len(one.dimensions)} dimensions; right is at most {MOST_OF_COMPOUND} bytes and "
+                f"{len(one.dimensions)} dimensions; expected at most {MOST_OF_COMPOUND} bytes and "
                 f"at least one dimension: --skip {one.name}"
             )
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of NetCDF by netCDF4, of HDF5 (and CGNS) by h5py, and the text of ncdump."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,7 @@ def load(path: Path) -> Like:
     except (OSError, RuntimeError, UnicodeDecodeError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
         raise CannotLikeError(
-            f"{path}: cannot be read ({why}); right is a whole file of NetCDF or HDF5, or the text "
+            f"{path}: cannot be read ({why}); expected a whole NetCDF or HDF5 file, or the text "
             "of ncdump -h"
         ) from None
 
@@ -45,7 +43,7 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise CannotLikeError(
-            f"{name} is not installed, which reads this file; right is pip install {name}, or the "
+            f"{name} is needed to read this file: pip install {name}, or give the "
             "text of ncdump -hs"
         ) from None
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The filters of a user's file, as far as the kernels support them (kernels/base/filters.def)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

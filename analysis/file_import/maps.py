@@ -7,8 +7,6 @@ line with these, counted from 1 through all dimensions; 0 means none. C programs
 slowest first, Fortran programs fastest first; points are counted in the same order.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise, product
 from pathlib import Path
@@ -64,7 +62,7 @@ def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:
             if tuple(one.dimensions[i : i + len(names)]) == names:
                 return
     raise CannotLikeError(
-        f"{path}: no variable has {', '.join(names)} one after the other; right is their order in "
+        f"{path}: no variable has {', '.join(names)} one after the other; expected their order in "
         "a variable, as ncdump shows it"
     )
 
@@ -94,14 +92,13 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
             raise ValueError
         if ndims != len(names):
             raise CannotLikeError(
-                f"{path}: a map of {ndims} dimensions, and here is {', '.join(names)}; right is to "
+                f"{path}: a map of {ndims} dimensions, found {', '.join(names)}; "
                 "name all of them, slowest first: --list A,B=MAP"
             )
         if theirs not in (lengths, lengths[::-1]):
             raise CannotLikeError(
-                f"{path}: its points are not those of the dimension{'s' if ndims > 1 else ''}: it "
-                f"has {'x'.join(map(str, theirs))}, and {','.join(names)} is "
-                f"{'x'.join(map(str, lengths))}"
+                f"{path}: a map of {'x'.join(map(str, theirs))} points does not fit "
+                f"{','.join(names)}, which is {'x'.join(map(str, lengths))}"
             )
         points = [_points(path, lines, i, math.prod(lengths)) for i in range(processes)]
     except (ValueError, IndexError):
@@ -111,8 +108,8 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
         owners[mine] += 1
     if (owners != 1).any():
         raise CannotLikeError(
-            f"{path}: {int((owners == 0).sum())} points of {','.join(names)} are no process's, and "
-            f"{int((owners > 1).sum())} are several processes'; right is a map that gives each "
+            f"{path}: {int((owners == 0).sum())} points of {','.join(names)} are no process's, "
+            f"{int((owners > 1).sum())} belong to several; expected a map that gives each "
             "point to one process"
         )
     return points

@@ -5,8 +5,6 @@ A row for each test case with a bound. A case that failed, is missing or was not
 met (docs/analysis.md).
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -146,17 +144,14 @@ def verdicts(
 
 
 def in_rounds(rounds: int) -> str:
-    """The command that makes so many pairs of two stacks."""
     return f"iogauge run --stack A,B --rounds {rounds}"
 
 
 def repeated(jobs: int) -> str:
-    """The command that makes so many jobs of each case."""
     return f"iogauge run -- --repeat={jobs}"
 
 
 def keys(acceptance: Acceptance) -> Iterator[tuple[str, str]]:
-    """All keys that select runs, each with its case's name."""
     for case in acceptance.cases:
         yield from ((case.name, key) for key in case.where)
         if case.bound.of == "runs":

@@ -5,8 +5,6 @@ Each cause has an upper bound of the time it explains, and evidence. Causes over
 calls may also be small. Without a trace only the result document is examined.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +23,7 @@ from ..ledger.traced import Traced, is_traced
 from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import DIRECTIONS, Direction
+from ..session.peaks import SHORT
 
 Kind = Literal[
     "sieving", "holes", "small calls", "shared file", "exchange", "straggler", "metadata", "flush",
@@ -36,6 +35,7 @@ METADATA = ("create", "define", "open", "close")
 LEAST = 0.15
 SMALL = 64 * 1024  # bytes of an average call; file systems work in MiB
 SLOWER = 1.5  # times the mean of all processes: a straggler
+STEADY = 1.5  # times: ceilings that varied by more explain nothing
 FULL = 0.8  # of the ceiling: the limit is reached
 SHARED = 0.67  # a shared file's speed relative to a file per process; below: sharing is costly
 
@@ -104,10 +104,12 @@ def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
             for name, times in (sample[direction].get("phases") or {}).items():
                 phases[name][0] += times["max"]
                 phases[name][1] += times["mean"]
-        ceilings: dict[str, float] = {}
+        shortest = min(s[direction]["seconds"] for s in samples)
+        ceilings: dict[str, float] = {}  # empty where too short or too uneven for advice
         for name in ("fpp", "shared"):
             given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
-            if known := [value for value in given if value]:
+            known = [value for value in given if value]
+            if known and shortest >= SHORT and max(known) <= STEADY * min(known):
                 ceilings[name] = statistics.median(known)
         one = Facts(
             direction, document, sum(s[direction]["seconds"] for s in samples),

@@ -6,8 +6,6 @@ CERTIFIED runs, over all process counts and methods, if all were right. A settin
 factors stands for all settings that contain it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict
@@ -308,7 +306,7 @@ def news(now: Certificate, known: Certificate) -> News:
             version = stack.versions.get("mpi", "of no known version")
             found.notes.append(
                 f"{stack.name} ({version}) is not in the certificate of {known.date}: "
-                "right is `iogauge certify` with it"
+                "run `iogauge certify` with it"
             )
         for fault in stack.faults:
             said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kinds of tests of a claim; references/claims.yaml says what each asks."""
 
-from __future__ import annotations
-
 import functools
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +69,6 @@ class Runs:
 
     @functools.cached_property
     def cases(self) -> str:
-        """The table's name."""
         name = f"cases_{uuid.uuid4().hex}"
         marks = ", ".join("?" for _ in self.quantities)
         right = self.where.also(RIGHT).also(f"quantity IN ({marks})", *self.quantities)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The claims of references/claims.yaml, judged by the runs of the store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,14 +43,11 @@ class Claim:
 
     @property
     def processes(self) -> int:
-        """The fewest with which any of its tests can be judged."""
         return min(int(self.needs_of(test)["processes"]) for test in self.tests)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim's verdict and its evidence. `missing`: why it cannot be tested here."""
-
     claim: Claim
     verdict: Verdict
     findings: tuple[Finding, ...]
@@ -92,7 +87,6 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
 
 
 def runs_for(some: Sequence[Claim], connection: Any, where: Where) -> Runs:
-    """The runs that match `where`, for these claims."""
     named = {test[key] for one in some for test in one.tests for key in ASKED if key in test}
     return Runs(connection, where, tuple(sorted(named)))
 
@@ -108,7 +102,6 @@ def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
 
 
 def judge(runs: Runs, claim: Claim) -> Judged:
-    """Judge one claim by all its tests."""
     findings: list[Finding] = []
     missing: list[str] = []
     told: list[bool] = []

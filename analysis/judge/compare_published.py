@@ -6,8 +6,6 @@ size (scale and processes). The shape of a table compares at any size: each numb
 table's best.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict
@@ -36,7 +34,7 @@ _LIKE = {**_SIZE, "fs_type": "file system"}
 
 def published(connection: Any, chosen: Where) -> list[Row]:
     """Each selected run beside the numbers of its pattern and method (any, if the publication does
-    not name one): those of its own size, or else the one with the nearest number of processes."""
+    not name one): of its size, or else the one with the nearest number of processes."""
     found: dict[tuple[Any, ...], list[tuple[Published, Row]]] = defaultdict(list)
     for number in references.published():
         if "pattern" in number.run:
@@ -57,7 +55,6 @@ _CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "sca
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
-    """Our runs of a published number's pattern and method, by place and size."""
     method, _, mode = number.run.get("method", "").partition(":")
     where = chosen.key("pattern", [number.run["pattern"]])
     where = where.key("quantity", [number.quantity])
@@ -86,7 +83,7 @@ def _of_size(number: Published, ours: Row) -> bool:
 
 
 def _nearest(pairs: Sequence[tuple[Published, Row]]) -> Sequence[tuple[Published, Row]]:
-    """The rows of one table to show beside a run: those of its size, or else the one with the
+    """The rows of one table to show beside a run: rows of its size, or else the one with the
     nearest number of processes."""
 
     def distance(pair: tuple[Published, Row]) -> float:

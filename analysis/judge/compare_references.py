@@ -2,11 +2,10 @@
 """Runs compared with the practical peak, a site's reference, or a published number
 (compare_published.py)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import NothingFoundError
+from ..session.peaks import DISTURBED
 from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
@@ -17,7 +16,8 @@ from .selection import CASE, condition
 Row = dict[str, Any]
 
 PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
-        "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples")  # fmt: skip
+        "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples",
+        "left_out")  # fmt: skip
 REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
              "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
@@ -37,33 +37,45 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
-    """The share of the practical peak, measured between its repeats, that each case reached. A job
-    is one sample: the median of its repeats."""
+    """The share of the session's peak (session/peaks.py) that each case reached. A job is one
+    sample: the median of its repeats. `left_out`: the number of disturbed jobs, which do not count;
+    `efficiency` is None if no other is left."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
+    place = "session, system, partition, fs, processes, caches"
     found = store.rows(
         connection,
-        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
-        jobs AS (SELECT {", ".join(f'v."{name}"' for name in CASE)}, v.quantity, v.started,
-            v.session, v.run, median(v.value) AS value, median(p.value) AS peak,
-            median(v.value / p.value) AS part, any_value(v.document) AS document
-        FROM c v JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat
-            AND p.quantity = 'ceiling_fpp_' || replace(v.quantity, '_bw', '')
-        WHERE v.quantity IN ('write_bw', 'read_bw') AND p.value > 0
-        GROUP BY ALL)
+        f"""WITH jobs AS (SELECT {case}, caches, payload_bytes, quantity, started, session, run,
+                if(quantity = 'write_bw', fsync, false) AS flushed, median(value) AS value,
+                any_value(document) AS document
+            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw') GROUP BY ALL),
+        peaks AS (SELECT {place}, run, starts_with(quantity, 'ceiling') AS own,
+                if(own, replace(quantity, 'ceiling_fpp_', '') || '_bw', quantity) AS quantity,
+                if(ends_with(quantity, 'read') OR quantity = 'read_bw', false, fsync) AS flushed,
+                if(own OR is_peak, NULL, payload_bytes) AS least, median(value) AS value
+            FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
+            AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')
+                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')) GROUP BY ALL),
+        known AS (SELECT j.*, max(p.value) AS peak,
+                coalesce(max(p.value) FILTER (p.own AND p.run = j.run) < {DISTURBED} * max(p.value),
+                    false) AS slow
+            FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
+            WHERE p.least IS NULL OR p.least >= j.payload_bytes GROUP BY ALL)
         SELECT {case}, quantity, median(value) AS value, median(peak) AS peak,
-            list(part ORDER BY started, session, run) AS parts,
-            any_value(document) AS document
-        FROM jobs GROUP BY ALL ORDER BY {case}, quantity DESC""",
+            coalesce(list(value / peak ORDER BY started, session, run) FILTER (NOT slow), [])
+                AS parts,
+            count(*) FILTER (slow) AS left_out, any_value(document) AS document
+        FROM known GROUP BY ALL ORDER BY {case}, quantity DESC""",
         chosen.values,
     )
     rows = []
     for row in found:
-        document = row.pop("document")
-        part = of_median(row.pop("parts"), in_turn=True)
+        document, parts = row.pop("document"), row.pop("parts")
+        part = of_median(parts, in_turn=True) if parts else None
         rows.append({
-            **row, "unit": "MiB/s", "efficiency": part.value, "low": part.low, "high": part.high,
-            "samples": part.counted, "document": document,
+            **row, "unit": "MiB/s", "efficiency": part and part.value, "low": part and part.low,
+            "high": part and part.high, "samples": part.counted if part else "disturbed",
+            "document": document,
         })  # fmt: skip
     return _or_raise(rows, question, "measured its ceilings")
 

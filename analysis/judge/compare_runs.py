@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is B faster than A? The cases that both sides have, with the ratio of their speeds."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence

@@ -2,8 +2,6 @@
 """Was the machine disturbed? The ceilings tell: on an idle machine the same transfers are equally
 fast throughout a session."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Would another method have written a program's data faster, and how certain is that?"""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
@@ -54,7 +52,6 @@ def ratio(replay: Alternative, other: Alternative, count: int = 1) -> Interval |
 
 
 def rounds_for(count: int) -> int:
-    """The fewest rounds that can decide so many alternatives."""
     return max(PAIRS, math.ceil(1 + math.log2(count / (1 - LEVEL))))
 
 

@@ -2,18 +2,19 @@
 """What one session found: the fastest call of each pattern on each file system, which stack is
 faster where, what stays far below the peak, and what is not decided yet and why."""
 
-from __future__ import annotations
-
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import Any
 
-from iogauge.common.text import three
-
+from ..errors import NothingFoundError
 from ..statistics import interval
 from ..store import database as store
+from . import compare_runs
 from .advice import candidates, default_of, fastest
+from .compare_runs import Question
 from .samples import speedup
 
 Row = dict[str, Any]
@@ -73,28 +74,26 @@ def _place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str)
     return Place(pattern, fs, unit, best, base, gain, stacks)
 
 
-def answers(found: Sequence[Place], peaks: Sequence[tuple[Place, Row]]) -> list[tuple[str, str]]:
+def answers(
+    connection: Any, where: store.Where, found: Sequence[Place], peaks: Sequence[tuple[Place, Row]]
+) -> list[tuple[str, str]]:
     """What each answer is about, and its text. `peaks`: of `ceilings`."""
-    return [("stacks", _of_stacks(found)), ("peak", _of_peaks(peaks)), ("open", _undecided(found))]
+    stacks = [("stacks", text) for text in _of_stacks(connection, where)]
+    return [*stacks, ("peak", _of_peaks(peaks)), ("open", _undecided(found))]
 
 
-def times(found: interval.Interval) -> str:
-    """A decided ratio with its interval."""
-    return f"{three(found.value)} ({three(found.low or 0)} to {three(found.high or 0)})"
-
-
-def _of_stacks(found: Sequence[Place]) -> str:
-    wins: dict[str, list[str]] = defaultdict(list)
-    for place in found:
-        for other, ratio in place.stacks.items():
-            if ratio.verdict == "faster":
-                wins[place.best["stack"]].append(f"{place.name} {times(ratio)} times {other}")
-    if wins:
-        said = [f"{stack} is faster: {_some(of)}" for stack, of in sorted(wins.items())]
-        return "; ".join(said)
-    if any(place.stacks for place in found):
-        return "no significant difference between stacks"
-    return ""
+def _of_stacks(connection: Any, where: store.Where) -> list[str]:
+    """Each two stacks over all cases that both have, as `compare --by stack` words it."""
+    stacks = store.rows(
+        connection,
+        f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY min(time)",
+        where.values,
+    )
+    moved, said = where.also("verdict <> 'nothing moved'"), []
+    for a, b in islice(combinations([row["stack"] for row in stacks], 2), NAMED):
+        with suppress(NothingFoundError):
+            said += compare_runs.compare(connection, moved, Question(a, b, "stack")).answers[:1]
+    return said
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
@@ -128,21 +127,13 @@ def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
 
 
 def _undecided(found: Sequence[Place]) -> str:
-    """How many questions need more samples, and how many more."""
-    asked = {
-        "gains": [place.gain for place in found if place.gain],
-        "comparisons of stacks": [ratio for place in found for ratio in place.stacks.values()],
-    }
-    said, lacks = [], Counter[str]()
-    for what, ratios in asked.items():
-        few = [ratio.lacks for ratio in ratios if ratio.verdict == "not decided yet"]
-        lacks.update(few)
-        if few:
-            said.append(f"{len(few)} of {len(ratios)} {what}")
-    if not said:
+    """How many gains need more samples, and how many more."""
+    gains = [place.gain for place in found if place.gain]
+    lacks = Counter(gain.lacks for gain in gains if gain.verdict == "not decided yet")
+    if not lacks:
         return ""
     most = "; ".join(why for why, _ in lacks.most_common(2))
-    return f"{' and '.join(said)} not decided yet: {most}"
+    return f"{lacks.total()} of {len(gains)} gains not decided yet: {most}"
 
 
 def _some(texts: Sequence[str]) -> str:

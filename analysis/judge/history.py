@@ -5,8 +5,6 @@ A drop stays regressed until the level recovers, or until a baseline acknowledge
 (store/baselines.py).
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import statistics
@@ -151,7 +149,6 @@ def find(
 
 
 def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list[History]:
-    """The histories of a session's cases, up to that session."""
     systems, cases, when = connection.execute(
         """SELECT array_agg(DISTINCT system), array_agg(DISTINCT "case"), max(started)
         FROM records WHERE session = ?""",

@@ -5,8 +5,6 @@ The bounds of a case are a prediction interval for one job of a new night
 (statistics/prediction.py). One job per night counts, so that the spread is the one between nights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -39,7 +37,6 @@ class Baseline:
 
     @property
     def told(self) -> str:
-        """A summary sentence."""
         first, last = self.sessions[0][1], self.sessions[-1][1]
         count = len(self.learned)
         return (
@@ -104,14 +101,12 @@ def correlations(of_cases: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def why_refused(row: Row) -> str:
-    """Why a case has no reference."""
     if row["samples"] < MIN_NIGHTS:
         return f"has {row['samples']} of {MIN_NIGHTS} sessions"
     return f"has {row['samples']} sessions, but they are correlated: worth {row['worth']:.0f}"
 
 
 def site_data(system: str, baseline: Baseline, today: date) -> Row:
-    """The baseline as a site file (references/site.schema.json)."""
     by_case: dict[tuple[Any, ...], Row] = {}
     for row in baseline.learned:
         case = {name: row[name] for name in CASE}

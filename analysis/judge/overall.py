@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison says over all cases, and over those of one file system and direction."""
-
-from __future__ import annotations
+"""What a comparison says over all cases, and over each file system and direction."""
 
 import math
 import statistics
@@ -42,7 +40,6 @@ def speeds(group: Group) -> dict[samples.Job, float]:
 
 
 def speedup(a: Group, b: Group) -> Interval:
-    """The speed of B over that of A."""
     return samples.speedup(speeds(a), speeds(b))
 
 

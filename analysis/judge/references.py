@@ -158,7 +158,6 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
 
 
 def baseline(system: str, folder: Path = SITES) -> str:
-    """The name of the baseline in a site's file; empty if it has none."""
     file = _site_file(system, folder)
     return str(file.data.get("baseline", {}).get("name", "")) if file else ""
 

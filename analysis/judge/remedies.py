@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What to try against a cause, and the pair of runs that would prove it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable
@@ -80,7 +78,6 @@ def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
 
 
 def _calls(run: Run, other: str, text: str) -> Remedy:
-    """The same case with another method and mode, in the same session."""
     measure = _measure(run, (run.call, other))
     return Remedy(text, (measure, _compare(run, run.call, other, "method")))
 

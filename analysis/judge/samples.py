@@ -66,7 +66,6 @@ def by_session(side: Speeds) -> dict[int, float]:
 
 
 def speedup(a: Speeds, b: Speeds) -> Interval:
-    """The speed of B over that of A."""
     if together := chosen(a, b):
         return interval.of_pairs(list(together.values()))
     of_a, of_b = (list(by_session(side).values()) for side in (a, b))
@@ -84,5 +83,4 @@ def evidence(a: Speeds, b: Speeds) -> Evidence:
 
 
 def drawn(sides: Iterable[Speeds]) -> bool:
-    """Whether the order of all these jobs was drawn by chance."""
     return all(job.drawn for side in sides for job in side)

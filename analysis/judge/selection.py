@@ -30,8 +30,8 @@ CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 @dataclass(frozen=True)
 class Group:
-    """One side's results for one case. `jobs`: each job's median, oldest first. `middle`: that of
-    all values."""
+    """One side's results for one case. `jobs`: each job's median, oldest first. `middle`: the
+    median of all values."""
 
     case: tuple[Any, ...]
     side: int
@@ -102,7 +102,6 @@ _CONDITIONS: dict[str, Callable[[Any, str], tuple[str, list[Any]]]] = {
     "hints": hints_condition,
 }
 WAYS = ("session", "stack", "method", "hints", "fs", "date")
-
 
 Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
@@ -234,7 +233,6 @@ _ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
 def share_a_stack(
     connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side]
 ) -> bool:
-    """Whether both sides have runs of a stack with the same name."""
     names = []
     for sql, values in sides:
         chosen = where.also(sql, *values)
@@ -246,7 +244,6 @@ def share_a_stack(
 def failed_cases(
     connection: duckdb.DuckDBPyConnection, where: Where, side: Side, columns: Sequence[str]
 ) -> dict[tuple[Any, ...], str]:
-    """The cases of a side whose runs failed, each with a reason."""
     sql, values = side
     case = ", ".join(columns)
     chosen = where.failed()

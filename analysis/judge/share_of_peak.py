@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much of its ceiling each method reaches, and why a share may exceed 100 %.
 
-Each repeat is compared with the ceiling measured right beside it (compare_references.py, rows.py).
-Only if there is none is the session's peak test used.
+A share is of the session's peak (session/peaks.py), so only a case that beat it exceeds 100 %.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from iogauge.common.text import percent
 
 from ..errors import NothingFoundError
 from ..session.model import Ceiling, Direction
+from ..session.peaks import SHORT
 from ..session.rows import Row as SessionRow
-from ..statistics.spread import Spread
 from ..store import database as store
 from . import compare_references
 from .compare_runs import Question
@@ -24,16 +19,15 @@ Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
 
 # If a share exceeds 100 % only by jobs, not by all repeats.
-SOME_JOBS = "the middle one of its jobs is above its ceiling; all repeats together are not"
+SOME_JOBS = "the middle one of its jobs is above the session's peak; all repeats together are not"
 
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
 
-SHORT = 0.1  # seconds: shorter repeats are not steady
 
-
-def of_cases(connection: Any, where: store.Where) -> list[Row]:
+def of_cases(connection: Any, where: store.Where, disturbed: bool = False) -> list[Row]:
     """The share of the practical peak that each verified case reached; empty if no ceiling was
-    measured. Patterns of many small files are left out: their bandwidth is not the point."""
+    measured. `disturbed`: also cases that have none, as the machine was disturbed. Patterns of many
+    small files are left out: their bandwidth is not the point."""
     many = store.rows(
         connection,
         f"""SELECT DISTINCT pattern FROM records
@@ -43,9 +37,10 @@ def of_cases(connection: Any, where: store.Where) -> list[Row]:
     where = where.also("verdict = 'verified'")
     where = where.also("NOT list_contains(?, pattern)", [row["pattern"] for row in many])
     try:
-        return compare_references.with_peak(connection, where, Question(""))
+        rows = compare_references.with_peak(connection, where, Question(""))
     except NothingFoundError:
         return []
+    return [row for row in rows if disturbed or row["efficiency"] is not None]
 
 
 def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
@@ -62,42 +57,17 @@ def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
 
 
 def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
-    """Why a run exceeded its ceiling, with the numbers; empty if it did not."""
+    """How the row beat the session's peak, with the numbers; empty if it did not. A short repeat
+    gives no advice."""
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""
-    if share.source == "peak test":
-        return (
-            "the ceiling is from a peak test of the session, another job at another moment: this "
-            "run measured none"
-        )
-    key = (ceiling, direction)
-    samples = [
-        (ours, theirs, sample.values.get(f"{direction}_seconds"))
-        for sample in row.samples
-        if (ours := sample.bandwidth(direction)) and (theirs := sample.ceilings.get(key))
-    ]
-    parts = Spread.of(ours / theirs for ours, theirs, _ in samples)
-    ceilings = Spread.of(theirs for _, theirs, _ in samples)
-    assert parts and ceilings  # the share is computed from them
-    said = [f"the ceiling beside it was {_between(ceilings, '{:.0f}'.format)} MiB/s"]
-    if parts.count > 1:
-        said.append(f"the {parts.count} repeats reached {_between(parts, percent)} of theirs")
-    said.append(_meaning(parts, ceiling))
-    times = [seconds for *_, seconds in samples if seconds is not None]
-    if times and min(times) < SHORT:
-        said.append(f"a repeat took {1000 * min(times):.2g} ms, too short to be steady")
-    return "; ".join(said)
-
-
-def _meaning(parts: Spread, ceiling: Ceiling) -> str:
-    if parts.count == 1:
-        return "of one repeat no spread is known"
-    if parts.low <= 1:
-        return "so the ceiling is within what the repeats differ by"
-    return f"so here large aligned POSIX transfers to {_FILES[ceiling]} are not the fastest method"
-
-
-def _between(spread: Spread, form: Callable[[float], str]) -> str:
-    low, high = form(spread.low), form(spread.high)
-    return low if low == high else f"{low} to {high}"
+    said = (
+        f"the highest of {share.count} peaks of the session was {share.peak:.0f} MiB/s "
+        f"({_FILES[ceiling]}), and {row.run.call} reached {share.value * share.peak:.0f}"
+    )
+    times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]
+    shortest = min((seconds for seconds in times if seconds is not None), default=SHORT)
+    if shortest < SHORT:
+        return f"{said}; a repeat took {1000 * shortest:.2g} ms, too short to judge"
+    return f"{said}; so large aligned POSIX transfers are not the fastest method here"

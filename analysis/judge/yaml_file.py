@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read a YAML file against its JSON Schema; an error names the line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

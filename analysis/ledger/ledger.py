@@ -6,8 +6,6 @@ Pure: from a result document (docs/result-format.md) and a Darshan log. Bytes ev
 all repeats and processes of the run. The ceilings' files do not count.
 """
 
-from __future__ import annotations
-
 import os.path
 from collections import Counter
 from collections.abc import Callable
@@ -98,7 +96,6 @@ class Side:
 
     @property
     def amplification(self) -> float | None:
-        """Bytes at the POSIX layer for each byte of payload."""
         return self.posix / self.payload if self.payload else None
 
     @property

@@ -5,8 +5,6 @@ With single accesses (DXT) this is exact; a heat map shows only phases longer th
 and traces are in Unix time. An access belongs to the last phase that had begun.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

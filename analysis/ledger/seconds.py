@@ -2,8 +2,6 @@
 """Where the seconds of a log went, by layer and process, when only the log is known. A layer's
 seconds include the layers below it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -57,7 +55,6 @@ class Layer:
 
 
 def layers(log: Log) -> list[Layer]:
-    """The layers that the log covers."""
     found = [_layer(name, [f for f in log.files if f.module == name], log) for name in LAYERS]
     return [one for one in found if one.files]
 

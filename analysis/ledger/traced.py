@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One traced run: its document, its log, and the ledger made from both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,8 +25,6 @@ class NoTraceError(AnalysisError):
 
 @dataclass(frozen=True)
 class Traced:
-    """A run in `folder` with everything known about it."""
-
     folder: Path
     document: dict[str, Any]
     log: Log

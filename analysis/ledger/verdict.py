@@ -6,8 +6,6 @@ bounds come from the cause, they are not a tolerance: sieving and collective buf
 at most the whole file per process, and a header is small.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +63,6 @@ def judge(ledger: Ledger) -> Judgement:
 
 
 def as_json(ledger: Ledger, judgement: Judgement) -> dict[str, Any]:
-    """What ledger.json holds."""
     said = {"verdict": judgement.verdict, "reasons": judgement.reasons}
     return {**said, **ledger.as_json()}
 

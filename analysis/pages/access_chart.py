@@ -4,8 +4,6 @@
 The accesses are laid on a grid and those that meet are one mark, so that a page of 10^7 accesses is
 no larger than one of some thousands. Numbers of a picture are parts of its axes, GRID of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which processes and directions have a line of their own, `row` of the grid high."""
+    """Which processes and directions have a separate line, `row` of the grid high."""
 
     shown: NDArray[np.int64]
     ways: Sequence[int]
@@ -87,7 +85,7 @@ def _accesses(rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:
 
 
 def seconds(traces: Sequence[Trace]) -> float:
-    """How long the axis of time is: that of the trace that took longer."""
+    """How long the axis of time is: as long as the longer trace."""
     return max(_last(trace) - _first(trace) for trace in traces) or 1e-6
 
 

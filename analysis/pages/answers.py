@@ -2,8 +2,6 @@
 """The first screen: what is fastest for each pattern, how far that is from the ceiling, and what to
 try next. All of it is the judge's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -103,6 +101,8 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
     made = []
     for row in found:
         share = row["share"]
+        none = share_text(share) if share else "no peak was measured"
+        share = share if share and share["efficiency"] is not None else None
         why = reasons(share) if share else ""
         made.append({
             **row,
@@ -110,6 +110,7 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
             "share": with_mark(share_text(share), why) if share else "",
             "fill": round(100 * min(share["efficiency"], 1)) if share else 0,
             "why": why,
+            "none": none,
         })  # fmt: skip
     return made
 

@@ -6,8 +6,6 @@ part is the share, and the number says it; the thin line is the range over the r
 file system and a direction, with its own scale: one compares methods on it, not memory with disk.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +31,7 @@ PANEL, BAR = 300, 170  # pixels of a panel with its space, of its longest bar
 LETTER, MARGIN = 7, 10  # pixels of a letter, on average
 SUBTITLE = (
     "Bar: median bandwidth, MiB/s. Thin line: slowest to fastest repeat. Pale track: the practical "
-    "peak (a file per process, same job)."
+    "peak (a file per process, the session's highest)."
 )
 
 Datum = dict[str, Any]
@@ -64,8 +62,8 @@ def bars(table: Table) -> list[Datum]:
             if spread is None:
                 continue
             share = row.share("fpp", direction)
-            # Where the repeats differ, the median of their fractions is not the fraction of the
-            # medians. The track shows the fraction that the number and the table say.
+            # With a disturbed job left out, the share is not that of the median of all. The track
+            # shows the share that the number and the table say.
             peak = spread.median / share.value if share else None
             data.append(
                 {
@@ -78,7 +76,7 @@ def bars(table: Table) -> list[Datum]:
                     "high": spread.high,
                     "peak": peak,
                     "end": max(spread.high, peak or 0.0),
-                    "label": f"{percent_text(share)} %" if share else "",
+                    "label": f"{percent_text(row, 'fpp', direction)} %" if share else "",
                     "why": why_above(row, "fpp", direction),
                 }
             )
@@ -165,7 +163,6 @@ def picture(table: Table) -> str | None:
 
 
 def _panel(panel: Datum, x: int, y: int) -> tuple[list[str], int]:
-    """Its marks, and where it ends."""
     marks = load_template("parts.html.j2").module.marks  # type: ignore[attr-defined]
     drawn = [_text(x, y, panel["title"], 11, "muted")]
     for how, bars in panel["methods"]:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a replay: is it like its log, and both as pictures beside each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..replay import check, trace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who raced, as people read it on the terminal."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 from ..blame.accesses import LAYERS, MPIIO, WRITE
@@ -14,10 +12,10 @@ from ..blame.races import (
     READ_BESIDE,
     Blame,
     Races,
+    WrongByte,
     groups,
     of_library,
 )  # fmt: skip
-from ..blame.wrong import WrongByte
 from . import screen
 from .screen import shown
 
@@ -25,7 +23,6 @@ MOST_LINES = 24  # accesses to a wrong byte
 
 
 def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
-    """What touched the wrong byte, then all races by kind."""
     console = screen.console()
     traced = blame.traced
     nodes = len(set(traced.hosts))
@@ -53,7 +50,6 @@ def _line(console: Console, text: str, indent: int) -> None:
 
 
 def verdict(blame: Blame) -> str:
-    """Whose fault the races are."""
     if not len(blame.races):
         return "no two processes touched the same bytes without order between them"
     if not len(blame.certain):
@@ -76,7 +72,6 @@ def verdict(blame: Blame) -> str:
 
 
 def sentence(blame: Blame, races: Races, i: int) -> str:
-    """One race."""
     kind, a, b, low, high = (
         int(column[i]) for column in (races.kind, races.a, races.b, races.low, races.high)
     )

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A certificate in words: a short table for the terminal, and a page of Markdown."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections import defaultdict
@@ -29,7 +27,6 @@ FAULTS = 5  # of a stack on the page; the document has all
 
 
 def short(certificate: Certificate) -> str:
-    """A table of stacks, and what was not right."""
     return "\n".join([*_overview(certificate), faults(certificate)])
 
 
@@ -50,7 +47,6 @@ def _overview(certificate: Certificate) -> list[str]:
 
 
 def page(certificate: Certificate) -> str:
-    """The whole page, with each stack and what was not right."""
     text = load_template("certificate.md.j2").render(
         certificate=certificate,
         overview=_overview(certificate),
@@ -99,7 +95,7 @@ def _version(stack: Stack) -> str:
 
 def _reports(certificate: Certificate) -> Iterator[tuple[known_defects.Report, str, str]]:
     """Each with where it was seen: in the versions that have it, and in others."""
-    for report in known_defects.REPORTS:
+    for report in known_defects.reports():
         versions = {one.name: one.versions.get("mpi", "") for one in certificate.stacks}
         of = [one for one in certificate.stacks if versions[one.name].startswith(report.library)]
         concerned = [one for one in certificate.stacks if report.concerns(versions[one.name])]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The look of all charts, and a chart of several panels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +30,6 @@ ElementTree.register_namespace("", SVG)
 
 
 def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
-    """The specification of a plot, in the look of all plots."""
     looked: Any = plot
     # The renderer, which is no Python, aborts on a control character.
     return dict(
@@ -91,7 +88,6 @@ class Panels:
     per_line: int = PER_LINE
 
     def picture(self) -> dict[str, Any]:
-        """All panels as one specification."""
         lines = [
             alt.hconcat(*self.panels[start : start + self.per_line], spacing=30)
             for start in range(0, len(self.panels), self.per_line)
@@ -99,7 +95,6 @@ class Panels:
         return themed(alt.vconcat(*lines, spacing=26))
 
     def svgs(self) -> list[str]:
-        """Each panel as an SVG element of its own, without legend."""
         plots = [themed(panel) for panel in self.panels]
         for plot in plots:
             plot["config"]["legend"]["disable"] = True

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Judged claims in words: the same on the terminal and the page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..judge.claim_criteria import Finding
@@ -45,6 +43,5 @@ def finding_text(finding: Finding) -> str:
 
 
 def origins(judged: Judged) -> list[str]:
-    """Of which systems the published numbers are."""
     found = (finding.published.origin for finding in judged.findings if finding.published)
     return list(dict.fromkeys(found))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A colour for each name, and none for two names."""
 
-from __future__ import annotations
-
 import colorsys
 from collections.abc import Iterable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a comparison: what changed first, each case with its interval. The verdicts are those
-of the rows."""
-
-from __future__ import annotations
+"""The page of a comparison: what changed first, each case with its interval. The verdicts are
+the rows'."""
 
 import math
 from collections import Counter

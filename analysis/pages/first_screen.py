@@ -21,7 +21,7 @@ from ..judge.findings import Place
 from ..session.rows import Row, Table, rank
 from ..store.database import Where
 from . import answers, footer, screen
-from .words import NOTHING, bandwidth_text, outcome_text
+from .words import DISTURBED, NOTHING, bandwidth_text, outcome_text
 
 Answers = list[tuple[str, str]]  # what each is about
 
@@ -47,7 +47,7 @@ class Found:
     """What a session found; all of it is the judge's."""
 
     places: list[Place]
-    shares: dict[int, float]  # of the peak, by the place's `id`
+    shares: dict[int, float | None]  # of the peak, by the place's `id`; None: disturbed
     answers: Answers
 
 
@@ -57,8 +57,8 @@ def ask(table: Table, connection: Any) -> Found:
     places = findings.places(connection, where, DEFAULT)
     several, order = answers.several(places), tables.names("patterns")
     places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
-    peaks = findings.ceilings(share_of_peak.of_cases(connection, where), places)
-    said = [*_counts(table), *findings.answers(places, peaks)]
+    peaks = findings.ceilings(share_of_peak.of_cases(connection, where, True), places)
+    said = [*_counts(table), *findings.answers(connection, where, places, peaks)]
     said += [("noise", text) for text in answers.troubles(connection, where)]
     return Found(places, {id(place): row["efficiency"] for place, row in peaks}, said)
 
@@ -67,7 +67,7 @@ def show(table: Table, found: Found, ends: Answers) -> None:
     """Print it. `ends`: what is said last."""
     several = answers.several(found.places)
     wrong = [_wrong(row) for row in table.ran if row.outcome == "failed"]
-    right = [_right(place, table, found.shares.get(id(place)), several) for place in found.places]
+    right = [_right(place, table, _share(found.shares, place), several) for place in found.places]
     _print([*wrong[:FAILED], *right], [*found.answers, *ends])
 
 
@@ -100,13 +100,12 @@ def _counts(table: Table) -> Answers:
 
 def _wrong(row: Row) -> Line:
     run = row.run
-    call = f"{run.method}:{run.mode}" if run.mode else run.method or run.test
-    how = " ".join(filter(None, [call, run.stack, _variant(row.label, [])]))
+    how = " ".join(filter(None, [run.call, run.stack, _variant(row.label, [])]))
     cells = (run.pattern, NOTHING, NOTHING, how, NOTHING, NOTHING, outcome_text(row))
     return Line(run.fs, cells, "bold red")
 
 
-def _right(place: Place, table: Table, share: float | None, several: Sequence[str]) -> Line:
+def _right(place: Place, table: Table, share: str, several: Sequence[str]) -> Line:
     best = place.best
     own = [row for row in table.rows if (row.run.pattern, row.run.fs) == (place.pattern, place.fs)]
     moved = [row for row in own if row.outcome != "nothing moved"]
@@ -120,10 +119,17 @@ def _right(place: Place, table: Table, share: float | None, several: Sequence[st
             _speed(best, PER_SECOND.get(place.unit, "")),
             " ".join(filter(None, [best["call"], best["stack"], variant])),
             _gain(place),
-            NOTHING if share is None else percent(share),
+            share,
             "yes" if good == len(moved) else f"{good} of {len(moved)}",
         ),
     )
+
+
+def _share(shares: dict[int, float | None], place: Place) -> str:
+    if id(place) not in shares:
+        return NOTHING
+    share = shares[id(place)]
+    return DISTURBED if share is None else percent(share)
 
 
 def _variant(variant: str, others: Sequence[str]) -> str:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands below the table: counts, reasons, peaks, caches, machine and versions."""
-
-from __future__ import annotations
+"""The session as a table on the terminal; below it counts, reasons, peaks, machine and versions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -9,7 +7,9 @@ from collections.abc import Iterable
 from ..session.model import CEILINGS, DIRECTIONS
 from ..session.peaks import Peak
 from ..session.rows import Row, Table
-from .words import NOTHING, bandwidth_text
+from . import grid, screen
+from .screen import shown
+from .words import NOTHING, bandwidth_text, outcome_text, percent_text, range_text
 
 CACHES = {
     "dropped": "cold: the page cache was emptied before reading",
@@ -58,7 +58,6 @@ def skip_reasons(table: Table) -> list[tuple[str, int]]:
 
 
 def repeats_text(rows: Iterable[Row]) -> str:
-    """What the numbers are medians of."""
     counts = sorted({len(row.samples) for row in rows if row.samples})
     if not counts:
         return "nothing was measured"
@@ -153,7 +152,6 @@ def _library(name: str, version: str) -> str:
 
 
 def machine_text(table: Table) -> str:
-    """Where the session ran."""
     session = table.session
     results = [row.run.result for row in table.ran if row.run.result]
     nodes = max((result.nodes for result in results), default=0)
@@ -173,7 +171,6 @@ def session_text(table: Table) -> str:
 
 
 def footer_lines(table: Table) -> list[str]:
-    """The whole footer, for the terminal."""
     scale = f"; {scale_text(table)}" if scale_text(table) else ""
     lines = ["", *filter(None, [interruption(table)])]
     lines += [f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
@@ -189,3 +186,38 @@ def footer_lines(table: Table) -> list[str]:
     lines += [f"reads from {line}" for line in caches_lines(table)]
     lines += version_lines(table)
     return [*lines, f"{machine_text(table)}; {session_text(table)}"]
+
+
+PEAKS = "\nPeak tests (large aligned POSIX transfers, nothing else)"
+
+
+def print_table(table: Table, *, wide: bool = False) -> None:
+    console = screen.console()
+    for title, rows in (("", table.rows), (PEAKS, table.peak_rows)):
+        if title and rows:
+            console.print(shown(title, "bold"))
+        if rows:
+            records = [_record(row) for row in rows]
+            scales = {record["scale"] for record in records}
+            columns = [name for name in records[0] if name != "scale" or len(scales) > 1]
+            grid.show(records, columns, wide=wide)
+    for line in footer_lines(table):
+        console.print(shown(line), soft_wrap=True)
+
+
+def _record(row: Row) -> dict[str, str]:
+    run = row.run
+    texts = {
+        "pattern": run.pattern, "scale": run.scale, "method": run.method or run.test,
+        "mode": run.mode, "variant": row.label, "stack": run.stack, "file_system": run.fs,
+        "procs": str(run.processes or ""),
+    }  # fmt: skip
+    for direction in DIRECTIONS:
+        spread = row.bandwidth(direction)
+        texts |= {
+            f"{direction}_mib_s": bandwidth_text(spread.median) if spread else "-",
+            f"{direction}_min-max": range_text(spread),
+            f"{direction}_%_peak": percent_text(row, "fpp", direction),
+            f"{direction}_%_shared": percent_text(row, "shared", direction),
+        }
+    return texts | {"verified": outcome_text(row)}

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A table on the terminal: numbers to the right, and never wider or longer than the terminal.
 
-What is the same in all rows stands once, above. Long texts wrap. Where that is not enough, what
+What is the same in all rows is printed once, above. Long texts wrap. Where that is not enough, what
 tells rows apart becomes one column; then others are left out, and named below.
 """
-
-from __future__ import annotations
 
 import re
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The heat map: pattern x method x stack x file system, each cell a share of its ceiling."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Histories as a picture: each run, the level that it belongs to, and where that changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +32,6 @@ def write(path: Path, found: Sequence[History]) -> None:
 
 
 def panels(found: Sequence[History]) -> Panels:
-    """One panel for each history."""
     return Panels([_panel(one) for one in sorted(found, key=lambda one: one.of_best)[:MOST]])
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Histories as rows: one for each change, the worst first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -2,8 +2,6 @@
 """A session as metrics: text that Prometheus reads, by itself or through node_exporter's textfile
 collector. All are gauges without time stamps, which both of its formats have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ..session.model import CEILINGS, DIRECTIONS, Run

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all pages share: templates, files, links. A page is one file that opens from disk."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -18,7 +16,7 @@ def load_template(name: str) -> jinja2.Template:
     """A template of this folder; what it asks for and does not get is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=".html" in name,
+        autoescape=not name.endswith(".md.j2"),
         undefined=jinja2.StrictUndefined,
         finalize=_plain,
         trim_blocks=True,

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's charts of what the store says: scaling, published numbers, history."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -104,7 +102,7 @@ def scaling(section: Section) -> Panels | None:
 
 
 def published(section: Section) -> Panels | None:
-    """Ours and theirs, each as a share of its own best: shapes compare where speeds cannot."""
+    """Ours and theirs, each as a share of its best: shapes compare where speeds cannot."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in section.rows:
         if row["ours_of_best"] is not None:
@@ -132,7 +130,7 @@ def published(section: Section) -> Panels | None:
             .encode(
                 y=y,
                 yOffset=alt.YOffset("who:N", sort=list(shades)),
-                x=alt.X("part:Q", axis=alt.Axis(title="share of its own best", format="%")),
+                x=alt.X("part:Q", axis=alt.Axis(title="share of each machine's best", format="%")),
                 color=_who(shades),
                 description=alt.Description("says:N"),
             )

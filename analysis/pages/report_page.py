@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page of a session, alone or with what the store says around it; its charts as pictures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,16 +12,15 @@ from markupsafe import Markup
 
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
-from ..judge.share_of_peak import why_above
+from ..judge.share_of_peak import SOME_JOBS, why_above
 from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced
 from . import answers as first_screen
-from . import bars, chart, footer, history_table, page, reasons
+from . import bars, chart, footer, history_table, page
 from . import heat as heat_map
 from .grid import KEYS
 from .page import link
-from .reasons import Reasons
 from .report_charts import CHARTS
 from .report_tables import Section
 from .words import (
@@ -35,6 +32,48 @@ from .words import (
     value_text,
     with_mark,
 )
+
+
+class Reasons:
+    """Asked with a row of compare_with.PEAK: the reason, empty for 100 % or less. `root`: what the
+    store's paths are relative to."""
+
+    def __init__(self, table: Table, root: Path) -> None:
+        self._root = root
+        self._known = {
+            (run.document.resolve(), f"{direction}_bw"): why
+            for row in table.ran
+            for direction in DIRECTIONS
+            if (why := why_above(row, "fpp", direction))
+            for run in row.runs
+            if run.document
+        }
+
+    def __call__(self, row: Mapping[str, Any]) -> str:
+        if row["efficiency"] is None or row["efficiency"] <= 1:
+            return ""
+        document = (self._root / row["document"]).resolve()
+        return self._known.get((document, row["quantity"]), SOME_JOBS)
+
+
+def lines(table: Table) -> list[tuple[str, str]]:
+    """Each share above 100 %, with why it is."""
+    names = dict(zip(CEILINGS, ("of the peak", "of the shared ceiling"), strict=True))
+    found = []
+    for row in table.ran:
+        for ceiling, name in names.items():
+            for direction in DIRECTIONS:
+                if why := why_above(row, ceiling, direction):
+                    run = row.run
+                    words = (run.pattern, run.scale, run.method or run.test, run.mode, row.label,
+                             f"on {run.stack}, {run.fs}, {direction}")  # fmt: skip
+                    text = (
+                        f"{' '.join(filter(None, words))}, "
+                        f"{percent_text(row, ceiling, direction)} % {name}"
+                    )
+                    found.append((text, why))
+    return found
+
 
 TEMPLATE = "report.html.j2"
 # The sections of the page: what is about this session first, what was published last.
@@ -118,7 +157,7 @@ def render(
         default=DEFAULT,
         heat=heat_map.maps(around.cases, why),
         bars=bars.figure(table),
-        reasons=reasons.lines(table),
+        reasons=lines(table),
         peaks=footer.peak_lines(table),
         published=footer.published_lines(table),
         overview=_overview(table, around.histories, folder),
@@ -253,10 +292,9 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
         for ceiling in CEILINGS:
             cell = cells[f"{direction}_fraction_{ceiling}"]
             why = why_above(row, ceiling, direction)
-            text = with_mark(percent_text(row.share(ceiling, direction)), why)
-            cell.update(
-                text=text, says=why, style=f"{cell['style']} above" if why else cell["style"]
-            )
+            text = with_mark(percent_text(row, ceiling, direction), why)
+            also = " above" if why else " range" if row.disturbed(ceiling, direction) else ""
+            cell.update(text=text, says=why, style=cell["style"] + also)
     style = row.outcome.replace(" ", "-")
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
     files = {"result": run.document, "job": run.job_script, **_traces(row)}
@@ -266,5 +304,4 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
 
 
 def _traces(row: Row) -> dict[str, Path | None]:
-    """The trace of a run and what was made of it."""
     return {"trace": traced.log(row.run.folder), "ledger": traced.ledger(row.run.folder)}

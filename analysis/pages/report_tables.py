@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's tables: what the store says around one session."""
 
-from __future__ import annotations
-
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ..judge import claims, compare_published, compare_references
 from ..judge.compare_runs import Question
 from ..judge.history import KEY, LOW, History
 from ..judge.learned import MIN_NIGHTS
+from ..judge.yaml_file import YamlFile
 from ..session.rows import Table
 from ..store import database as store
 from ..store.database import Where
@@ -25,8 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """One table of the report. `links`: for a column, the column that holds the path of the file
-    behind its numbers. Without rows, `note` says what would bring some."""
+    """One table of the report. What sections.yaml does not say comes from `section`."""
 
     name: str
     title: str
@@ -41,7 +40,23 @@ class Section:
 
 _SHARED = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
 CASE = f'{_SHARED}, "mode"'
-_CALLS = ("pattern", "fs", "stack", "method")
+
+
+@functools.cache
+def _known() -> dict[str, dict[str, Any]]:
+    file = Path(__file__).with_name("sections.yaml")
+    return dict(YamlFile(file, file.with_suffix(".schema.json")).data)
+
+
+def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more: Any) -> Section:
+    """As sections.yaml has it. `more`: what it leaves to be filled in, and `source`."""
+    known = _known()[name]
+    source = more.pop("source", ())
+    intro, note = (known.get(key, "").format(**more) for key in ("intro", "note"))
+    return Section(
+        name, known["title"], tuple(columns or known["columns"]), rows, intro, note,
+        known.get("links", {}), tuple(known["filters"]), source,
+    )  # fmt: skip
 
 
 def _current(session: str) -> Where:
@@ -82,17 +97,7 @@ def scaling(connection: Any, session: str) -> Section:
         ORDER BY {CASE}, quantity DESC, processes""",
         [session],
     )
-    return Section(
-        "scaling", "Scaling",
-        ("test", "pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity",
-         "processes", "mib_s", "low", "high", "speed_up", "ideal", "samples"),
-        rows,
-        "Medians over all runs of the store; low and high are its slowest and fastest repeat. "
-        "Speed-up is over the smallest number of processes. Where that is more than one, a test's "
-        "serial calls by one process (CGNS) stand in its place.",
-        "needs one case at two or more numbers of processes: -S num_tasks=1, then 2, 4, ...",
-        {"mib_s": "document"}, _CALLS,
-    )  # fmt: skip
+    return section("scaling", rows)
 
 
 def published(connection: Any, session: str) -> Section:
@@ -102,32 +107,15 @@ def published(connection: Any, session: str) -> Section:
     ).fetchone()[0]
     question = Question(system, by="system")
     rows = _compared(compare_references.with_published, connection, question)
-    return Section(
-        "published", "Beside published numbers",
-        tuple(name for name in compare_published.COLUMNS if name != "verdict"),
-        sorted(rows, key=lambda row: (row["ratio"] is None, row["ours_of_best"] is None)),
-        "Layout x call and hints of the 2011 tables, and what else was published for these "
-        "patterns and methods, beside all runs of this system. `unlike` says what is not the same: "
-        "so there is no verdict, and a ratio (ours over theirs, as speeds) only for a run of the "
-        "published size. Of best: a number as a part of the best in its table, which can be "
-        "compared at any size.",
-        "needs runs of a pattern and method with published numbers, such as "
-        "-n 'RamsesShared.*hydro' -n RamsesHints",
-        {"ours": "document"}, ("pattern", "method", "quantity"),
-    )  # fmt: skip
+    columns = [name for name in compare_published.COLUMNS if name != "verdict"]
+    rows.sort(key=lambda row: (row["ratio"] is None, row["ours_of_best"] is None))
+    return section("published", rows, columns)
 
 
 def efficiency(connection: Any, session: str) -> Section:
-    """Each case's part of the practical peak, with its interval."""
     question = Question(session)
     rows = _compared(compare_references.with_peak, connection, question)
-    return Section(
-        "efficiency", "Efficiency", compare_references.PEAK, rows,
-        "The part of what a file per process with large aligned POSIX transfers reached between "
-        "the repeats of the same job, with its 95 % interval where there are 6 jobs or more.",
-        "needs runs with --ceilings",
-        {"value": "document"}, _CALLS,
-    )  # fmt: skip
+    return section("efficiency", rows, compare_references.PEAK)
 
 
 SCORES = (
@@ -148,17 +136,10 @@ def score_card(connection: Any, session: str) -> Section:
         GROUP BY ALL ORDER BY ALL""",
         [session, list(SCORES)],
     )
-    return Section(
-        "score_card", "I/O processes: score card",
-        ("pattern", "scale", "mode", "variant", "stack", "fs", "processes", "quantity", "value",
-         "low", "high", "unit", "samples"),
-        rows, "What the compute processes see, and what reaches the file system (PAIO).",
-        "needs runs of method ioserver", {"value": "document"}, ("pattern", "fs", "stack"),
-    )  # fmt: skip
+    return section("score_card", rows)
 
 
 def ledger(connection: Any, session: str) -> Section:
-    """What each layer moved, from the ledgers of the traced runs."""
     amounts = {
         f"{way}_{name}": f"ledger_{way}_{quantity}"
         for way in ("write", "read")
@@ -179,41 +160,23 @@ def ledger(connection: Any, session: str) -> Section:
         [session],
     )
     rows = [{**row, "behind": row["trace"] or row["document"]} for row in rows]
-    return Section(
-        "ledger", "Ledger of the traces",
-        ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "ledger",
-         *amounts),
-        rows,
-        "Bytes of all repeats; amplification is bytes at POSIX over the payload; processes are "
-        "those that moved data.",
-        "needs traced runs (Darshan)",
-        {"ledger": "behind"} | dict.fromkeys(amounts, "behind"), _CALLS,
-    )  # fmt: skip
+    made = section("ledger", rows)
+    links = {**made.links, **dict.fromkeys(amounts, "behind")}
+    return replace(made, columns=(*made.columns, *amounts), links=links)
 
 
 def claim_table(connection: Any, session: str) -> Section:
-    """The claims of publications, judged by all runs of the session's system."""
     system = Where().also("system IN (SELECT system FROM records WHERE session = ?)", session)
     known = claims.load()
     runs = claims.runs_for(known, connection, system)
     rows = [claim_text.row(claims.judge(runs, one)) for one in known]
-    return Section(
-        "claims", "Claims of publications",
-        ("claim", "verdict", "says", "cases", "measured", "missing", "command"),
-        rows, "By all runs of this system in the store.", filters=("verdict",),
-    )  # fmt: skip
+    return section("claims", rows)
 
 
 def expected(connection: Any, session: str) -> Section:
-    """The session beside what references/sites expects."""
     question = Question(session)
     rows = _compared(compare_references.with_reference, connection, question)
-    return Section(
-        "expected", "Beside this system's references", compare_references.REFERENCE, rows, "",
-        "needs references/sites/SYSTEM.yaml, which iogauge expect learn SYSTEM writes from "
-        f"{MIN_NIGHTS} sessions or more",
-        {"value": "document"}, ("stack", "verdict"),
-    )  # fmt: skip
+    return section("expected", rows, compare_references.REFERENCE, nights=MIN_NIGHTS)
 
 
 def history(found: Sequence[History], connection: Any, session: str) -> Section:
@@ -231,19 +194,12 @@ def history(found: Sequence[History], connection: Any, session: str) -> Section:
         {**row, "document": by_case.get(tuple(row[name] for name in KEY))}
         for row in history_table.rows(several, everything=True)
     ]
-    return Section(
-        "history", "History", (*history_table.COLUMNS[:-4], "now", *history_table.COLUMNS[-4:]),
-        rows,
-        "A drop stays regressed until the level is back, or somebody acknowledges it. The last run "
-        f"is low below {percent(LOW[0])} of the lowest before it, several runs below "
-        f"{percent(LOW[-1])}.",
-        "needs the same case in two or more sessions", {"now": "document"},
-        (*_CALLS, "state"), source=several,
-    )  # fmt: skip
+    columns = (*history_table.COLUMNS[:-4], "now", *history_table.COLUMNS[-4:])
+    low = {"one": percent(LOW[0]), "several": percent(LOW[-1])}
+    return section("history", rows, columns, source=several, **low)
 
 
 LOCK = "spack.lock"  # the tests keep it beside each result
-SPACK = ("package", "stack", "version", "hash")
 
 
 def lock_files(table: Table) -> dict[str, Path]:
@@ -272,14 +228,7 @@ def spack(table: Table, root: Path) -> Section:
         version, _, digest = text.rpartition("/")
         cells = {"package": name, "stack": stack, "version": version, "hash": digest}
         rows.append({**cells, "lock": _below(locks.get(stack), root)})
-    return Section(
-        "spack", "Stacks from Spack", SPACK, rows,
-        "All packages of a stack's environment, those that built it too. A hash stands for the "
-        f"whole build: options, compiler, dependencies. {LOCK} makes the same again: as the "
-        "spack.lock of an environment, spack -e ENV install.",
-        "needs a stack from Spack: site_configs/spack.py",
-        {"hash": "lock"}, ("stack",),
-    )  # fmt: skip
+    return section("spack", rows, lock=LOCK)
 
 
 def _below(path: Path | None, root: Path) -> str:

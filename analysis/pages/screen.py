@@ -2,8 +2,6 @@
 """The terminal: all that is shown there goes through here, for a name may hold what moves the
 cursor, or what `rich` takes for its own markup."""
 
-from __future__ import annotations
-
 import sys
 
 from rich.console import Console

@@ -6,8 +6,6 @@ The phases of each repeat; with each access kept (`dxt`) a row for each process,
 direction; else what each process moved in each interval, as counters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
@@ -22,7 +20,6 @@ DIRECTIONS = ("write", "read")
 
 
 def events(run: Traced) -> dict[str, Any]:
-    """The whole file as JSON."""
     found = [*_named(run.log), *_phases(run.document, run.log), *_accesses(run.log)]
     if not run.log.segments:
         found += _moved(run.log)
@@ -39,7 +36,7 @@ def events(run: Traced) -> dict[str, Any]:
 
 
 def _rows(log: Log) -> dict[tuple[str, str], int]:
-    """A row of its own for what may happen at the same time in one process."""
+    """A separate row for what may happen at the same time in one process."""
     modules = sorted({one.module for one in log.segments})
     names = [(module, side) for module in modules for side in DIRECTIONS]
     return {name: number for number, name in enumerate(names, 1)}

@@ -2,8 +2,6 @@
 """A traced run, or a log of which nothing else is known, as tables and sentences: the same on the
 terminal and the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +26,8 @@ HINT = ("hint", "asked", "effective")
 LAYER = ("layer", "files", "MiB read", "MiB written", "s reading", "s writing",
          "s opening, closing, ...", "processes", "the slowest")  # fmt: skip
 EXPLAINED = (
-    "Seconds are those of all processes together, in calls of that layer; they hold those of the "
-    "layers below it"
+    "Seconds are summed over all processes, in calls of that layer; they include the layers "
+    "below it"
 )
 
 
@@ -86,7 +84,6 @@ def of_log(log: Log) -> list[Part]:
 
 
 def show(title: str, log: Log, parts: Sequence[Part], judgement: Judgement | None = None) -> None:
-    """Print it."""
     console = screen.console(WIDTH)
     console.print(shown(f"{title}; recorded by {log.recorder}, {log.seconds:.4g} s"))
     if judgement:
@@ -128,7 +125,6 @@ def _share(value: int, side: Side) -> str:
 
 
 def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
-    """What each phase moved at each layer. Cells as PHASE says."""
     lines: list[tuple[str, ...]] = []
     for phase in ledger.phases:
         named = (phase.title, f"{phase.seconds:.4f}" if phase.direction else "")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What held a run up, as people read it on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +17,7 @@ Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
 def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
-    """A paragraph for each cause. Commands stand on lines of their own, to be copied."""
+    """A paragraph for each cause. Commands are on separate lines, to be copied."""
     console = screen.console()
     processes = document["system"]["processes"]
     words = (place.pattern, place.call, place.fs, place.scale, place.stack)
@@ -54,7 +52,6 @@ def heading(one: Facts) -> str:
 
 
 def located(cause: Cause) -> str:
-    """Phase, process, layer and calls, where they are known."""
     known = {
         "phase": cause.phase, "layer": cause.layer,
         "process": "" if cause.process is None else f"rank {cause.process} was the slowest",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers and verdicts as people read them: the same on the terminal, the page and the chart."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics
@@ -11,10 +9,12 @@ from typing import Any
 
 from iogauge.common import text
 
-from ..session.rows import Row, Share
+from ..session.model import Ceiling, Direction
+from ..session.rows import Row
 from ..statistics.spread import Spread
 
 NOTHING = "-"
+DISTURBED = "disturbed"  # the machine, so that a share would mislead
 
 
 def bandwidth_text(value: float) -> str:
@@ -32,14 +32,14 @@ def range_text(spread: Spread | None) -> str:
     return f"{bandwidth_text(spread.low)}-{bandwidth_text(spread.high)}"
 
 
-def percent_text(share: Share | None) -> str:
-    """A percentage; `*` marks one whose ceiling comes from a peak test, not from the same job."""
+def percent_text(row: Row, ceiling: Ceiling, direction: Direction) -> str:
+    """The row's share of the peak as a percentage, or why it has none."""
+    share = row.share(ceiling, direction)
     if share is None:
-        return NOTHING
+        return DISTURBED if row.disturbed(ceiling, direction) else NOTHING
     percent = 100 * share.value
     decimals = 0 if percent >= 1 else 1
-    text = "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"
-    return text + ("*" if share.source == "peak test" else "")
+    return "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"
 
 
 ABOVE = "▲"  # of a share above 100 %, which never stands without its reason
@@ -52,6 +52,8 @@ def with_mark(text: str, why: str) -> str:
 
 def share_text(row: Mapping[str, Any]) -> str:
     """Of compare_with.PEAK: `39 % (38 to 40)`, without interval where there is none."""
+    if row["efficiency"] is None:
+        return DISTURBED
     text = f"{100 * row['efficiency']:.{0 if row['efficiency'] >= 0.01 else 1}f} %"
     if row["low"] is None:
         return text

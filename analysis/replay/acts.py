@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One process's acts: its accesses as few strided runs, with opens, closes, flushes and phases."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

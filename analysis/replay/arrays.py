@@ -2,8 +2,6 @@
 """Processes' extents as boxes of arrays: strides in up to five dimensions are detected; extents
 without any become one array of bytes with a list of extents per process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -107,17 +105,17 @@ class _Cluster:
     steps: set[int]
 
     @classmethod
-    def of(cls, runs: list[Run]) -> _Cluster:
+    def of(cls, runs: list[Run]) -> "_Cluster":
         steps = {step for run in runs for step in run.steps}
         return cls([runs], max(run.end for run in runs), {run.rank for run in runs}, steps)
 
-    def takes(self, other: _Cluster, start: int) -> bool:
+    def takes(self, other: "_Cluster", start: int) -> bool:
         """An array that is cut along its slowest dimension: its clusters touch, belong to different
         processes, and have the same strides, or fewer."""
         nested = self.steps <= other.steps or other.steps <= self.steps
         return self.end == start and nested and not self.ranks & other.ranks
 
-    def add(self, other: _Cluster) -> None:
+    def add(self, other: "_Cluster") -> None:
         self.parts += other.parts
         self.end = other.end
         self.ranks |= other.ranks

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does a replay match what it replays? Compares its trace with the log, access by access."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,7 +131,6 @@ def sums(trace: Trace, way: int) -> Sums:
 
 
 def _difference(a: NDArray[np.void], b: NDArray[np.void], log: Trace, sizes: bool) -> str:
-    """The first access that differs; empty if none does."""
     n = min(len(a), len(b))
     fields = ("file", "write", "length", "together", *(() if sizes else ("offset",)))
     same = np.ones(n, bool)

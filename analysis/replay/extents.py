@@ -2,8 +2,6 @@
 """Sweeps over the bytes of a file: what several processes write at once, and what is read before it
 is written."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +22,7 @@ class Moved:
     phase: Numbers
     rank: Numbers
 
-    def take(self, which: NDArray[np.bool_] | Numbers) -> Moved:
+    def take(self, which: NDArray[np.bool_] | Numbers) -> "Moved":
         return Moved(self.start[which], self.end[which], self.phase[which], self.rank[which])
 
     def __len__(self) -> int:

@@ -6,8 +6,6 @@ stays in the processor's caches. One that dumps its arrays moves memory that it 
 Below `LEAST` bytes a call's own cost hides the difference.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -2,8 +2,6 @@
 """The program's own MPI-IO calls, from the embedded recorder's traces: views, offsets, and which
 calls were collective."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 """Phases of a trace: they begin at barriers, and where all processes pause. Between writing and
 reading a shorter pause suffices, and none if every process changes direction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +35,7 @@ class Phases:
         since = accesses["start"] - early
         return np.searchsorted(self.begins, since, side="right").astype(np.int64)
 
-    def with_(self, ended: NDArray[np.float64], began: NDArray[np.float64], where: int) -> Phases:
+    def with_(self, ended: NDArray[np.float64], began: NDArray[np.float64], where: int) -> "Phases":
         """With new phases, wherever all calls of one had ended before the next began."""
         known = np.searchsorted(self.begins, ended, "right") < np.searchsorted(
             self.begins, began, "right"

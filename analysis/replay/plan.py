@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes a schedule from a trace, and states what was inferred."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@
 
 That is start, end, call, depth, layer, and what the call was given; not what it gave back."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

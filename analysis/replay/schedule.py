@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file that `iokernel replay --schedule` reads (kernels/base/schedule.h says what is in it)."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 direction match the log; sizes come from its most common ones, places from its most common stride.
 Their order, their times, and who did what of a shared record are invented."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import accumulate
 

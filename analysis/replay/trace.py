@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A trace as what each process did, in order, at a level at which it can be repeated."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections import defaultdict
@@ -153,7 +151,7 @@ def _of_blocks(
         levels = _levels(log, blocks, choice.posix, said, calls or Own())
         order = sorted(levels, key=lambda i: log.ids[i])
         if len(order) > MOST_FILES:
-            raise CannotReplayError(f"{source}: {len(order)} files; right is at most {MOST_FILES}")
+            raise CannotReplayError(f"{source}: {len(order)} files; expected at most {MOST_FILES}")
     by_library = _read_by_library(log, blocks)
     known = {i for i, one in (calls or Own()).files.items() if levels.get(i) == one.level}
     through_mpi = {entry.path for entry in log.files if entry.module == "MPI-IO"}
@@ -213,7 +211,7 @@ def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
     modules = [name for name in dxt.DXT if name in log.modules]
     if not modules:
         raise CannotReplayError(
-            f"{source}: the log has only counters, no single access (DXT); right is a run with "
+            f"{source}: the log has only counters, no single access (DXT); trace a run with "
             "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes; "
             "--synthesise makes accesses up from the counters"
         )
@@ -295,7 +293,7 @@ def _levels(
         found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
             room = (
-                f"; the log lost POSIX calls because DXT had no room for them: right is {ROOM}"
+                f"; the log lost POSIX calls because DXT had no room for them; set {ROOM}"
                 if "DXT_POSIX" in log.partial
                 else ""
             )

@@ -2,8 +2,6 @@
 """Where every process changes from writing to reading, or back: they are assumed to have
 synchronized there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

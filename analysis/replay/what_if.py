@@ -2,8 +2,6 @@
 """What a trace's program wrote, as arrays of boxes, for `iokernel extents` and any method
 (kernels/patterns/extents.c defines the file)."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field, replace
@@ -47,7 +45,6 @@ class WhatIf:
         return sum(array.bytes for _, array in self.arrays)
 
     def lines(self) -> list[str]:
-        """What is said, and the arrays."""
         shown = [
             f"array {name}: {array.text}, "
             f"{sum(map(len, array.boxes.values()))} parts of {len(array.boxes)} processes"
@@ -185,7 +182,7 @@ def _encoded(made: WhatIf, trace: Trace) -> bytes:
         if size > MOST_BYTES:
             raise CannotReplayError(
                 f"{trace.path}: its extents are too irregular to be handed to another method: "
-                f"{size} bytes of places, and right is at most {MOST_BYTES}"
+                f"{size} bytes of places; expected at most {MOST_BYTES}"
             )
         table = np.zeros((made.processes, most, 2, len(array.dims)), "<u8")
         for rank, mine in array.boxes.items():

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a case recorded about itself in case.json (reframe_tests/framework/case_file.py)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

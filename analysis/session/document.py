@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read one result document. The only place that knows docs/result-format.md."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from pathlib import Path

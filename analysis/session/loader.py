@@ -5,8 +5,6 @@ The only place that knows ReFrame's report format (data version 4, ReFrame 4.x) 
 keeps a test's files. Everything else uses the rows of `model`.
 """
 
-from __future__ import annotations
-
 import re
 import reprlib
 from dataclasses import dataclass
@@ -89,7 +87,6 @@ def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
 
 
 def _reports(output: Path) -> list[Path]:
-    """Newest first."""
     found = [path for path in (output / REPORTS).glob("*.json") if not path.is_symlink()]
     return sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
 

@@ -5,8 +5,6 @@ Nothing here knows where a value was recorded: the loader knows ReFrame's report
 result document.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -107,9 +105,13 @@ class Run:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the run's files; None if it is gone."""
         known = self.document or self.job_script
         return known.parent if known else None
+
+    @property
+    def call(self) -> str:
+        """METHOD or METHOD:MODE; the test's name where there is no method."""
+        return f"{self.method}:{self.mode}" if self.mode else self.method or self.test
 
     @property
     def verdict(self) -> str:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reports of sessions that left none: of what their finished cases recorded."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Sequence

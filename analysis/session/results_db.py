@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame's own results database (SQLite, its schema version 1): the same reports, one per row."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

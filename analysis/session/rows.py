@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rows of the result table: runs of one case together, in reading order."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
-from .peaks import Peak, Source, find_peaks, headline_peaks
+from .peaks import DISTURBED, Highest, Peak, SessionPeak, Source, beside, find_peaks, headline_peaks
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
@@ -21,10 +19,13 @@ Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Share:
-    """A fraction of a ceiling (1.0 is all of it), and the measurement behind that ceiling."""
+    """A fraction of the session's peak (1.0 is all of it). `peak`: the highest of `count` jobs,
+    MiB/s, and `source` what measured it."""
 
     value: float
+    peak: float
     source: Source
+    count: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Row:
     """One case on one stack: a run, or several if ReFrame repeated the test."""
 
     runs: tuple[Run, ...]
-    peaks: tuple[Peak, ...]
+    highest: Highest
     label: str  # distinguishes rows that are equal in all other columns; mostly empty
 
     @property
@@ -58,7 +59,7 @@ class Row:
 
     def bandwidth(self, direction: Direction) -> Spread | None:
         """Median and range over the repeats, MiB/s; None if nothing was measured."""
-        return Spread.of(b for s in self.samples if (b := s.bandwidth(direction)) is not None)
+        return _bandwidth(self.samples, direction)
 
     @property
     def rates(self) -> dict[str, float]:
@@ -66,43 +67,31 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """The share of the ceiling that the row reached.
-
-        The median over the repeats of each one's ratio to the ceiling measured beside it; if the
-        job measured none, the ratio of the medians to the session's peak test.
-        """
-        if self.run.method == "null":
+        """The share of the session's peak that the row reached: the median over its jobs, without
+        the disturbed ones. None if nothing is left."""
+        peak = self._peak(ceiling, direction)
+        if peak is None:
             return None
-        key = (ceiling, direction)
-        pairs = [(s.bandwidth(direction), s.ceilings.get(key)) for s in self.samples]
-        ratios = Spread.of(b / c for b, c in pairs if b is not None and c is not None)
-        if ratios:
-            return Share(ratios.median, "same job")
-        measured, peak = self.bandwidth(direction), self._peak_test(ceiling, direction)
-        if not measured or not peak:
-            return None
-        return Share(measured.median / peak.bandwidth.median, "peak test")
+        reached = Spread.of(
+            spread.median
+            for run in self.runs
+            if not _disturbed(run, peak, ceiling, direction)
+            if (spread := _bandwidth(run.samples, direction))
+        )
+        return Share(reached.median / peak.value, *peak) if reached else None
 
-    def _peak_test(self, ceiling: Ceiling, direction: Direction) -> Peak | None:
-        """The peak test nearest to the row: same file system, then same stack, then processes."""
+    def disturbed(self, ceiling: Ceiling, direction: Direction) -> bool:
+        """Whether the machine was too slow in each job of the row to say its share."""
+        peak = self._peak(ceiling, direction)
+        return peak is not None and all(
+            _disturbed(run, peak, ceiling, direction) for run in self.runs
+        )
+
+    def _peak(self, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         run = self.run
-        if run.result is None or run.is_peak:
+        if run.method == "null" or run.is_peak or run.result is None:
             return None
-        here = (run.system, run.partition, run.fs)
-        fits = [
-            peak
-            for peak in self.peaks
-            if peak.what.place[:3] == here
-            and (peak.what.ceiling, peak.what.direction) == (ceiling, direction)
-            and peak.what.source == "peak test"
-            and (direction == "read" or peak.what.place.fsync == run.result.fsync)
-        ]
-
-        def nearness(peak: Peak) -> tuple[bool, bool, float]:
-            same = (peak.what.place.stack == run.stack, peak.what.processes == run.processes)
-            return (*same, peak.bandwidth.median)
-
-        return max(fits, key=nearness, default=None)
+        return self.highest.of(run, ceiling, direction)
 
     def cells(self) -> dict[str, Cell]:
         """The row with all its columns, for CSV and JSON. MiB/s; fractions 0..1."""
@@ -146,6 +135,15 @@ class Row:
         }
 
 
+def _bandwidth(samples: Iterable[Sample], direction: Direction) -> Spread | None:
+    return Spread.of(b for s in samples if (b := s.bandwidth(direction)) is not None)
+
+
+def _disturbed(run: Run, peak: SessionPeak, ceiling: Ceiling, direction: Direction) -> bool:
+    own = beside(run, ceiling, direction)
+    return own is not None and own < DISTURBED * peak.value
+
+
 _BADNESS: dict[Status, int] = {"ok": 0, "skipped": 1, "failed": 2}
 
 
@@ -185,7 +183,8 @@ def make_table(session: Session) -> Table:
         grouped[run.case, run.system, run.partition, run.stack, state].append(run)
     groups = sorted((tuple(runs) for runs in grouped.values()), key=lambda g: _order(g[0]))
     labels = _labels([group[0] for group in groups])
-    rows = [Row(g, peaks, label) for g, label in zip(groups, labels, strict=True)]
+    highest = Highest(session.runs)
+    rows = [Row(g, highest, label) for g, label in zip(groups, labels, strict=True)]
     ran = [row for row in rows if row.run.status != "skipped"]
     return Table(
         session=session,
@@ -197,7 +196,6 @@ def make_table(session: Session) -> Table:
 
 
 def to_csv(table: Table) -> str:
-    """Every row, including skipped ones."""
     cells = [row.cells() for row in table.all_rows]
     return csv_table(list(cells[0]), cells)
 

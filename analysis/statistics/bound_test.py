@@ -7,8 +7,6 @@ most at the rate. A job is one sample, however many repeats; correlated jobs cou
 (interval.py). What all jobs of a session share, such as its nodes, no test of one session can see.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

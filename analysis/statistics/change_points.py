@@ -7,8 +7,6 @@ permutation of the same numbers, whatever its noise: one table of critical gains
 parts of a cut segment are ranked and searched again.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -65,7 +63,6 @@ def _refined(logs: Floats, cuts: Sequence[int]) -> list[int]:
 
 
 def levels(values: Floats, cuts: Sequence[int]) -> list[float]:
-    """The median of each segment."""
     return [float(np.median(part)) for part in np.split(values, list(cuts))]
 
 
@@ -112,7 +109,6 @@ def _library() -> Any:
 
 
 def needed(count: int) -> float:
-    """The critical gain for so many runs."""
     sizes = np.log(list(GAINS))
     return float(np.interp(math.log(count), sizes, list(GAINS.values())))
 

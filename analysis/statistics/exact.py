@@ -7,8 +7,6 @@ number of samples can show. scipy has them (binomtest, quantile_test, mannwhitne
 takes a second to load; the tests compare ours with it.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterator, Sequence

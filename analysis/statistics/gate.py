@@ -12,8 +12,6 @@ Hochberg's correction instead controls the rate among the alarms.
 The gate fails closed: a case that failed, is missing or is not decided is never "fine".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

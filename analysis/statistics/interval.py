@@ -12,8 +12,6 @@ the effective number of samples (Bayley and Hammersley, Journal of the Royal Sta
 ratio, and what favors the second one does so on either side.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,7 +163,6 @@ def worth_of(values: Floats, *, in_turn: bool = False) -> float:
 
 
 def effective(n: int, r: float) -> float:
-    """The effective number of n samples with the lag-1 correlation r: n (1 - r) / (1 + r)."""
     r = min(max(r, 0.0), 0.99)
     return max(n * (1 - r) / (1 + r), 1.0)
 

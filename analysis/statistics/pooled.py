@@ -3,11 +3,9 @@
 
 In pairs whose order was drawn, any difference could as well have had the other sign, whatever the
 noise: the signed ranks of one difference for each case give the typical ratio, its interval and its
-chance. Where sides have sessions of their own a session is one sample: the median of how far its
+chance. Where sides have separate sessions a session is one sample: the median of how far its
 cases are from their middle.
 """
-
-from __future__ import annotations
 
 import math
 import statistics

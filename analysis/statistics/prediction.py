@@ -4,8 +4,6 @@ values, k = t(n - 1) * sqrt(1 + 1/n) (Hahn and Meeker, Statistical Intervals, 19
 Correlated values are worth less than n (interval.py). The coverage is exact for lognormal noise;
 docs/analysis.md has the simulated coverage for other kinds."""
 
-from __future__ import annotations
-
 import functools
 import math
 import statistics

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Medians and their spread. Bandwidths are in MiB/s (2^20 bytes) everywhere."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable
@@ -19,7 +17,7 @@ class Spread:
     count: int
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> Spread | None:
+    def of(cls, values: Iterable[float]) -> "Spread | None":
         """The spread of `values`; None if there are none.
 
         Raises ValueError if one is not finite: a median would hide it.

@@ -5,8 +5,6 @@ The model: a product of the effects of single settings and of pairs (ridge regre
 a round's effect is common to all of its runs).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence

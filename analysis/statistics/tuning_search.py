@@ -19,8 +19,6 @@ The final's level is corrected for all arms tried (Bonferroni). It only ends the
 after each round takes nothing from what `confirm` promises.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math
@@ -47,8 +45,6 @@ class DefaultFailedError(Exception):
 
 
 class Space(Protocol):
-    """The settings to search."""
-
     @property
     def default(self) -> Arm: ...
 
@@ -117,7 +113,6 @@ class Log:
         return median(found) if found else -math.inf
 
     def ranked(self, arms: Iterable[Arm], rounds: Sequence[int]) -> list[Arm]:
-        """The fastest first."""
         return sorted(arms, key=lambda arm: -self.score(arm, rounds))
 
     def interval(
@@ -192,8 +187,6 @@ def _in_turn(first: Sequence[Arm], second: Sequence[Arm]) -> Iterator[Arm]:
 
 @dataclass
 class _Course:
-    """The state of one search."""
-
     space: Space
     rules: Rules
     seed: int

@@ -7,8 +7,6 @@ A change before a baseline's date is acknowledged. Later levels are compared wit
 date.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Sequence
@@ -49,7 +47,6 @@ class Baseline:
 
 
 def add(store: Path, one: Baseline) -> Path:
-    """Write a baseline. Raises StoreError."""
     day = "".join(c for c in one.when if c.isdigit())[:14]
     path = store / FOLDER / f"{day}-{uuid.uuid4().hex[:8]}.json"
     data = {"schema": SCHEMA, **asdict(one)}

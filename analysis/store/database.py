@@ -186,7 +186,6 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
 
 
 def compact(store: Path) -> list[Path]:
-    """Merge the sessions that are due into months' files; returns those made."""
     with months.locked(store / months.ALONE) as alone:
         due = months.due(store) if alone else []
         made = [months.compact(store, month, _columns, MEMORY) for month in due]
@@ -295,7 +294,6 @@ class Where:
 def rows(
     connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
-    """A query's result, by column name."""
     answer = connection.execute(sql, list(values))
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]

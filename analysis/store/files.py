@@ -8,8 +8,6 @@ A sum is there before its file is, and stays when the session is replaced: so a 
 none that fits has met a damaged file. Sessions that were stored before there were sums have none.
 """
 
-from __future__ import annotations
-
 import glob
 import stat
 import time
@@ -44,7 +42,6 @@ def places(store: Path) -> Iterator[Path]:
 
 
 def has(store: Path, uuid: str) -> bool:
-    """Whether a session has its own complete file in the store."""
     found = (store / RECORDS).glob(f"*/*/{glob.escape(uuid)}.parquet")
     return any(not damage(store, path) for path in found)
 
@@ -96,7 +93,6 @@ def remove_remains(store: Path) -> None:
 
 
 def in_words(store: Path, bad: Sequence[Bad]) -> str:
-    """For people, with the remedy."""
     lines = [f"{one.path}: left out: {one.why}" for one in bad]
     how = f"iogauge store add --store {store}"
     return "\n".join([*lines, f"to set them aside, and store again what output/ holds: {how}"])

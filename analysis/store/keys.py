@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def parameters(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The parameters of all tests in the store."""
     found = connection.execute("SELECT DISTINCT variant FROM records").fetchall()
     names = {name for (text,) in found for name in re.findall(r"(?:^|, )(\w+)=", text or "")}
     return sorted(names)

@@ -13,8 +13,6 @@ A lock allows one compaction at a time. It removes what it replaced only while n
 lock; else the next one does), and only files that have not changed since it read them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import uuid
@@ -38,7 +36,6 @@ def newest_first(paths: Sequence[Path]) -> list[Path]:
 
 
 def place(store: Path, of: Path) -> Path:
-    """The folder of the month's files for a folder of sessions' files."""
     return store / MONTHS / of.relative_to(store / RECORDS)
 
 
@@ -163,7 +160,6 @@ def select(own: Sequence[Path], old: Sequence[Path]) -> str:
 
 
 def _sessions(paths: Sequence[Path]) -> str:
-    """SQL of the sessions in these files."""
     return f"SELECT DISTINCT session FROM {reading(paths)}"
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the store takes from a run's trace: the path of the log, and the ledger's numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

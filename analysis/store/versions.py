@@ -4,8 +4,6 @@
 The column `libraries` holds them as one text: `hdf5 1.10.8, mpi Open MPI v4.1.4`.
 """
 
-from __future__ import annotations
-
 import re
 
 from iogauge.common import tables

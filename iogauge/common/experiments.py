@@ -2,8 +2,6 @@
 """The experiments of the documents (references/experiments.yaml): what they are, and which of our
 runs are theirs. Without the checks of its schema: tests/docs/test_documents.py has them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +80,7 @@ class Point:
         return f"{self.processes}x{self.factor}" if self.factor > 1 else str(self.processes)
 
     @classmethod
-    def of(cls, text: object) -> Point:
+    def of(cls, text: object) -> "Point":
         count, _, factor = str(text).partition("x")
         return cls(int(count), int(factor or 1))
 
@@ -102,7 +100,6 @@ def _file() -> Any:
 
 
 def documents() -> dict[str, str]:
-    """Each with its title."""
     found: dict[str, str] = _file()["documents"]
     return found
 
@@ -114,7 +111,6 @@ def _values(entry: Mapping[str, Any]) -> Values:
 
 @functools.cache
 def experiments() -> tuple[Experiment, ...]:
-    """All of them, in the order of the file."""
     return tuple(
         Experiment(**{**row, "choose": _values(row["choose"]), "at": _values(row["at"])})
         for row in _file()["experiments"]
@@ -123,7 +119,6 @@ def experiments() -> tuple[Experiment, ...]:
 
 @functools.cache
 def sites() -> frozenset[str]:
-    """Those that experiments are rendered for."""
     return frozenset(one.site for one in experiments())
 
 
@@ -148,7 +143,7 @@ def axis(test: str, name: str, system: str) -> list[str]:
 
 
 def process_axis(test: str, system: str, most: int) -> list[str]:
-    """The same of processes, with those of smoke runs. `most`: of a site that is no document's,
+    """The same of processes, with smoke runs. `most`: of a site that is no document's,
     where experiments are scaled down."""
     counts = map(int, axis(test, "processes", system))
     found = {Point(n) for n in counts if system in sites() or n <= most}

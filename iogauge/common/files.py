@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output files: written completely or not at all, and never in place of a device, pipe or link."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

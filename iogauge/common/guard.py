@@ -6,8 +6,6 @@ reaches it. It waits at a pipe, which costs nothing while something is measured;
 ends, its maker has, and what is still on its list gets a signal, and SIGKILL after a while.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -2,8 +2,6 @@
 """Hints: how each comes to its library (kernels/base/hints.def), and which names and values the
 libraries know (kernels/base/known_hints.def). The kernels read both too."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping
@@ -62,7 +60,6 @@ class Known:
 
 
 def known() -> dict[str, Known]:
-    """By name, in the order of the table."""
     rows = tables.rows("base/known_hints.def", "IO_KNOWN_HINT")
     return {row[0]: Known(*row) for row in rows}
 
@@ -90,7 +87,6 @@ def way(key: str) -> str:
 
 
 def variable(key: str) -> str | None:
-    """The environment variable of a hint; None where it has none."""
     _, how, before = _row(key)
     return before + key if how == "ENVIRONMENT" else None
 

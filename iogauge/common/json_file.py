@@ -4,8 +4,6 @@
 Python's own reader takes NaN, numbers of any length and lists in lists until its stack is full.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -40,7 +38,6 @@ def text(path: Path, what: str = "JSON document") -> str:
 
 
 def parse(text: str | bytes, what: str = "JSON document") -> Any:
-    """The same of a text."""
     try:
         data = json.loads(text, parse_constant=_no_number, parse_int=_whole, parse_float=_finite)
     except json.JSONDecodeError as error:

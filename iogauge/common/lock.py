@@ -6,8 +6,6 @@ on, IOGAUGE_NO_LOCK=machine where the output folder is another. The locks end wi
 however it ends, and with those that it gave the open files to.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import socket

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which file system holds a path, as /proc/mounts has it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 UNKNOWN = {"type": "unknown", "mount": "", "device": "", "options": ""}

@@ -2,8 +2,6 @@
 """Where things are. In a checkout all is below its root, whatever folder a command is started in;
 an installed package brings its data along, and reads and writes below the folder one stands in."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from pathlib import Path
@@ -43,12 +41,10 @@ SPACK_STATE = LOCAL / "spack"
 
 
 def builds() -> Path:
-    """Where kernels are built."""
     return _kept(BUILDS)
 
 
 def topology() -> Path:
-    """Where ReFrame keeps what it finds of the processor."""
     return _kept(TOPOLOGY)
 
 

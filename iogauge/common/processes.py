@@ -2,8 +2,6 @@
 """Which process it was, so that a later one can tell whether it is gone: numbers are given out
 again, machines start again, and a number of another host or container says nothing here."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time
@@ -60,7 +58,6 @@ def is_gone(identity: str) -> bool | None:
 
 
 def ancestors(process: int) -> list[int]:
-    """Its parent, that one's parent, and so on."""
     found: list[int] = []
     while process > 1 and (fields := _stat(process)):
         process = int(fields[1])

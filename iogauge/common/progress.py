@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How far a command is, on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import deque
@@ -38,7 +36,7 @@ class Bar:
             console=console, transient=True, disable=not self.live,
         )  # fmt: skip
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> "Bar":
         self.bar.start()
         self.bar.console.show_cursor(True)  # whoever is killed leaves the terminal as it was
         return self

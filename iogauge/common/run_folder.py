@@ -27,7 +27,6 @@ def places(output: Path) -> tuple[Path, Path]:
 
 
 def sessions(output: Path) -> list[str]:
-    """Names of the sessions that have a folder, the oldest first."""
     there = (path.name for place in places(output) for path in place.glob("2*"))
     return sorted({name for name in there if is_session(name)})
 

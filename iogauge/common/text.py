@@ -4,8 +4,6 @@
 A name may hold anything: `ESC [ 2 J` clears a terminal, `=1+1` is a formula, `../..` another place.
 """
 
-from __future__ import annotations
-
 import csv
 import difflib
 import io

@@ -2,8 +2,6 @@
 """Who runs this, also one whom the machine does not know, as a container may not
 (`docker run --user`)."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import tempfile

@@ -2,8 +2,6 @@
 """Parallel CGNS: the 2005 paper's structured grids, The HDF Group's unstructured mesh, and what
 collective metadata changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
@@ -31,11 +29,10 @@ ZONE_CALLS = calls.names(without=[*WITHOUT, *WITH_METADATA], mesh=True)
 
 @dataclass(frozen=True)
 class Grid(scales.Scale):
-    """`edge`: vertices of a zone along x, y, z. `processes`: the count the scale is defined for.
-    `by_coordinate`: coordinates moved one by one, if a node has no room for all three."""
+    """`edge`: vertices of a zone along x, y, z. `by_coordinate`: coordinates moved one by one, if a
+    node has no room for all three."""
 
     edge: tuple[int, int, int]
-    processes: int | None = None
     by_coordinate: bool = False
 
     @property
@@ -46,7 +43,7 @@ class Grid(scales.Scale):
     def word(self) -> str:
         return "x".join(map(str, self.edge))
 
-    def scaled_down(self, factor: int) -> Grid:
+    def scaled_down(self, factor: int) -> "Grid":
         return replace(self, edge=tuple(max(2, round(n / factor ** (1 / 3))) for n in self.edge))
 
 
@@ -77,7 +74,6 @@ BLOCKS = {
 class Mesh(scales.Scale):
     elements: int
     per_process: bool = False
-    processes: int | None = None
 
 
 MESHES = {
@@ -114,9 +110,6 @@ class CgnsStructured(IoBenchmark):
     @property
     def grid(self) -> Grid:
         return self.scales[self.scale]
-
-    def scale_processes(self) -> int | None:
-        return self.grid.processes
 
     def pattern_options(self) -> list[str]:
         return [f"--zone {self.grid.word}"]
@@ -193,10 +186,6 @@ class CgnsUnstructured(IoBenchmark):
     call = parameter(CALLS, type=str, loggable=True)
     scales = MESHES
     scale = parameter(MESHES, type=str, loggable=True)
-
-    def scale_processes(self) -> int | None:
-        scale: Mesh = MESHES[self.scale]
-        return scale.processes
 
     def elements(self) -> int:
         mesh = MESHES[self.scale]

@@ -3,8 +3,6 @@
 written, in sizes that double until they exceed the memory that buffers them. There 72 MB/s fell to
 55 past 67.5 % of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -42,7 +40,6 @@ class Scale(scales.Scale):
 
     @property
     def sizes(self) -> list[int]:
-        """In pieces of the smallest size."""
         half = round(1 / self.smallest / 2)
         steps = {half + half * step // self.steps for step in range(self.steps)}
         return sorted({2**k for k in range(self.doublings + 1)} | steps)
@@ -91,7 +88,6 @@ class CacheCliff(IoBenchmark):
         return max(MIB, int(self.memory * SCALES[self.scale].smallest) // MIB * MIB)
 
     def sizes(self) -> list[int]:
-        """In pieces."""
         return SCALES[self.scale].sizes
 
     def arrays(self, size: int) -> tuple[int, int]:
@@ -106,9 +102,9 @@ class CacheCliff(IoBenchmark):
         return self.options_of(self.sizes()[-1])
 
     def options_of(self, size: int) -> list[str]:
-        """One call writes a page-aligned array, or a MiB of it."""
+        """One call writes a whole array, or a MiB of a piece: the same at every size."""
         _, array = self.arrays(size)
-        return [f"-b {array}", f"-t {MIB if array % MIB == 0 else array}", "-C"]
+        return [f"-b {array}", f"-t {array if SCALES[self.scale].arrays else MIB}", "-C"]
 
     def payload_bytes(self) -> int:
         """Of the largest run."""
@@ -136,7 +132,6 @@ class CacheCliff(IoBenchmark):
         return "result.json" if size == self.sizes()[-1] else f"result-{size}.json"
 
     def programs(self) -> list[dict[str, Any]]:
-        """A run for each size."""
         fixed = self.executable_opts[1:3]
         return [
             {

@@ -2,12 +2,10 @@
 """The S3D pattern through each MPI-IO component that a stack offers, and with PnetCDF's aggregation
 within a node."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import parameter
 
 from iogauge.common.hints import Hints
 from reframe_tests.benchmarks.s3d import S3d
@@ -20,17 +18,12 @@ class Components(S3d):
     """`component` selects hints and OMPI_MCA_io; what was in use is checked."""
 
     descr = "S3D, MPI-IO components"
+    apart = "components"
+    features = "+components"
     component = parameter(COMPONENTS, type=str, loggable=True)
     call = parameter(["mpiio:collective", "hdf5:collective"], type=str, loggable=True)
     scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
     has_label = True
-
-    def environs(self) -> list[str]:
-        return [f"{environ} +components" for environ in super().environs()]
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"components", self.pattern, self.method, self.scale, self.fs}
 
     @property
     def the_component(self) -> Component:
@@ -64,17 +57,12 @@ class Aggregation(S3d):
     itself."""
 
     descr = "S3D, PnetCDF's aggregation within a node"
+    apart = "aggregation"
+    features = "+pnetcdf-aggregation"
     aggregators = parameter(["0", "1", "2"], type=str, loggable=True)
     call = parameter(["pnetcdf:collective", "pnetcdf:nonblocking"], type=str, loggable=True)
     scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
     has_label = True
-
-    def environs(self) -> list[str]:
-        return [f"{environ} +pnetcdf-aggregation" for environ in super().environs()]
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"aggregation", self.pattern, self.method, self.scale, self.fs}
 
     def label_hints(self) -> Label:
         return {"nc_num_aggrs_per_node": self.aggregators}

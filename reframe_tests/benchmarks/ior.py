@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IOR: every process moves blocks of one size in transfers of one size."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shlex
@@ -29,13 +27,12 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 @dataclass(frozen=True)
 class Scale(scales.Scale):
     """`block`: contiguous bytes of a process in a segment; `transfer`: bytes per call; `segments`:
-    repetitions in the file; `processes`: the count it is defined for; `total`: instead of `block`,
-    the bytes of all processes, whatever their number."""
+    repetitions in the file; `total`: instead of `block`, the bytes of all processes, whatever their
+    number."""
 
     transfer: int
     block: int = 0
     segments: int = 1
-    processes: int | None = None
     total: int = 0
 
     def block_of(self, processes: int, factor: int = 1) -> int:
@@ -56,7 +53,6 @@ SCALES = {
         total=256 * GIB, transfer=2 * MIB, processes=256, bandwidth=500, buffer="reused"
     ),
 }
-
 
 # The real ior's options for a call; it has no others.
 REAL_IOR = {
@@ -93,7 +89,6 @@ def apis_of(ior: str, mpi_library: str, *inside: str) -> frozenset[str]:
 
 
 def find_ior(wanted: str, environ: Any, api: str) -> str | None:
-    """The `ior` for an API: the one asked for, the stack's (`extras['ior']`), the one on PATH."""
     stack, inside = stacks.extras(environ), stacks.inside(environ)
     for candidate in (wanted, stack.get("ior"), shutil.which("ior")):
         if candidate and api in apis_of(candidate, stack["mpi_library"], *inside):
@@ -115,9 +110,6 @@ class Ior(IoBenchmark):
     scale = parameter(SCALES, type=str, loggable=True)
     ior_program = variable(str, value="", loggable=True)
     keep_files = [*IoBenchmark.keep_files, "ior.json"]
-
-    def scale_processes(self) -> int | None:
-        return SCALES[self.scale].processes
 
     def pattern_options(self) -> list[str]:
         scale = SCALES[self.scale]

@@ -4,8 +4,6 @@
 -S LikeFile.file=FILE      NetCDF, HDF5, or the text of ncdump -h
 """
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 
@@ -50,7 +48,7 @@ class LikeFile(Planned):
         return bool(self.is_quick())
 
     def scale_processes(self) -> int | None:
-        """Those of the grid or the lists."""
+        """From the grid or the lists."""
         self.plan_once()
         if self.grid:
             return prod(int(n) for n in self.grid.split("x") if n.isdecimal())

@@ -2,8 +2,6 @@
 """Many small files: how long creating, looking up, reading and removing them takes (IDRIS 2011: one
 file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import reframe as rfm
@@ -21,7 +19,6 @@ BYTES_PER_FILE = 24
 SERIES = [10**n for n in range(6)]
 QUICK = ("posix", "1000")
 
-
 # What a time limit allows for creating, looking up, reading and removing a file, one after the
 # other.
 SECONDS_PER_FILE = 0.02
@@ -32,7 +29,6 @@ class Scale(scales.Scale):
     """`most`: the longest series, in files of all processes. `processes`: the largest count."""
 
     most: int
-    processes: int | None = None
 
 
 SCALES = {

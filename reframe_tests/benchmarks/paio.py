@@ -2,8 +2,6 @@
 """PAIO (NASA-GSFC): fields of a weather model go through reserved I/O processes, which queue them
 and write them with another method while the application continues."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -18,13 +16,11 @@ BYTES_PER_VALUE = 4
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`grid`: longitudes, latitudes, levels; `arrays`: of that size in a dump; `processes`: the
-    computing ones, if the scale is defined for a number."""
+    """`grid`: longitudes, latitudes, levels; `arrays`: of that size in a dump."""
 
     grid: tuple[int, int, int]
     arrays: int
     steps: int = 1
-    processes: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -60,9 +56,6 @@ class PaioBenchmark(IoBenchmark):
     queue = parameter(["above"], type=str, loggable=True)
     send = parameter(["zero-copy"], type=str, loggable=True)
     compute_seconds = variable(float, value=0.0, loggable=True)
-
-    def scale_processes(self) -> int | None:
-        return SCALES[self.scale].processes
 
     def scale_steps(self) -> int:
         return SCALES[self.scale].steps

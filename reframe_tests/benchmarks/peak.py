@@ -2,8 +2,6 @@
 """The two ceilings of a file system, by large aligned POSIX transfers: a file per process (the
 practical peak), and one shared file with a range per process (what the inode lock leaves)."""
 
-from __future__ import annotations
-
 import reframe as rfm
 import reframe.core.runtime as rt
 from reframe.core.builtins import parameter, run_after
@@ -25,7 +23,6 @@ def cores_of(partition: object) -> int:
 
 
 def powers_of_two(most: int) -> list[int]:
-    """1, 2, 4 ... up to `most`."""
     return [2**n for n in range(most.bit_length()) if 2**n <= most]
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """RAMSES dumps as IDRIS measured them in 2011: mesh (amr) and gas (hydro), shared or own files."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -18,10 +16,9 @@ from reframe_tests.machine import calls, scales
 
 @dataclass(frozen=True)
 class Scale(scales.Scale):
-    """`size`: cells along each edge of the box. `processes`: where it is defined for a number."""
+    """`size`: cells along each edge of the box."""
 
     size: int
-    processes: int | None = None
 
 
 SCALES = {
@@ -78,9 +75,6 @@ class RamsesBenchmark(IoBenchmark):
     def set_where_it_runs(self) -> None:
         super().set_where_it_runs()
         self.pattern = f"ramses-{self.contents}"
-
-    def scale_processes(self) -> int | None:
-        return SCALES[self.scale].processes
 
     def size_in_name(self) -> int:
         return SCALES[self.scale].size
@@ -185,9 +179,7 @@ class RamsesHints(RamsesBenchmark):
     call = parameter(["hdf5:collective"], type=str, loggable=True)
     hint_set = parameter(HINT_SETS, type=str, loggable=True)
 
-    def environs(self) -> list[str]:
-        return [f"{environ} +romio" for environ in super().environs()]
-
+    features = "+romio"
     has_label = True
 
     def slower(self, direction: str) -> float:

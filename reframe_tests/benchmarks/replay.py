@@ -4,8 +4,6 @@
 -S Replay.log=FILE     a Darshan log with DXT, or a folder of the embedded recorder's traces
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,7 @@ from iogauge.analysis.checks.verdict import Wrong, exit_status, load
 from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.replay import check, plan, schedule, trace
 from iogauge.common.run_folder import DOCUMENT, TRACE
-from reframe_tests.framework.planned import Planned
-from reframe_tests.machine import scales
+from reframe_tests.framework.planned import PlannedOfLog
 from reframe_tests.machine.calls import Call
 
 SCHEDULE = "app.schedule"
@@ -36,19 +33,15 @@ class AsLogged(Call):
 
 
 @rfm.simple_test
-class Replay(Planned):
+class Replay(PlannedOfLog):
     """Listed only if a log is given. `only`: a folder whose files count; `think`: a factor for the
     pauses between phases; `fold`: with num_tasks, fewer processes than the log has."""
 
     descr = "a traced program, call by call"
     pattern = "replay"
-    log = variable(str, value="", loggable=True)
-    only = variable(str, value="", loggable=True)
     think = variable(float, value=1.0, loggable=True)
     fold = variable(typ.Bool, value=False, loggable=True)
     call = parameter(["as-logged"], type=str, loggable=True)
-    scales = {"log": scales.Scale()}
-    scale = parameter(["log"], type=str, loggable=True)
     dxt = True  # else there is nothing to compare with the log
     fsync = False  # as in the log
     ceilings = False  # a log may have only one direction
@@ -57,19 +50,13 @@ class Replay(Planned):
     made: plan.Plan | None = None
 
     @property
-    def given(self) -> str:
-        return str(self.log)
-
-    @property
     def the_call(self) -> Call:
         return AsLogged("as-logged", None)
 
     def plan(self, to: Path) -> plan.Plan:
-        choice = trace.Choice(only=[self.only] if self.only else [])
-        return plan.make(trace.load(Path(self.log), choice), to)
+        return plan.make(self.load_log(), to)
 
     def scale_processes(self) -> int | None:
-        """The log's processes."""
         self.plan_once()
         return self.made.trace.processes if self.made else 1
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """S3D-IO: four arrays of a combustion code, block-block-block, one shared file per dump."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import reframe as rfm
@@ -19,11 +17,11 @@ BYTES_PER_VALUE = 8
 @dataclass(frozen=True)
 class Scale(scales.Scale):
     """`grid`: points of the whole grid in x, y, z, or of each process with `per_process`.
-    `processes`: the process grid in x, y, z, if the scale is defined for one."""
+    `split`: the process grid in x, y, z, if the scale is defined for one."""
 
     grid: tuple[int, int, int]
     per_process: bool = False
-    processes: tuple[int, int, int] | None = None
+    split: tuple[int, int, int] | None = None
     steps: int = 1
 
 
@@ -35,11 +33,10 @@ SCALES = {
     # 15 MiB per process and dump, the load that the S3D-IO document gives each process.
     "node": Scale((50, 50, 50), per_process=True),
     # The S3D-IO document's "test run with small data size and a short return time".
-    "example": Scale((10, 10, 10), processes=(2, 2, 1), steps=5),
+    "example": Scale((10, 10, 10), split=(2, 2, 1), steps=5),
     # The S3D-IO document's published run: 305.18 GiB, at 17 GiB/s.
-    "paper": Scale((800, 800, 800), processes=(16, 16, 16), steps=5, bandwidth=1000),
+    "paper": Scale((800, 800, 800), split=(16, 16, 16), steps=5, bandwidth=1000),
 }
-
 
 # The hints that S3D-IO itself sets before each file (set_io_hints in its io_profiling_m.f90), for
 # its two methods, in the versions of the published run (1.1 to 1.2.1). Since 2019-07-21 it sets two
@@ -63,7 +60,7 @@ class S3d(IoBenchmark):
     scale = parameter(SCALES, type=str, loggable=True)
 
     def scale_processes(self) -> int | None:
-        grid = SCALES[self.scale].processes
+        grid = SCALES[self.scale].split
         return grid and grid[0] * grid[1] * grid[2]
 
     def scale_steps(self) -> int:
@@ -76,16 +73,15 @@ class S3d(IoBenchmark):
 
     def process_grid(self) -> tuple[int, int, int]:
         """The scale's own, unless another number of processes was asked for."""
-        fixed = SCALES[self.scale].processes
+        fixed = SCALES[self.scale].split
         if fixed and self.clients == self.scale_processes():
             return fixed
         return scales.near_cubic(self.clients)
 
     def grid(self) -> tuple[int, int, int]:
-        """Points of the whole grid."""
         scale = SCALES[self.scale]
         times = self.process_grid() if scale.per_process or self.factor > 1 else (1, 1, 1)
-        fewer = scale.processes if self.factor > 1 and scale.processes else (1, 1, 1)
+        fewer = scale.split if self.factor > 1 and scale.split else (1, 1, 1)
         x, y, z = (n // b * a for n, a, b in zip(scale.grid, times, fewer, strict=True))
         return x, y, z
 

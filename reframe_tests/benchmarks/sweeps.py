@@ -2,8 +2,6 @@
 """Sweeps of the S3D pattern: weak and strong scaling over nodes and processes of a node, and
 striping where a file system lets a run choose it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import reframe as rfm
@@ -37,6 +35,7 @@ class Scaling(S3d):
     """Nodes and processes of a node are `sizes` up to what the largest partition has. Others with
     S3d itself: `-n S3d -t node -P S3d.nodes=3,9 -S S3d.num_tasks_per_node=8`."""
 
+    apart = "scaling"
     call = parameter(CALLS, type=str, loggable=True)
     on_nodes = parameter(
         sizes(max(part.extras.get("nodes", 1) for part in PARTITIONS)),
@@ -49,10 +48,6 @@ class Scaling(S3d):
     def set_size(self) -> None:
         self.nodes = self.on_nodes
         self.num_tasks_per_node = self.on_each
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"scaling", self.pattern, self.method, self.scale, self.fs}
 
 
 @rfm.simple_test
@@ -86,6 +81,7 @@ class StripeSweep(S3d):
     """Stripe count and size; -1 is over all targets."""
 
     descr = "S3D, striping"
+    apart = "stripes"
     call = parameter(CALLS, type=str, loggable=True)
     scale = parameter(["node"], type=str, loggable=True)
     count = parameter([1, 4, 16, 64, -1], type=int, loggable=True)
@@ -105,7 +101,3 @@ class StripeSweep(S3d):
     def set_where_it_runs(self) -> None:
         super().set_where_it_runs()
         self.valid_systems = with_stripes(self.fs)
-
-    @run_after("init")
-    def set_tags(self) -> None:
-        self.tags |= {"stripes", self.pattern, self.method, self.scale, self.fs}

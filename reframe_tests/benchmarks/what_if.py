@@ -4,48 +4,36 @@
 -S WhatIf.log=FILE     a Darshan log with DXT, or a folder of the embedded recorder's traces
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import parameter
 
-from iogauge.analysis.replay import plan, trace, what_if
-from reframe_tests.framework.planned import Planned
-from reframe_tests.machine import calls, scales
+from iogauge.analysis.replay import plan, what_if
+from reframe_tests.framework.planned import PlannedOfLog
+from reframe_tests.machine import calls
 
 EXTENTS = "app.extents"
 
 
 @rfm.simple_test
-class WhatIf(Planned):
+class WhatIf(PlannedOfLog):
     """Listed only if a log is given. `only`: a folder whose files count."""
 
     descr = "what a traced program wrote, through other methods"
     pattern = "extents"
-    log = variable(str, value="", loggable=True)
-    only = variable(str, value="", loggable=True)
     call = parameter(calls.names(), type=str, loggable=True)
-    scales = {"log": scales.Scale()}
-    scale = parameter(["log"], type=str, loggable=True)
 
     kept = EXTENTS
     made: what_if.WhatIf | None = None
 
-    @property
-    def given(self) -> str:
-        return str(self.log)
-
     def plan(self, to: Path) -> what_if.WhatIf:
-        choice = trace.Choice(only=[self.only] if self.only else [])
         with tempfile.TemporaryDirectory() as folder:
-            planned = plan.make(trace.load(Path(self.log), choice), Path(folder) / "schedule")
+            planned = plan.make(self.load_log(), Path(folder) / "schedule")
         return what_if.make(planned.trace, to)
 
     def scale_processes(self) -> int | None:
-        """The log's processes."""
         self.plan_once()
         return self.made.processes if self.made else 1
 

@@ -2,8 +2,6 @@
 """Results measured without ReFrame: where the scripts of `iogauge run --dry-run` and what they left
 were carried to. Needs no ReFrame."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Launchers that take their command from the stack, so that two MPIs can share one partition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,8 +44,6 @@ BGP_MODES = {1: "SMP", 2: "DUAL", 4: "VN"}
 
 @registry.launcher("mpirun-bgp")
 class BlueGenePLauncher(JobLauncher):
-    """Blue Gene/P's mpirun."""
-
     passes_on = "-exp_env {}"
 
     def command(self, job: Any) -> list[str]:

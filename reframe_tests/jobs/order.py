@@ -2,8 +2,6 @@
 """The order of a session's tests, drawn by chance: in each round anew, and of each test the order
 of its stacks. Else what a job gains or loses by its place would be part of every comparison."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random
@@ -24,7 +22,7 @@ def seed() -> int | None:
 
 
 def drawn(cases: Iterable[Any], chance: random.Random) -> list[Any]:
-    """ReFrame's test cases in another order: those of one test stay neighbors. Builds come first;
+    """ReFrame's test cases in another order: cases of one test stay neighbors. Builds come first;
     peak tests, and tests that need each other, keep their places."""
     known = sorted(cases, key=lambda one: not one.check.is_fixture())
     blocks = [list(of) for _, of in itertools.groupby(known, lambda one: one.check.unique_name)]

@@ -5,8 +5,6 @@ ReFrame loads every file below `-c` that imports something from it by *path*, in
 import by name from the site file: a plain `register_scheduler` would meet its own name and fail.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -57,5 +55,4 @@ def scheduler(name: str, *, local: bool = False, collects: bool = False) -> Call
 
 
 def launcher(name: str) -> Callable[[type], type]:
-    """Class decorator."""
     return _once("launcher", name, register_launcher(name))

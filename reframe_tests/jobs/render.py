@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Job scripts from Jinja2 templates. Needs no ReFrame."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

@@ -2,8 +2,6 @@
 """`-S` for an unknown test or variable is an error. ReFrame only warns, runs without it, and exits
 with 0: the wrong thing would be measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +12,6 @@ from reframe.frontend.loader import RegressionCheckLoader
 from iogauge.common.text import unknown
 
 KEPT = "_iogauge_wrapped"
-
 
 # The ReFrame variables, of many, that users set.
 COMMON = {"num_tasks", "num_tasks_per_node", "time_limit", "exclusive_access", "env_vars"}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A site file's texts as words of a job script: none of them runs as a command."""
 
-from __future__ import annotations
-
 import re
 
 from iogauge.common.text import CONTROL

@@ -6,8 +6,6 @@ that the suites treat specially are listed below, and nowhere else: a test asks 
 never branches on a name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -58,7 +56,6 @@ class Call:
 
     @property
     def environs(self) -> list[str]:
-        """As ReFrame's `valid_prog_environs` takes it."""
         return [" ".join(f"+{feature}" for feature in ("mpi", *self.needs))]
 
     @property
@@ -109,7 +106,7 @@ def _table() -> tuple[Call, ...]:
     modes = {row[0]: row for row in tables.rows("base/modes.def", "IO_MODE")}
     needs: dict[str, tuple[str, ...]] = {}
     found = []
-    for _, method, library, bits in tables.rows("methods/methods.def", "IO_METHOD"):
+    for _, method, library, bits, _ in tables.rows("methods/methods.def", "IO_METHOD"):
         needs[method] = _features(method, library, None)
         if method in BEHIND:
             found += [

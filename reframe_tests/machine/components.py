@@ -3,8 +3,6 @@
 framework fcoll), or ROMIO instead of OMPIO. A stack lists its own in `extras.components`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

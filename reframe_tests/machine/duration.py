@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a job may take: from its bytes and the expected bandwidth. Needs no ReFrame."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

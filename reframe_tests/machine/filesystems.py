@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """File systems as an axis: the entries that site files put in a partition's `extras`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Sequence
@@ -29,7 +27,6 @@ def _partitions() -> list[Any]:
 
 
 def of(partition: Any) -> dict[str, dict[str, Any]]:
-    """The file systems of one partition, by name."""
     entries: dict[str, dict[str, Any]] = partition.extras.get("filesystems", {})
     return entries
 

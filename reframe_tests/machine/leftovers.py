@@ -8,8 +8,6 @@ directory descriptors: no symbolic link is followed, not even one created meanwh
 file system is entered. Needs no ReFrame.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

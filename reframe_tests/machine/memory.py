@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much memory this machine has. Needs no ReFrame."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

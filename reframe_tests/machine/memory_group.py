@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A control group with little memory, so that a page cache fills within seconds."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 """What a job that runs the kernels asks of its batch system: processes, nodes, block, memory. The
 only place that decides it, for benchmarks and for the job that checks the verification."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +11,6 @@ from reframe_tests.machine import placement
 
 
 class Placed(rfm.RegressionTestPlugin):
-    """Mixed into every test with such a job."""
-
     # Why it cannot be placed; set by `place`, as is `where`.
     unplaceable = ""
     where: placement.Placement

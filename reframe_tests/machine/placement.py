@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How many processes run on how many nodes. Needs no ReFrame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

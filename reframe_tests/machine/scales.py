@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The common base of all tests' sizes. Needs no ReFrame."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
 # `iogauge run` runs the quick calls at this scale.
 QUICK_SCALE = "laptop"
-
 
 # Those of the documents, but for the smoke runs of their experiments.
 OF_DOCUMENTS = re.compile(r"paper.*|example")
@@ -18,10 +15,12 @@ OF_DOCUMENTS = re.compile(r"paper.*|example")
 class Scale:
     """`bandwidth`: MB/s (10^6 bytes) assumed for time limits if the site file gives no expectation:
     what a slow file system gives a job of this size. `buffer`: iokernel's `--buffer` at this size,
-    if a process's data is too large to hold in memory."""
+    if a process's data is too large to hold in memory. `processes`: that it is defined for, without
+    those that a method keeps for itself; None: any."""
 
     bandwidth: float = 50.0
     buffer: str = ""
+    processes: int | None = None
 
 
 def near_cubic(processes: int) -> tuple[int, int, int]:

@@ -6,8 +6,6 @@ Spack is called once per session and environment; jobs only source the resulting
 node needs neither Spack nor its Python.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -76,7 +74,6 @@ class Environment:
 
     @property
     def provenance(self) -> dict[str, str]:
-        """Version and hash of each package, by name."""
         return {name: f"{p.version}/{p.hash[:7]}" for name, p in sorted(self.packages.items())}
 
     def prefix(self, name: str) -> Path | None:
@@ -142,7 +139,6 @@ def activation_file(variant: str) -> Path:
 
 
 def command(folder: Path) -> str:
-    """The command for the user."""
     where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
     return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
 

@@ -5,8 +5,6 @@ The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and wr
 system's report on a file with that layout to `striping.txt`. Needs no ReFrame.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -8,8 +8,6 @@ of NASA Ames' Columbia; IOGAUGE_CORES says otherwise), that its batch system was
 published.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ compute nodes, 400 MB/s measured: blocks are multiples of 64 nodes. GPFS: 8 GB/s
 and TMPDIR, block size 2 MB, smallest write 64 kB. Unverified: the paths and the login nodes' names.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -13,8 +13,6 @@ machine; that it was this one is unverified.
   modules and of the login nodes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

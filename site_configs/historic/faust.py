@@ -10,8 +10,6 @@ PBS Professional. Unverified: the paths, and the size of a stripe (64 KiB is PVF
 peak was published.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -16,8 +16,6 @@ All from pages of www.alcf.anl.gov, but where another is named:
 - Unverified: Cetus' 4096 nodes and larger blocks; the names of login nodes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

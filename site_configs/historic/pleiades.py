@@ -5,8 +5,6 @@ From the document: that there were studies on its Lustre file system, and no num
 system and file system are as in site_configs/pbs_lustre.py, with its settings.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

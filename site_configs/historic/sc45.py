@@ -9,8 +9,6 @@ IOGAUGE_CORES of a node (1: each process then has its own node), IOGAUGE_SCRATCH
 that its MPI had ROMIO, and the names of login nodes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -7,8 +7,6 @@ processors, peaks. What a script cannot do without is a guess or the user's: IOG
 IOGAUGE_LAUNCHER (a PBS and mpiexec here), IOGAUGE_PVFS. Unverified: the names of login nodes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

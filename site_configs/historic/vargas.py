@@ -6,8 +6,6 @@ GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB. Unverified: the pa
 login nodes' names, and that all nodes have the same memory.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

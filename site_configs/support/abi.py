@@ -3,8 +3,6 @@
 PnetCDF and CGNS built with it, run with the MPICH of a wheel, which has the same ABI.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -6,8 +6,6 @@ measured. Types and forms are in site.schema.json, whose `right` ends the senten
 rules over several keys are here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

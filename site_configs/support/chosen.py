@@ -7,8 +7,6 @@ wheel:mpich==5.0.2; abi:mpich==5.0.2; standard:sid-openmpi; and prefix:/opt/open
 `iogauge run --stack openmpi,trixie-openmpi` sets it.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any
@@ -38,7 +36,6 @@ def default() -> list[str]:
 
 
 def stacks() -> list[dict[str, Any]]:
-    """The session's stacks, without duplicates."""
     names = common.setting("STACKS", "").split() or default()
     found = [stack(name) for name in names]
     return list({one["name"]: one for one in found}.values())

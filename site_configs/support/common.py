@@ -14,8 +14,6 @@ The checkout goes to the *end* of `sys.path`: at its front it would shadow insta
 (ReFrame loads test files by path and needs it only for `reframe_tests` and `site_configs`).
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import shlex

@@ -3,8 +3,6 @@
 folder (environments/debian/release.sh), in one ReFrame session.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -147,7 +145,6 @@ def cgns_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
 
 
 def openmpi_options() -> list[str]:
-    """Of its launcher, on this machine."""
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return ["--oversubscribe", "--bind-to none", *as_root]
 

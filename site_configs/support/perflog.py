@@ -5,8 +5,6 @@ For each record ReFrame collects and formats all variables of the test, whatever
 names. Its own `perflog_multiline` repeats that for each figure of a case.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any

@@ -7,8 +7,6 @@
 IOGAUGE_HTTPJSON_AUTHORIZATION names a file whose one line becomes the header Authorization.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -4,8 +4,6 @@ ABI that MPI 5.0 defines, run with each library that has it. Methods without lib
 others are built for an MPI's own ABI.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

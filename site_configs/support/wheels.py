@@ -2,8 +2,6 @@
 """Stacks of an MPI from its wheel (environments/wheels/wheel.sh), and of HDF5 and PnetCDF that were
 built with it; and of an MPI alone that is installed below a folder. None has CGNS."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

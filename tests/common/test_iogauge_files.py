@@ -119,6 +119,14 @@ def test_every_row_of_a_table_is_read(name: str, word: str, count: int) -> None:
     assert len({len(row) for row in rows}) == 1, "each row has as many cells"
 
 
+def test_each_method_says_what_its_files_are() -> None:
+    found = {kind: tables.methods_of_kind(kind) for kind in (*tables.KINDS, "any")}
+    assert sorted(name for names in found.values() for name in names) == sorted(
+        tables.names("methods")
+    )
+    assert found["own"] == ["posix"] and "posix-shared" in found["shared"]
+
+
 def test_a_missing_table_is_named() -> None:
     with pytest.raises(tables.BadTable, match=r"nowhere\.def: No such file"):
         tables.rows("nowhere.def", "IO_METHOD")

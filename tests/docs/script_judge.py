@@ -215,8 +215,8 @@ def plan(kernel: Path, processes: int, options: tuple[str, ...]) -> Any:
 
 
 # Options that change no plan, and those of them that have a value.
-UNPLANNED = {"--fsync", "--ceilings", "--drop-caches", "--keep", "--json", "--repeat"}
-WITH_VALUE = {"--json", "--repeat"}
+UNPLANNED = {"--fsync", "--ceilings", "--drop-caches", "--keep", "--json", "--repeat", "--seed"}
+WITH_VALUE = {"--json", "--repeat", "--seed"}
 
 
 def without_unplanned(options: Sequence[str]) -> tuple[str, ...]:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents are in plain English: none has a phrase of tests/data/phrases-to-avoid.txt."""
+"""Documents, help and messages are in plain English: none has a phrase of
+tests/data/phrases-to-avoid.txt."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +33,26 @@ def test_plain_english(page: Path) -> None:
         f"{page.name}:{text.count(chr(10), 0, found.start()) + 1}: {found[0]!r}"
         for found in FOUND.finditer(text)
     ]
+    assert not wrong, "another phrase is plainer"
+
+
+def messages(source: Path) -> Iterator[str]:
+    """The texts of a module, with its docstrings; of another file, all of it."""
+    if source.suffix != ".py":
+        yield source.read_text()
+        return
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    "folder", ["analysis", "iogauge", "reframe_tests", "site_configs", "tools"]
+)
+def test_messages_are_plain(folder: str) -> None:
+    sources = [path for end in ("py", "j2", "txt") for path in (ROOT / folder).rglob(f"*.{end}")]
+    wrong = [(path.name, found[0]) for path in sources for text in messages(path)
+             for found in FOUND.finditer(text)]  # fmt: skip
     assert not wrong, "another phrase is plainer"
 
 

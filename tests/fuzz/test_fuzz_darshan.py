@@ -24,7 +24,7 @@ from iogauge.analysis.errors import EXIT_DATA
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.traced import Traced
 from iogauge.analysis.ledger.verdict import judge
-from iogauge.analysis.pages import access_chart, trace_chart, trace_page, trace_text
+from iogauge.analysis.pages import access_chart, trace_page, trace_text
 from iogauge.common import document, text
 from iogauge.common.run_folder import DOCUMENT, TRACE
 from tests.fuzz.cases import damaged, fuzz
@@ -78,7 +78,7 @@ def shown(run: Path, found: log.Log, drawn: bool) -> None:
     if drawn:
         accesses = access_chart.of_log(found)
         assert not accesses or access_chart.timeline([accesses]).x
-        for chart in filter(None, (trace_chart.heatmap(found), trace_chart.histogram(ledger))):
+        for chart in filter(None, (trace_page.heatmap(found), trace_page.histogram(ledger))):
             json.dumps(chart.to_dict(), allow_nan=False)
 
 

@@ -100,7 +100,7 @@ FILES = {
 }
 LINES = {
     "kernels/patterns/patterns.def": "IO_PATTERN(rows)\n",
-    "kernels/methods/methods.def": 'IO_METHOD(plain, "plain", none, 0)\n',
+    "kernels/methods/methods.def": 'IO_METHOD(plain, "plain", none, 0, SHARED)\n',
 }
 
 

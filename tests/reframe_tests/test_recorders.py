@@ -80,6 +80,7 @@ def prelude(recorder: recorders.Recorder, folder: Path, *, dxt: bool) -> dict[st
 
 def test_the_embedded_recorder_is_told_where_and_what(tmp_path: Path) -> None:
     found = prelude(recorders.Recorder("/a b/recorder.so", real=False), tmp_path, dxt=True)
+    assert found.pop("IOGAUGE_TRACE_PLANT").isdecimal()
     assert found == {
         "LD_PRELOAD": "/a b/recorder.so",
         "IOGAUGE_TRACE_DIR": f"{tmp_path}/{recorders.RAW}",

@@ -314,3 +314,18 @@ def test_the_program_that_a_stack_names_is_the_one_that_runs(tmp_path: Path) -> 
     assert session.status == 0, session.text
     (script,) = session.scripts("own")
     assert "/opt/own/iokernel s3d --grid " in script.read_text()
+
+
+def test_an_old_reframe_is_named_in_one_line() -> None:
+    """By the command, and by ReFrame itself when it reads a site file."""
+    command = "from iogauge.cli.main import main; sys.exit(main(['run', '-n', 'S3d']))"
+    frontend = "sys.argv[1:] = ['-C', 'site_configs/local.py', '-l']; cli.main()"
+    for code in (command, f"from reframe.frontend import cli; {frontend}"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import reframe, sys; reframe.VERSION = '4.8.4'; {code}"],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode != 0
+        text = done.stdout + done.stderr
+        assert re.search(r"ReFrame 4\.8\.4 in /.*; expected 4\.9 or newer", text), text
+        assert "Traceback" not in text

@@ -153,6 +153,23 @@ def test_a_generic_site_takes_its_machine_from_the_environment(tmp_path: Path) -
     assert "\nfile_system=/lustre/me\n" in text
 
 
+def test_no_job_asks_for_more_time_than_its_partition_gives(tmp_path: Path) -> None:
+    only = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
+    session = dry_run("slurm_lustre", tmp_path, *only, IOGAUGE_MAX_TIME="300")
+    scripts = sorted(session.output.glob("stage/*/*/*/*/*/rfm_job.sh"))
+    assert [path.parent.name.partition("_")[0] for path in scripts] == ["NoticesAWrongByte", "S3d"]
+    for script in scripts:
+        assert "#SBATCH --time=00:05:00\n" in script.read_text()
+
+
+def test_each_size_of_the_cache_cliff_is_written_by_whole_arrays(tmp_path: Path) -> None:
+    only = ("-t", "paio-pvfs-1$", "-T", "smoke")
+    (script,) = dry_run("thunderhead", tmp_path, *only, tests="cliff.py").scripts()
+    found = re.findall(r" ior -b (\d+) -t (\d+) ", script.read_text())
+    assert len(found) > 10
+    assert all(array == transfer for array, transfer in found)
+
+
 @pytest.mark.slow
 def test_an_experiment_is_scaled_down_to_a_machine_that_is_no_documents(tmp_path: Path) -> None:
     small = {"IOGAUGE_NODES": "1", "IOGAUGE_CORES": "2"}

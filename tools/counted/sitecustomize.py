@@ -8,8 +8,6 @@ counted: PYTHONPATH=tools/counted IOGAUGE_COUNTS=FOLDER (`make test-all`). A fil
 faster core needs Python 3.12; slipcover's own command counts only the process that it starts.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -8,8 +8,6 @@ with it. It has no network but its own loopback. $IOGAUGE_OUTPUT is a folder on 
 and is copied to FOLDER at the end. Exit status: the command's; 125 where there was no guest.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex
@@ -87,7 +85,6 @@ def accelerator(linux: Kernel, archive: Path) -> str:
 
 
 def qemu(work: Path, mib: int) -> list[str]:
-    """All of the guest."""
     linux = kernel()
     archive = initramfs(linux, work)
     share = "local,security_model=none,multidevs=remap"

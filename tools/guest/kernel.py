@@ -5,8 +5,6 @@ The kernel package would make an initramfs and ask for a boot loader on the mach
 installed on; unpacked, it changes nothing there.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -24,7 +22,6 @@ FIRST = Path(__file__).parent / "first.sh"  # what runs before the root is there
 
 # What the guest needs to see its root; all else is loaded from there.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_blk", "ext4")
-
 
 COMMANDS = ("qemu-system-x86_64", "depmod", "busybox", "mkfs.ext4", "apt-get")
 

@@ -14,8 +14,6 @@ besides: no other process sees the mounts, the servers' address is nobody else's
 program ends, even by `kill -9`, the kernel ends the servers and unmounts.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import json
@@ -44,7 +42,6 @@ SPACES = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 # How long a session may take to unmount, and the kernel to clean up behind it.
 PATIENCE = 60.0
 CLEAN_UP = 10.0
-
 
 # A user who is not root, or a root without rights, may be root of a user namespace, where at least
 # tmpfs can be mounted.
@@ -162,7 +159,6 @@ def run_session(options: Options, front: list[str]) -> int:
 
 
 def run_here(asked: Options, output: Path) -> int:
-    """On this machine, or in the guest that this is."""
     try:
         front = namespaces()
     except fs_processes.CannotMount as reason:

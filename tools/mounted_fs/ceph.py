@@ -6,8 +6,6 @@ copy of all (conf/ceph.conf): nothing here outlives a session. No manager: it co
 and is not needed for data.
 """
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 
@@ -73,8 +71,6 @@ class Ceph(How):
 
 
 def wait_for(servers: Servers, config: Path, server: str, kind: str, state: str) -> None:
-    """Until the monitor says so of a server."""
-
     def is_so() -> None:
         servers.check(server)
         if state not in (said := ask(servers, config, kind, "stat")):

@@ -5,8 +5,6 @@ The servers listen on one address of the loopback device of their network namesp
 (tools/mounted_fs/processes.py). Their file systems are FUSE mounts.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """This command once more, in a guest: for file systems that this machine's kernel does not have."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -30,7 +28,7 @@ def is_here() -> bool:
 
 
 def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int | None:
-    """The command on those of `kinds` that can be, and a row with the reason for each other.
+    """The command on each of `kinds` that can be, and a row with the reason for each other.
     `words`: what follows from their names. None where there was nothing to start a guest for."""
     machine = Machine()
     reasons = {

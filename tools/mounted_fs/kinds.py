@@ -2,8 +2,6 @@
 """What a row of the table of file systems (table.py) is made of: what /proc/mounts must show, what
 the machine must have, and how the file system is made, mounted and unmounted."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,8 +93,6 @@ class Place:
 
 
 class How:
-    """Makes, mounts and unmounts a file system."""
-
     needs: Needs
 
     def mount(self, place: Place) -> None:

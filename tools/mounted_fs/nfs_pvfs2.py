@@ -5,8 +5,6 @@ What a kernel serves does not end with a process, so these are mounted in a gues
 (tools/guest), which is ended with all that it has.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tools.mounted_fs.kinds import How, Place, of_servers

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Commands that tell why they fail, and servers in their own network namespace."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -33,7 +31,6 @@ class CannotMount(Exception):
 
 
 def find(command: str) -> str | None:
-    """Where a command is."""
     return shutil.which(command, path=SEARCH)
 
 
@@ -122,7 +119,6 @@ class Servers:
         self._spawn(name, [*self._network(), *map(str, words)])
 
     def run(self, *words: str | Path) -> str:
-        """A command in the network namespace, to its end."""
         return run(*self._network(), *words)
 
     def check(self, name: str) -> None:
@@ -155,7 +151,6 @@ class Servers:
         return self.folder
 
     def stop(self) -> None:
-        """Newest first."""
         while self.running:
             _, process = self.running.popitem()
             process.terminate()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a session on mounted file systems found, in a table. Nothing here mounts or runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +69,6 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """What the table has no room for, one line each."""
     yield from (f"not mounted: {row.name}: {row.reason}" for row in rows if row.reason is not None)
     skipped: Counter[tuple[str, str]] = Counter()
     for row in rows:

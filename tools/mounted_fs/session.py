@@ -5,8 +5,6 @@ Started by it alone, as the first process of its namespaces: when this one ends,
 the kernel ends all processes in them and unmounts all that they had mounted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -69,7 +67,6 @@ class Options:
     output: str = ""
 
     def words(self, names: list[str]) -> list[str]:
-        """Of a command line for the guest."""
         claim = ["--claim", self.claim] if self.claim else []
         words = ["--scale", self.scale, "--tests", self.tests or "few", *claim, *names]
         return [*words, *(["--", *self.more] if self.more else [])]
@@ -154,7 +151,6 @@ class Session:
     # ------------------------------------------------------------ run
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """For the site file."""
         return {
             kind.name: {
                 **dict(kind.entry), "path": str(self.place(kind).mount), "mounted_as": kind.type
@@ -238,7 +234,6 @@ def of_claim(claim: str, scale: str) -> list[str]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """ReFrame, which then ends its jobs."""
     process.terminate()
     try:
         process.wait(timeout=10)

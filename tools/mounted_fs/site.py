@@ -6,8 +6,6 @@ IOGAUGE_TESTFS names a JSON file, {NAME: ENTRY}, each ENTRY the arguments of
 then nothing is built.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

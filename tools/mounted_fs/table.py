@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of file systems: it is for adding rows to."""
 
-from __future__ import annotations
-
 from tools.mounted_fs.ceph import Ceph
 from tools.mounted_fs.gluster_moose import Gluster, Moose
 from tools.mounted_fs.kinds import Elsewhere, Kind, Loop, Memory

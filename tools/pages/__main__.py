@@ -8,8 +8,6 @@ first. Exit status: 0 written or current, 1 not current (--check, which writes n
 cannot be made.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from iogauge.common.paths import ROOT
 from iogauge.measure import iokernel, kernels
 
 from . import cross, experiments, hints
-from .markers import CannotMake
+from .experiments import CannotMake
 
 DOCS = ROOT / "docs"
 PAGES: dict[str, Callable[[str], str]] = {

@@ -5,15 +5,13 @@ The column of a method that the program lacks stays as the page has it: ADIOS2 i
 only.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
 
-from .markers import CannotMake, put, split
+from .experiments import CannotMake, put, split
 
 NAME = "patterns and methods"
 STACK = "openmpi"

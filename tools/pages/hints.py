@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """docs/reference/hints.md, from the table of hints (kernels/base/known_hints.def)."""
 
-from __future__ import annotations
-
 import textwrap
+from pathlib import Path
 
 from iogauge.common.hints import Known, known
 
@@ -21,16 +20,7 @@ TITLES = {
     "CRAY": ("Cray", "Also read from `MPICH_MPIIO_HINTS`."),
 }
 
-HEAD = """# Hints
-
-`iokernel --hint K=V` and `-S hints="K=V K=V"` accept these hints. An unknown name or an invalid
-value stops the run before it starts; the message suggests the nearest match. To use a hint newer
-than this table, pass `--unknown-hints pass` (ReFrame: `-S unknown_hints=pass`). Variables that a
-library reads itself (`ROMIO_HINTS`, `PNETCDF_HINTS`, `OMPI_MCA_...`) are checked too.
-
-A version range is shown only where it matters. `N+` means N or more, at most 2^31-1 for most. This
-page is generated from `kernels/base/known_hints.def`; routing is in `kernels/base/hints.def`.
-"""
+HEAD = Path(__file__).with_name("hints_head.txt").read_text(encoding="utf-8")
 
 
 def values(hint: Known) -> str:
@@ -63,7 +53,6 @@ def wrapped(text: str) -> list[str]:
 
 
 def page(_: str) -> str:
-    """All of it, whatever was there."""
     parts = [HEAD]
     for library, (title, text) in TITLES.items():
         parts.append("\n".join([f"## {title}", "", text, "", *rows(library), ""]))

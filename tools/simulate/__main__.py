@@ -10,8 +10,6 @@ The same numbers come out each time: every table has its seed. The tests check a
 (tests/analysis/judge/test_simulate.py).
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence

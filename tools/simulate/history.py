@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often the search for changes is wrong, and how often it finds a drop."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 
@@ -18,7 +16,6 @@ SIGMA = 0.05  # of the noise
 LENGTHS = (30, 100, 365)
 SIZES = (0.9, 0.8, 0.75)  # what a drop leaves of the level
 AFTER = (6, 10, 20)  # nights after the drop
-
 
 # Noise of the logarithm, about as wide as a normal one of 1.
 NOISES: dict[str, Callable[[Generator, int], Floats]] = {
@@ -81,7 +78,6 @@ def drops(histories: int) -> Iterator[list[str]]:
 
 
 def needed_gains(histories: int) -> Iterator[list[str]]:
-    """GAINS of analysis/statistics/change_points.py."""
     yield ["nights", "gain"]
     for count in change_points.GAINS:
         yield [str(count), f"{gains(count, histories):.1f}"]

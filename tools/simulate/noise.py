@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kinds of noise, as factors of a speed of 1. The last axis of a shape is time: a job each."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
@@ -100,7 +98,6 @@ def session(
 
 
 def nights(kind: str, generator: np.random.Generator, cases: int, count: int) -> Floats:
-    """A job of each case in each of so many sessions."""
     if kind == OF_SESSIONS:
         shared = generator.lognormal(0, SESSION, (1, count))
         return np.asarray(shared * generator.lognormal(0, 0.1, (cases, count)))

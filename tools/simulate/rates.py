@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often each promise is kept, for one kind of noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,7 +17,6 @@ GROUPS = 4  # of the cases of a first round
 
 
 def seeded(*words: object) -> np.random.Generator:
-    """The same for the same words."""
     return np.random.default_rng(list(" ".join(map(str, words)).encode()))
 
 
@@ -158,7 +155,6 @@ INTERVALS: dict[str, tuple[Make, tuple[int, ...]]] = {
 
 
 def coverage(which: str, noise: str, n: int, uses: int) -> Coverage:
-    """Of one interval."""
     make, generator = INTERVALS[which][0], seeded(which, noise, n)
     printed = wrong = 0
     for _ in range(uses):

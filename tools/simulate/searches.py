@@ -7,8 +7,6 @@ values fail, and some write wrong bytes. Beside a full sweep, which runs each co
 rounds as an interval takes, a search has to be near the best and cheap.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -75,7 +73,7 @@ class Truth:
     outcome: dict[tuple[str, str], str]
 
     @classmethod
-    def make(cls, space: Space, generator: np.random.Generator) -> Truth:
+    def make(cls, space: Space, generator: np.random.Generator) -> "Truth":
         outcome = {}
         for setting in space.settings:
             for value in setting.values:
@@ -99,7 +97,6 @@ class Truth:
         return next((why for choice in arm if (why := self.outcome.get(choice))), "")
 
     def best(self) -> float:
-        """Of all combinations that are right."""
         return max(self.speed(arm) for arm in self.space.all if not self.why_not(arm))
 
 

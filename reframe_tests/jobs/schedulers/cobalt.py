@@ -6,8 +6,6 @@ prints a table, and nothing with status 1 once the job has left the queue; only 
 <name>.cobaltlog, says how it ended.
 """
 
-from __future__ import annotations
-
 import re
 import stat
 from pathlib import Path

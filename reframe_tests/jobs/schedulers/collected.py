@@ -2,8 +2,6 @@
 """Replaces all back ends in a session that collects: a job is done at once, and its files are those
 that its script left elsewhere (`iogauge collect`)."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

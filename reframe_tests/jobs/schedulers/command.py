@@ -6,8 +6,6 @@ counted, quoted, and ends the job's test after `PATIENCE` times in a row: it is 
 "done".
 """
 
-from __future__ import annotations
-
 import shlex
 import time
 from typing import Any

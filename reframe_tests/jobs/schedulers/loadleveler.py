@@ -6,8 +6,6 @@ submitted.`, perhaps after lines of a site's submit filter; llq prints a table o
 There is currently no job status to report.` once the job has left.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

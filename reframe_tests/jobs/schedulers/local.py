@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`local.j2`: jobs are processes of this machine, and end with ReFrame, however that ends."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`pbs.j2` (PBS Professional, OpenPBS) and `torque.j2`."""
 
-from __future__ import annotations
-
 import re
 import time
 from typing import Any

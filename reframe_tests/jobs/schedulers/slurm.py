@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`slurm.j2` (job states by `sacct`) and `squeue.j2` (by `squeue`, without accounting)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

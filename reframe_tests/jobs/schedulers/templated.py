@@ -7,8 +7,6 @@ folder, after settling the number of tasks of a flexible job. It runs first, unc
 a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

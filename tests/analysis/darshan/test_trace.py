@@ -26,7 +26,7 @@ from iogauge.analysis.ledger.verdict import (
     REWRITING,
     SIEVING,
 )
-from iogauge.analysis.pages import access_chart, trace_chart
+from iogauge.analysis.pages import access_chart, trace_page
 from iogauge.analysis.replay.trace import READ, WRITE
 from iogauge.cli import trace
 from iogauge.cli.main import main
@@ -132,7 +132,7 @@ def test_hints_asked_and_effective_stand_beside_the_writers() -> None:
 def test_every_recorded_log_has_a_picture_of_each_kind() -> None:
     for name in CAUSES:
         traced = load(DATA / name)
-        for chart in (trace_chart.heatmap(traced.log), trace_chart.histogram(traced.ledger)):
+        for chart in (trace_page.heatmap(traced.log), trace_page.histogram(traced.ledger)):
             assert chart is not None, name
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import math
 import subprocess
 from pathlib import Path
 
@@ -43,6 +45,19 @@ def test_in_words(tmp_path: Path) -> None:
         "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s, "
         "3.00 times mpiio:collective on the same stack (3.00 to 3.00)"
     ) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls"),
+    [("own", ["posix"]), ("shared", ["mpiio:collective", "posix-shared"]), ("format", [])],
+)
+def test_advice_on_one_kind_of_file(tmp_path: Path, kind: str, calls: list[str]) -> None:
+    store = made.store(tmp_path, [CASES], jobs=True)
+    words = ("--pattern", "s3d", "--system", "local", "--kind", kind, "--json", "--store", store)
+    done = run_analysis("advise", *words)
+    assert done.returncode == (0 if calls else 3), done.stderr
+    rows = json.loads(done.stdout) if calls else []
+    assert [":".join(filter(None, [row["method"], row["mode"]])) for row in rows] == calls
 
 
 def test_nothing_to_advise(tmp_path: Path) -> None:
@@ -114,6 +129,14 @@ def test_one_lucky_job_does_not_outrank_seven() -> None:
     assert fastest([lucky, often], "mpiio:collective") is often
 
 
+def test_two_jobs_that_are_faster_than_fourteen_come_first() -> None:
+    """By chance the fastest two of sixteen are in 1 of 120 cases the two of one call."""
+    often = _row("mpiio:collective", [160.0 + i for i in range(14)])
+    seldom = _row("mpiio:independent", [1100.0, 1240.0], first=40)
+    assert fastest([often, seldom], "mpiio:collective") is seldom
+    assert [row["rank"] for row in rank([often, seldom], "mpiio:collective")] == [1, 2]
+
+
 CALLS = ("mpiio:collective", "mpiio:independent", "posix", "hdf5:collective")
 SPEEDS = st.floats(1, 2).flatmap(
     lambda noise: st.lists(st.floats(10, 10 * noise), min_size=1, max_size=15)
@@ -150,4 +173,6 @@ def test_the_decidedly_faster_never_ranks_below(
 def _faster(row: dict[str, object], other: dict[str, object]) -> bool:
     one, base = row["found"], other["found"]
     assert isinstance(one, dict) and isinstance(base, dict)
-    return bool(speedup(base, one).verdict == "faster")
+    above = min(one.values()) > max(base.values())
+    by_chance = 1 / math.comb(len(one) + len(base), len(one))
+    return bool(speedup(base, one).verdict == "faster" or (above and by_chance <= 0.05))

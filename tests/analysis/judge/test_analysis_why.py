@@ -51,6 +51,20 @@ def side(direction: Any, posix_calls: int = 64, collective: int = 0) -> Side:
     return Side(direction, 1, PAYLOAD, PAYLOAD, PAYLOAD, 0, layers)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "ceilings", "kinds"),
+    [(0.2, [100, 140], ["storage"]), (0.0046, [100, 140], []), (0.2, [100, 160], [])],
+)
+def test_a_short_repeat_or_an_uneven_peak_gives_no_advice(
+    seconds: float, ceilings: list[int], kinds: list[str]
+) -> None:
+    """A case at the peak; its repeats take 4.6 ms, or the peak varied by 1.6."""
+    moved = {"bandwidth": 130, "seconds": seconds, "phases": {}}
+    samples = [{"write": moved, "ceilings": {"fpp": {"write": peak}}} for peak in ceilings]
+    (one,) = bottleneck.facts(document(samples=samples), None)
+    assert [cause.kind for cause in bottleneck.causes(one)] == kinds
+
+
 def test_where_nothing_is_planted_nothing_is_found() -> None:
     assert bottleneck.causes(facts()) == []
 

@@ -126,7 +126,7 @@ def test_a_kept_certificate_is_the_same_and_its_page_has_hints_for_a_site() -> N
 
 
 def reports_of(version: str) -> list[known_defects.Report]:
-    return [one for one in known_defects.REPORTS if one.concerns(version)]
+    return [one for one in known_defects.reports() if one.concerns(version)]
 
 
 def test_reports_concern_the_versions_that_they_name() -> None:

@@ -127,8 +127,12 @@ def test_a_published_peak_stands_below_the_measured_ones(recorded: Recorded) -> 
 
 
 def test_a_track_ends_where_the_fraction_says(recorded: Recorded) -> None:
-    table = load(recorded)
-    for bar in bars.bars(table):
+    """A bar without a share, as the machine was disturbed, has no track."""
+    found = bars.bars(load(recorded))
+    assert all(bar["label"] == "" for bar in found if not bar["peak"])
+    tracks = [bar for bar in found if bar["peak"]]
+    assert tracks
+    for bar in tracks:
         filled = 100 * bar["median"] / bar["peak"]
         assert bar["label"].removesuffix(" %") == f"{filled:.{0 if filled >= 1 else 1}f}"
 

@@ -190,15 +190,15 @@ NAMED = np.dtype([("x", "f8"), ("name", "S8")])
     [
         (void, [], "No such file or directory"),
         (text("hello"), [], "expected a file of NetCDF or HDF5, or the text of ncdump -h"),
-        (text(CDL[:200]), [], "is not understood; right is what `ncdump -h` prints"),
-        (text("\x89HDF\r\n\x1a\n"), [], "right is a whole file of NetCDF or HDF5"),
+        (text(CDL[:200]), [], "is not understood; expected what `ncdump -h` prints"),
+        (text("\x89HDF\r\n\x1a\n"), [], "expected a whole NetCDF or HDF5 file"),
         (text(CDL), [], "dimension time is unlimited, with 5 records now"),
         (classic, [], "dimension time is unlimited, with 0 records now"),
         (text(CDL), ["--length", "z=2"], "no dimension z; it has time, x, y"),
         (text(CDL), ["--length", "time=0"], "--length time=0: expected a whole number above 0"),
         (text(CDL), ["--only", "salt"], "no variable salt; it has temp, mask, count"),
         (hdf5(shape=(0, 3), dtype="f4"), [], "dimension axis2_0 has length 0"),
-        (hdf5(shape=(2,) * 6, dtype="f4"), [], "variable v has 6 dimensions; right is at most 5"),
+        (hdf5(shape=(2,) * 6, dtype="f4"), [], "variable v has 6 dimensions; expected at most 5"),
         (hdf5(shape=(2,), dtype=h5py.string_dtype()), [], "variable v holds strings"),
         (hdf5(shape=(2,), dtype=ENUM), [], "variable v holds an enum"),
         (hdf5(shape=(2,), dtype=PAIR), [], "v holds a compound within a compound"),
@@ -224,13 +224,16 @@ def test_what_cannot_be(
 @pytest.mark.parametrize(
     ("map_", "holds"),
     [
-        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions, and here is y"),
+        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions, found y"),
         ("hello", "expected a decomposition map as PIO writes it"),
         ("version 2001 npes 2 ndims 1\n3\n0 1\n1\n", "expected a decomposition map"),
         ("version 2001 npes 1 ndims 1\n3\n0 2\n1 1\n", "has a point twice, or one above 3"),
-        ("version 2001 npes 1 ndims 1\n4\n0 2\n1 2\n", "its points are not those of the dimension"),
+        (
+            "version 2001 npes 1 ndims 1\n4\n0 2\n1 2\n",
+            "a map of 4 points does not fit y, which is 3",
+        ),
         ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "1 points of y are no process's"),
-        ("version 2001 npes 2 ndims 1\n3\n0 2\n1 2\n1 2\n2 3\n", "and 1 are several processes'"),
+        ("version 2001 npes 2 ndims 1\n3\n0 2\n1 2\n1 2\n2 3\n", "1 belong to several"),
     ],
 )
 def test_a_wrong_map(

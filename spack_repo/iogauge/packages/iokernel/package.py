@@ -57,6 +57,7 @@ class Iokernel(CMakePackage):
 
     # What the checkout has, unless a version is named.
     version("main", branch="main", preferred=True)
+    version("0.3.0", commit="79dcdc3df8d78f6a4ff32a476f7361195bb2c780")
     version("0.2.0", commit="71b5568a5ab2a51d4fbf31fb223eef414255b571")
 
     for _name, _title, *_, _default in LIBRARIES:
@@ -108,7 +109,7 @@ class Iokernel(CMakePackage):
         verdict = json.loads(result.read_text())["verification"]["verdict"]
         if verdict != "verified":
             raise RuntimeError(
-                f"iokernel {pattern[0]} --method {method}: {verdict}, right is: verified"
+                f"iokernel {pattern[0]} --method {method}: {verdict}, expected: verified"
             )
 
     def test_mpiio(self):
