@@ -19,9 +19,11 @@ from scipy import stats
 from iogauge.analysis.errors import ReferenceFileError
 from iogauge.analysis.judge import claims, references
 from iogauge.analysis.statistics import prediction
+from iogauge.analysis.store import database
+from iogauge.analysis.store.ingest import ingest
 from iogauge.measure.kernels import build_for_tests
 from tests import analysis_made as made
-from tests.analysis_recorded import DATA, ROOT, run_analysis, s3d
+from tests.analysis_recorded import DATA, ROOT, Recorded, run_analysis, s3d
 from tests.reframe_session import reframe
 
 MPIIO = s3d("mpiio:collective")
@@ -62,6 +64,23 @@ def test_numbers_as_they_are_printed(
         if n.id == name and parameters.items() <= {**n.run, **n.parameters}.items()
     ]  # fmt: skip
     assert [(n.value, n.unit) for n in found] == [(value, unit)]
+
+
+def test_a_number_that_names_a_pattern_is_one_that_a_run_has(tmp_path: Path) -> None:
+    """In a unit that the number can be converted to; another never stands beside a run."""
+    for name in ("session", "session-all"):
+        ingest(Recorded(tmp_path / name, name).report, tmp_path / "store")
+    sql = "SELECT DISTINCT pattern, quantity, unit FROM records"
+    units = {
+        (row["pattern"], row["quantity"]): row["unit"]
+        for row in database.rows(database.connect(tmp_path / "store"), sql, [])
+    }
+    for number in references.published():
+        if "pattern" in number.run:
+            unit = units.get((number.run["pattern"], number.quantity))
+            assert unit, f"line {number.line}: no run of {number.run} has {number.quantity}"
+            converted = number.in_unit(unit) != number.value
+            assert converted or number.unit == unit, f"line {number.line}: {number.unit}, {unit}"
 
 
 @pytest.fixture
