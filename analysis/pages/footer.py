@@ -5,11 +5,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from ..session.model import CEILINGS, DIRECTIONS
-from ..session.peaks import Peak
 from ..session.rows import Row, Table
 from . import grid, screen
 from .screen import shown
-from .words import NOTHING, bandwidth_text, outcome_text, percent_text, range_text
+from .words import (
+    NOTHING,
+    bandwidth_text,
+    of_processes,
+    outcome_text,
+    percent_text,
+    range_text,
+)
 
 CACHES = {
     "dropped": "cold: the page cache was emptied before reading",
@@ -86,24 +92,24 @@ def caches_lines(table: Table) -> list[str]:
 
 
 def peak_lines(table: Table) -> list[str]:
-    """One line per file system, stack, fsync and source: the two ceilings, write and read."""
-    groups: dict[tuple[str, str, bool, str], list[Peak]] = defaultdict(list)
-    for peak in table.peaks:
-        place = peak.what.place
-        groups[place.fs, place.stack, place.fsync, peak.what.source].append(peak)
+    """The session's peaks, write and read: a line per file system, processes, fsync and caches."""
+    peaks = table.highest.all()
     lines = []
-    for (fs, stack, fsync, source), peaks in groups.items():
-        found = {(one.what.ceiling, one.what.direction): one.bandwidth.median for one in peaks}
+    for key in dict.fromkeys(
+        one._replace(ceiling="fpp") for one in peaks if one.direction == "write"
+    ):
         parts = []
         for ceiling, name in zip(CEILINGS, ("file per process", "shared file"), strict=True):
-            values = [found.get((ceiling, direction)) for direction in DIRECTIONS]
-            if any(values):
-                shown = [bandwidth_text(value) if value else NOTHING for value in values]
+            write = key._replace(ceiling=ceiling)
+            both = [
+                peaks.get(one) for one in (write, write._replace(fsync=False, direction="read"))
+            ]
+            if any(both):
+                shown = [bandwidth_text(peak.value) if peak else NOTHING for peak in both]
                 parts.append(f"{name} {' / '.join(shown)}")
-        counts = sorted({one.what.processes for one in peaks})
-        several = "es" if counts[-1] > 1 else ""
-        what = f"{fs}, {stack}{', fsync' if fsync else ''}: {', '.join(parts)}"
-        lines.append(f"{what} ({source}, {' and '.join(map(str, counts))} process{several})")
+        about = (key.fs, of_processes(key.processes), "fsync" if key.fsync else "",
+                 f"caches {key.caches}" if key.caches in ("dropped", "cached") else "")  # fmt: skip
+        lines.append(f"{', '.join(filter(None, about))}: {', '.join(parts)}")
     return lines
 
 
@@ -178,7 +184,10 @@ def footer_lines(table: Table) -> list[str]:
     lines += [f"  skipped {count}: {reason}" for reason, count in skip_reasons(table)]
     peaks = peak_lines(table)
     if peaks:
-        lines += ["peaks, write / read MiB/s:", *(f"  {line}" for line in peaks)]
+        lines += [
+            "highest peaks of the session, write / read MiB/s:",
+            *(f"  {line}" for line in peaks),
+        ]
     lines += published_lines(table)
     rates = rate_lines(table)
     if rates:

@@ -7,8 +7,7 @@ beside a case say only whether the machine was disturbed then.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from ..statistics.spread import Spread
@@ -23,76 +22,17 @@ SHORT = 0.1  # seconds: from shorter repeats no advice follows
 CEILING_OF: dict[str, Ceiling] = {"posix": "fpp", "posix-shared": "shared"}
 
 
-class Place(NamedTuple):
-    """Identifies a peak's place. Peaks with and without fsync are different quantities."""
+class Conditions(NamedTuple):
+    """What a case and its peak have in common. Reading does not depend on fsync."""
 
     system: str
     partition: str
     fs: str
-    stack: str
+    processes: int
     fsync: bool
-
-
-class What(NamedTuple):
-    """Which quantity of a place a peak is."""
-
-    place: Place
+    caches: str
     ceiling: Ceiling
     direction: Direction
-    processes: int
-    source: Source
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A file system's peak for one stack's processes, MiB/s."""
-
-    what: What
-    bandwidth: Spread
-
-
-def find_peaks(runs: Iterable[Run]) -> list[Peak]:
-    """All peaks of a session, one per place, ceiling, direction, process count and source."""
-    found: dict[What, list[float]] = defaultdict(list)
-    for run in runs:
-        for what, value in _measured(run):
-            found[what].append(value)
-    spreads = ((what, Spread.of(values)) for what, values in found.items())
-    return [Peak(what, spread) for what, spread in spreads if spread]
-
-
-def headline_peaks(peaks: Iterable[Peak]) -> list[Peak]:
-    """For each place, source, ceiling and direction, the process count with the highest peak."""
-    best: dict[tuple[object, ...], Peak] = {}
-    for peak in peaks:
-        what = peak.what
-        key = (what.place, what.source, what.ceiling, what.direction)
-        if key not in best or peak.bandwidth.median > best[key].bandwidth.median:
-            best[key] = peak
-
-    def order(peak: Peak) -> tuple[object, ...]:
-        place, what = peak.what.place, peak.what
-        which = (CEILINGS.index(what.ceiling), DIRECTIONS.index(what.direction))
-        return (place.fs, place.stack, place.fsync, what.source, which)
-
-    return sorted(best.values(), key=order)
-
-
-def _measured(run: Run) -> Iterator[tuple[What, float]]:
-    """A run's measurements of its file system's peaks, MiB/s: all samples."""
-    if run.status != "ok" or run.result is None:
-        return
-    place = Place(run.system, run.partition, run.fs, run.stack, run.result.fsync)
-    processes = run.result.processes
-    for sample in run.samples:
-        for (ceiling, direction), value in sample.ceilings.items():
-            yield What(place, ceiling, direction, processes, "same job"), value
-        if run.is_peak and run.method in CEILING_OF:
-            for direction in DIRECTIONS:
-                reached = sample.bandwidth(direction)
-                if reached is not None:
-                    ceiling = CEILING_OF[run.method]
-                    yield What(place, ceiling, direction, processes, "peak test"), reached
 
 
 class SessionPeak(NamedTuple):
@@ -108,11 +48,13 @@ class Highest:
     cases that move at least as many bytes. By medians, one lucky repeat sets no peak."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        self._found: dict[tuple[object, ...], list[tuple[float, float, Source]]] = defaultdict(list)
+        self._found: dict[Conditions, list[tuple[float, float, Source]]] = defaultdict(list)
         self._of: dict[tuple[object, ...], SessionPeak | None] = {}
+        self._runs: list[Run] = []
         for run in runs:
             if run.status != "ok" or run.result is None:
                 continue
+            self._runs.append(run)
             for direction in DIRECTIONS:
                 for ceiling in CEILINGS:
                     if own := beside(run, ceiling, direction):
@@ -133,12 +75,24 @@ class Highest:
         """The peak that a run is compared with; None if there is none. Looked for once for all runs
         of the same size and conditions."""
         size = run.result.payload_bytes if run.result else 0
-        key = (*_conditions(run, ceiling, direction), size)
+        conditions = _conditions(run, ceiling, direction)
+        key = (conditions, size)
         if key not in self._of:
-            known = self._found.get(key[:-1], [])
+            known = self._found.get(conditions, [])
             fits = [(value, source) for least, value, source in known if least >= size]
             self._of[key] = SessionPeak(*max(fits), len(fits)) if fits else None
         return self._of[key]
+
+    def all(self) -> dict[Conditions, SessionPeak]:
+        """Those that its runs are compared with, by file system."""
+        found: dict[Conditions, SessionPeak] = {}
+        for run in self._runs:
+            for ceiling in CEILINGS:
+                for direction in DIRECTIONS:
+                    if run.method != "null" and (peak := self.of(run, ceiling, direction)):
+                        key = _conditions(run, ceiling, direction)
+                        found[key] = max(peak, found.get(key, peak))
+        return dict(sorted(found.items()))
 
 
 def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
@@ -147,11 +101,10 @@ def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
     return known.median if known else None
 
 
-def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> tuple[object, ...]:
-    """In which two runs must agree. Reading does not depend on fsync."""
+def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> Conditions:
     assert run.result
     fsync = direction == "write" and run.result.fsync
-    return (
+    return Conditions(
         run.system, run.partition, run.fs, run.result.processes, fsync, run.result.caches, ceiling,
         direction,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
-from .peaks import DISTURBED, Highest, Peak, SessionPeak, Source, beside, find_peaks, headline_peaks
+from .peaks import DISTURBED, Highest, SessionPeak, Source, beside
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
@@ -155,7 +155,7 @@ class Table:
     rows: tuple[Row, ...]
     peak_rows: tuple[Row, ...]
     skipped: tuple[Row, ...]
-    peaks: tuple[Peak, ...]
+    highest: Highest
 
     @property
     def ran(self) -> tuple[Row, ...]:
@@ -175,7 +175,6 @@ class Table:
 
 def make_table(session: Session) -> Table:
     """Sort and group the runs of `session`."""
-    peaks = tuple(find_peaks(session.runs))
     grouped: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in session.runs:
         # A skipped run gets its own row: it must not hide among repeats that ran.
@@ -191,7 +190,7 @@ def make_table(session: Session) -> Table:
         rows=tuple(row for row in ran if not row.run.is_peak),
         peak_rows=tuple(row for row in ran if row.run.is_peak),
         skipped=tuple(row for row in rows if row.run.status == "skipped"),
-        peaks=tuple(headline_peaks(peaks)),
+        highest=highest,
     )
 
 

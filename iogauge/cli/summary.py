@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from iogauge.analysis.pages.footer import print_table
 from iogauge.analysis.session.loader import load_session
-from iogauge.analysis.session.peaks import Peak
+from iogauge.analysis.session.peaks import Conditions, SessionPeak
 from iogauge.analysis.session.rows import Table, make_table, to_csv
 from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import ingest
@@ -92,18 +92,11 @@ def as_json(table: Table) -> dict[str, object]:
         "all_verified": table.all_verified(),
         "counts": dict(table.counts()),
         "rows": [row.cells() for row in table.all_rows],
-        "peaks": [_peak_json(peak) for peak in table.peaks],
+        "peaks": [_peak_json(*of) for of in table.highest.all().items()],
     }  # fmt: skip
 
 
-def _peak_json(peak: Peak) -> dict[str, object]:
-    what = peak.what
-    return {
-        **{name: getattr(what.place, name) for name in ("system", "partition")},
-        "file_system": what.place.fs,
-        **{name: getattr(what.place, name) for name in ("stack", "fsync")},
-        **{name: getattr(what, name) for name in ("ceiling", "direction", "processes", "source")},
-        "median_mib_s": peak.bandwidth.median,
-        "min_mib_s": peak.bandwidth.low,
-        "max_mib_s": peak.bandwidth.high,
-    }
+def _peak_json(of: Conditions, peak: SessionPeak) -> dict[str, object]:
+    about = of._asdict()
+    number = {"mib_s": peak.value, "source": peak.source, "jobs": peak.jobs}
+    return {"file_system": about.pop("fs"), **about, **number}
