@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from math import comb
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
+from iogauge.common import tables
 from iogauge.common.hints import variable, way
+from iogauge.common.text import about, three
 
 from ..statistics import interval
 from ..store import database as store
+from .overall import no_difference
 from .samples import AS_SQL, Job, speedup
 from .selection import CALL
 
@@ -119,6 +122,46 @@ def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
         if same and named and not other["hints"]:
             return other
     return None
+
+
+class Step(NamedTuple):
+    """The fastest call whose files are of a kind (tables.KINDS), and its `speed` over that of
+    another kind, `over`, which asks less of the files."""
+
+    kind: str
+    best: Row
+    over: str = ""
+    speed: interval.Interval | None = None
+
+
+def by_kind(group: Sequence[Row], default: str) -> list[Step]:
+    """One for each kind that was measured, if there are two."""
+    steps: list[Step] = []
+    for kind in tables.KINDS:
+        methods = tables.methods_of_kind(kind)
+        if of := [row for row in group if row["method"] in methods]:
+            best, before = fastest(of, default), steps[-1] if steps else None
+            speed = speedup(before.best["found"], best["found"]) if before else None
+            steps.append(Step(kind, best, before.kind if before else "", speed))
+    return steps if len(steps) > 1 else []
+
+
+def of_kind(step: Step) -> str:
+    """`one shared file: mpiio:collective on mpich, 1.60 times as long as a file per process (1.30
+    to 2.10)`."""
+    text = f"{tables.KINDS[step.kind]}: {step.best['call']} on {step.best['stack']}"
+    return f"{text}, {_takes(step.speed, tables.KINDS[step.over])}" if step.speed else text
+
+
+def _takes(speed: interval.Interval, over: str) -> str:
+    if speed.verdict == "no difference":
+        return f"{no_difference(speed)} from {over}"
+    if speed.low is None or speed.high is None:
+        text = f"{about(1 / speed.value)} times as long as {over}"
+        return f"{text}, not decided yet: {speed.lacks}"
+    ends = f"({three(1 / speed.high)} to {three(1 / speed.low)})"
+    open_ = ", not decided yet" if speed.verdict == "not decided yet" else ""
+    return f"{three(1 / speed.value)} times as long as {over} {ends}{open_}"
 
 
 def settings(

@@ -71,6 +71,7 @@ class Facts:
     slowest: dict[str, tuple[float, int]] = field(default_factory=dict)
     mean: dict[str, float] = field(default_factory=dict)
     several: bool = False  # processes wrote one file by POSIX calls
+    shortest: float = SHORT  # seconds of a repeat
 
     def part(self, *names: str) -> float:
         """The slowest process's share of the time in these phases."""
@@ -115,6 +116,7 @@ def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
             direction, document, sum(s[direction]["seconds"] for s in samples),
             {name: (both[0], both[1]) for name, both in phases.items()},
             statistics.median(s[direction]["bandwidth"] for s in samples), ceilings,
+            shortest=shortest,
         )  # fmt: skip
         if traced:
             _add_trace(one, traced)

@@ -13,7 +13,7 @@ from ..errors import NothingFoundError
 from ..statistics import interval
 from ..store import database as store
 from . import compare_runs
-from .advice import candidates, default_of, fastest
+from .advice import Step, by_kind, candidates, default_of, fastest, of_kind
 from .compare_runs import Question
 from .samples import speedup
 
@@ -28,8 +28,8 @@ NAMED = 3
 @dataclass(frozen=True)
 class Place:
     """The fastest call that writes a pattern on a file system. `base`: the default on the same
-    stack, and `gain` over it; `stacks`: the gain over the same call on each other stack. `unit`:
-    MiB/s, or files/s where a pattern makes many small files."""
+    stack, and `gain` over it; `stacks`: the gain over the same call on each other stack. `steps`:
+    by kind of file. `unit`: MiB/s, or files/s where a pattern makes many small files."""
 
     pattern: str
     fs: str
@@ -38,6 +38,7 @@ class Place:
     base: Row | None
     gain: interval.Interval | None
     stacks: dict[str, interval.Interval]
+    steps: list[Step]
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ def _place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str)
         for row in group
         if row["stack"] != best["stack"] and all(row[key] == best[key] for key in same)
     }
-    return Place(pattern, fs, unit, best, base, gain, stacks)
+    return Place(pattern, fs, unit, best, base, gain, stacks, by_kind(group, default))
 
 
 def answers(
@@ -79,7 +80,8 @@ def answers(
 ) -> list[tuple[str, str]]:
     """What each answer is about, and its text. `peaks`: of `ceilings`."""
     stacks = [("stacks", text) for text in _of_stacks(connection, where)]
-    return [*stacks, ("peak", _of_peaks(peaks)), ("open", _undecided(found))]
+    kinds = [("kinds", _of_kinds(found)), ("peak", _of_peaks(peaks))]
+    return [*stacks, *kinds, ("open", _undecided(found))]
 
 
 def _of_stacks(connection: Any, where: store.Where) -> list[str]:
@@ -94,6 +96,16 @@ def _of_stacks(connection: Any, where: store.Where) -> list[str]:
         with suppress(NothingFoundError):
             said += compare_runs.compare(connection, moved, Question(a, b, "stack")).answers[:1]
     return said
+
+
+def _of_kinds(found: Sequence[Place]) -> str:
+    """What the first few kinds of file cost where it is decided."""
+    return _some([
+        f"{one.name}: {of_kind(step)}"
+        for one in found
+        for step in one.steps
+        if step.speed and step.speed.verdict != "not decided yet"
+    ])  # fmt: skip
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import AnalysisError
 from ..session import case_file
 from ..session.model import Direction
+from ..session.peaks import SHORT
 from .bottleneck import Cause, Kind, load
 
 ROUNDS = 8  # runs of each kind: enough for an interval
@@ -64,14 +65,15 @@ def remedy(run: Run, cause: Cause) -> Remedy:
 
 
 def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
-    """What limited a run most, and what to try; None if nothing is known."""
+    """What limited a run most, and what to try; None if unknown, or a repeat was too short."""
     try:
         loaded = load(folder)
     except AnalysisError:
         return None
     causes = [
-        cause for one, found in loaded.causes() if one.direction == direction for cause in found
-    ]
+        cause for one, found in loaded.causes() if one.direction == direction
+        and one.shortest >= SHORT for cause in found
+    ]  # fmt: skip
     if not causes:
         return None
     return causes[0], remedy(run_of(folder, loaded.document), causes[0])

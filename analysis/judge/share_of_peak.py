@@ -57,8 +57,7 @@ def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
 
 
 def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
-    """How the row beat the session's peak, with the numbers; empty if it did not. A short repeat
-    gives no advice."""
+    """How the row beat the session's peak, with the numbers; empty if it did not."""
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""
@@ -68,6 +67,5 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     )
     times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]
     shortest = min((seconds for seconds in times if seconds is not None), default=SHORT)
-    if shortest < SHORT:
-        return f"{said}; a repeat took {1000 * shortest:.2g} ms, too short to judge"
-    return f"{said}; so large aligned POSIX transfers are not the fastest method here"
+    short = f"; a repeat took {1000 * shortest:.2g} ms, too short to judge"
+    return f"{said}{short if shortest < SHORT else ''}"

@@ -11,7 +11,7 @@ from iogauge.common import tables
 from iogauge.common.text import about, three
 
 from ..judge import disturbance, findings, remedies
-from ..judge.advice import DEFAULT
+from ..judge.advice import DEFAULT, of_kind
 from ..judge.findings import Place
 from ..session.rows import rank
 from ..store.database import Where
@@ -57,6 +57,7 @@ def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) ->
         "document": root / best["document"],
         "gain": _gain(place),
         "stacks": _stacks(place),
+        "kinds": list(map(of_kind, place.steps)),
         "share": share,
         **_to_try((root / best["document"]).parent),
     }

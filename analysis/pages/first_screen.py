@@ -16,7 +16,7 @@ from iogauge.common import tables
 from iogauge.common.text import percent, plain, plain_lines
 
 from ..judge import findings, share_of_peak
-from ..judge.advice import DEFAULT
+from ..judge.advice import DEFAULT, of_kind
 from ..judge.findings import Place
 from ..session.rows import Row, Table, rank
 from ..store.database import Where
@@ -84,6 +84,7 @@ def as_json(found: Found) -> dict[str, Any]:
                     "high": place.gain.high, "verdict": place.gain.verdict,
                 }),
                 "share": found.shares.get(id(place)),
+                "kinds": list(map(of_kind, place.steps)),
             }
             for place in found.places
         ],

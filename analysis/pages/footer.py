@@ -4,18 +4,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from ..session.model import CEILINGS, DIRECTIONS
+from ..session.model import DIRECTIONS
 from ..session.rows import Row, Table
 from . import grid, screen
 from .screen import shown
-from .words import (
-    NOTHING,
-    bandwidth_text,
-    of_processes,
-    outcome_text,
-    percent_text,
-    range_text,
-)
+from .words import bandwidth_text, of_processes, outcome_text, percent_text, range_text
 
 CACHES = {
     "dropped": "cold: the page cache was emptied before reading",
@@ -92,24 +85,14 @@ def caches_lines(table: Table) -> list[str]:
 
 
 def peak_lines(table: Table) -> list[str]:
-    """The session's peaks, write and read: a line per file system, processes, fsync and caches."""
-    peaks = table.highest.all()
+    """The session's peaks, each with what measured it."""
+    files = {"fpp": "file per process", "shared": "shared file"}
     lines = []
-    for key in dict.fromkeys(
-        one._replace(ceiling="fpp") for one in peaks if one.direction == "write"
-    ):
-        parts = []
-        for ceiling, name in zip(CEILINGS, ("file per process", "shared file"), strict=True):
-            write = key._replace(ceiling=ceiling)
-            both = [
-                peaks.get(one) for one in (write, write._replace(fsync=False, direction="read"))
-            ]
-            if any(both):
-                shown = [bandwidth_text(peak.value) if peak else NOTHING for peak in both]
-                parts.append(f"{name} {' / '.join(shown)}")
-        about = (key.fs, of_processes(key.processes), "fsync" if key.fsync else "",
-                 f"caches {key.caches}" if key.caches in ("dropped", "cached") else "")  # fmt: skip
-        lines.append(f"{', '.join(filter(None, about))}: {', '.join(parts)}")
+    for of, peak in table.highest.all().items():
+        about = [of.fs, of_processes(of.processes), files[of.ceiling], of.direction]
+        about += ["fsync"] if of.fsync else []
+        value = f"{bandwidth_text(peak.value)} ({peak.source}, the highest of {peak.jobs})"
+        lines.append(f"{', '.join(about)}: {value}")
     return lines
 
 
@@ -185,7 +168,7 @@ def footer_lines(table: Table) -> list[str]:
     peaks = peak_lines(table)
     if peaks:
         lines += [
-            "highest peaks of the session, write / read MiB/s:",
+            "peaks of the session, MiB/s:",
             *(f"  {line}" for line in peaks),
         ]
     lines += published_lines(table)

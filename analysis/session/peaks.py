@@ -75,10 +75,9 @@ class Highest:
         """The peak that a run is compared with; None if there is none. Looked for once for all runs
         of the same size and conditions."""
         size = run.result.payload_bytes if run.result else 0
-        conditions = _conditions(run, ceiling, direction)
-        key = (conditions, size)
+        key = (_conditions(run, ceiling, direction), size)
         if key not in self._of:
-            known = self._found.get(conditions, [])
+            known = self._found.get(key[0], [])
             fits = [(value, source) for least, value, source in known if least >= size]
             self._of[key] = SessionPeak(*max(fits), len(fits)) if fits else None
         return self._of[key]

@@ -2,15 +2,14 @@
 """`advise`: the fastest method, mode and hints that were seen for a pattern, ready to use."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
-from iogauge.analysis.judge.advice import DEFAULT, candidates, rank, settings
+from iogauge.analysis.judge import advice
 from iogauge.common import tables
 from iogauge.common.files import write_whole
-from iogauge.common.text import three
+from iogauge.common.text import about, three
 
 from . import formats, options
 
@@ -28,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--system", required=True, help="ReFrame's name of the system")
     add("--for", dest="direction", choices=("write", "read"), default="write",
         help="direction to optimize (default: write)")  # fmt: skip
-    add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
-        help=f"baseline of the gains (default: {DEFAULT})")  # fmt: skip
+    add("--default", default=advice.DEFAULT, metavar="METHOD[:MODE]",
+        help=f"baseline of the gains (default: {advice.DEFAULT})")  # fmt: skip
     kinds = ", ".join(f"{kind}: {text}" for kind, text in tables.KINDS.items())
     add("--kind", choices=tuple(tables.KINDS), help=f"only methods that write this: {kinds}")
     words = "rows of each file system, scale and process count (default: %(default)s)"
@@ -47,14 +46,18 @@ def run(args: argparse.Namespace) -> int:
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     if args.kind:
         where = where.key("method", tables.methods_of_kind(args.kind))
-    found = candidates(connection, where, f"{args.direction}_bw")
+    found = advice.candidates(connection, where, f"{args.direction}_bw")
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
         raise NothingFoundError(f"the store has no {what}")
     rows: list[Row] = []
+    lines = [""]
     for group in found.values():
-        rows += rank(group, args.default)[: args.top]
-    formats.show(args, rows, COLUMNS, note=_in_words(rows, args))
+        top = advice.rank(group, args.default)[: args.top]
+        rows += top
+        lines += [_in_words(top[0], args)]
+        lines += [f"  {advice.of_kind(one)}" for one in advice.by_kind(group, args.default)]
+    formats.show(args, rows, COLUMNS, note="\n".join(lines))
     if args.write:
         best = max((row for row in rows if row["rank"] == 1), key=lambda row: row["mib_s"])
         for path in write_files(args.write, best):
@@ -62,28 +65,26 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _in_words(rows: Sequence[Row], args: argparse.Namespace) -> str:
-    lines = []
-    for row in (row for row in rows if row["rank"] == 1):
-        hints = f" with {row['hints']}" if row["hints"] else ", no hints"
-        variant = f" ({row['variant']})" if row["variant"] else ""
-        interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
-        gain = ""
-        if row["over_default"]:
-            ends = (f" ({three(row['gain_low'])} to {three(row['gain_high'])})"
-                    if row["gain_low"] else f" ({row['lacks'] or 'no interval'})")  # fmt: skip
-            gain = f", {three(row['over_default'])} times {args.default} on the same stack{ends}"
-        lines.append(
-            f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
-            f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
-        )
-    return "\n" + "\n".join(lines)
+def _in_words(row: Row, args: argparse.Namespace) -> str:
+    hints = f" with {row['hints']}" if row["hints"] else ", no hints"
+    variant = f" ({row['variant']})" if row["variant"] else ""
+    interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
+    gain = ""
+    if row["over_default"]:
+        low, high = row["gain_low"], row["gain_high"]
+        value = (three if low else about)(row["over_default"])
+        ends = f"{three(low)} to {three(high)}" if low else row["lacks"] or "no interval"
+        gain = f", {value} times {args.default} on the same stack ({ends})"
+    return (
+        f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
+        f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
+    )
 
 
 def write_files(folder: Path, row: Row) -> list[Path]:
     """The settings of one row as files that the libraries read. Raises CannotWrite."""
     hints = dict(word.split("=", 1) for word in row["hints"].split())
-    files = settings(hints, row["mpi_io"] or "", folder.resolve())
+    files = advice.settings(hints, row["mpi_io"] or "", folder.resolve())
     for name, text in files.items():
         write_whole(folder / name, text)
     return [folder / name for name in files]

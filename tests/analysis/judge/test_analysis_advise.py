@@ -43,8 +43,19 @@ def test_in_words(tmp_path: Path) -> None:
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
     assert (
         "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s, "
-        "3.00 times mpiio:collective on the same stack (3.00 to 3.00)"
+        "3.00 times mpiio:collective on the same stack (3.00 to 3.00)\n"
+        "  a file per process: posix on openmpi\n"
+        "  one shared file: mpiio:collective on openmpi, 3.00 times as long as a file per process "
+        "(3.00 to 3.00)\n"
     ) in done.stdout
+
+
+def test_few_jobs_have_no_third_digit(tmp_path: Path) -> None:
+    values = {(s3d("posix"), "openmpi"): [312.3], (s3d("mpiio:collective"), "openmpi"): [100.0]}
+    store = made.store(tmp_path, [values], jobs=True)
+    done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
+    assert ", 3.1 times mpiio:collective on the same stack (1 pair; 6 needed)\n" in done.stdout
+    assert ", 3.1 times as long as a file per process, not decided yet: 1 pair; " in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ def test_what_is_decided(tmp_path: Path) -> None:
         "rows": "4 verified, 0 failed",
         "stacks": "In this session, over 1 case, mpich is typically 0.50 times as fast as openmpi "
         "(0.50 to 0.50).",
+        "kinds": "s3d ram: one shared file: mpiio:collective on openmpi, 3.00 times as long as a "
+        "file per process (3.00 to 3.00)",
         "peak": "1 of 1 fastest methods stay below half of the peak: s3d ram 39 % (38 to 40)",
     }
     row = the_row(tmp_path / "again", values)
