@@ -125,8 +125,8 @@ def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
 
 
 class Step(NamedTuple):
-    """The fastest call whose files are of a kind (tables.KINDS), and its `speed` over that of
-    another kind, `over`, which asks less of the files."""
+    """The fastest call whose files are of a kind (tables.KINDS), and its `speed` over the fastest
+    of another kind, `over`, which asks less of the files."""
 
     kind: str
     best: Row
