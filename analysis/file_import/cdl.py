@@ -84,9 +84,8 @@ class _Reader:
             name = _plain(match[1])
             if match[2] == "UNLIMITED":
                 self.like.unlimited.add(name)
-            self.like.dimensions[name] = (
-                int(match[3] or 0) if match[2] == "UNLIMITED" else int(match[2])
-            )
+            length = match[3] or 0 if match[2] == "UNLIMITED" else match[2]
+            self.like.dimensions[name] = int(length)
 
     def variable(self, statement: str) -> None:
         kind, _, rest = statement.partition(" ")

@@ -55,7 +55,8 @@ def _zone(like: Like, zone: Any, take: Callable[[str, Any], Variable]) -> int:
         first = ""
         for parent in _below(zone, kind):
             for node in _below(parent, ARRAY):
-                if DATA not in node or (role == "connectivity" and not _is_corners(node)):
+                corners = node.name.endswith("/ElementConnectivity")
+                if DATA not in node or (role == "connectivity" and not corners):
                     continue
                 made = take(node.name.strip("/"), node[DATA])
                 arrays += 1
@@ -75,10 +76,6 @@ def _zone(like: Like, zone: Any, take: Callable[[str, Any], Variable]) -> int:
                 name = parent.name if role == "connectivity" else node.name
                 made.place = Place(zone.name, role, name.rsplit("/", 1)[-1])
     return arrays
-
-
-def _is_corners(node: Any) -> bool:
-    return bool(node.name.endswith("/ElementConnectivity"))
 
 
 def _why_not(role: str, data: Any, shape: tuple[int, ...]) -> str:

@@ -105,13 +105,10 @@ def _netcdf_group(netcdf: Any, like: Like, group: Any, prefix: str) -> None:
 def _netcdf_variable(netcdf: Any, like: Like, variable: Any, name: str) -> None:
     kind = variable.datatype
     what = {netcdf.VLType: "lists of variable length", netcdf.EnumType: "an enum"}
-    if variable.dtype is str or type(kind) in what:
-        kinds = "strings" if variable.dtype is str else what[type(kind)]
-        like.variables.append(Variable(name, "", [], cannot=kinds))
-        return
+    cannot = "strings" if variable.dtype is str else what.get(type(kind), "")
     compound = members(kind.dtype) if isinstance(kind, netcdf.CompoundType) else []
-    if isinstance(compound, str):
-        like.variables.append(Variable(name, "", [], cannot=compound))
+    if cannot or isinstance(compound, str):
+        like.variables.append(Variable(name, "", [], cannot=cannot or str(compound)))
         return
     chunk = variable.chunking()
     pairs = [(key, variable.getncattr(key)) for key in variable.ncattrs()]
@@ -160,9 +157,22 @@ def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:
     pairs = []
     for name in found.attrs:
         if name not in HIDDEN:
-            kind = found.attrs.get_id(name).dtype
-            pairs.append((name, found.attrs[name] if kind.kind in "iufSO" else None))
+            try:
+                pairs.append((name, found.attrs[name]))
+            except TypeError:  # NumPy lacks its type
+                pairs.append((name, None))
     return _attributes(like, of, pairs)
+
+
+def _cannot(h5py: Any, found: Any) -> str:
+    """Content of a data set that no pattern can hold, as text; "" for what one can."""
+    try:
+        kind = found.dtype
+    except TypeError:
+        return "values of a type that NumPy lacks"
+    what = _hdf5_kind(h5py, kind) or ("nothing" if found.shape is None else "")
+    size = found.id.get_type().get_size()
+    return what or f"values of {size} bytes that NumPy lacks" * (size != kind.itemsize)
 
 
 def _hdf5_kind(h5py: Any, kind: Any) -> str:
@@ -181,21 +191,16 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
             if inner:
                 return f"a compound with {inner} in it"
         return ""
-    return (
-        ""
-        if kind.kind in "iuS" or kind.name in ("float32", "float64")
-        else f"values of {kind.name}"
-    )
+    held = kind.kind in "iuS" or kind.name in ("float32", "float64")
+    return "" if held else f"values of {kind.name}"
 
 
 def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
     """HDF5 dimensions have no names: they are named by place, from the last, and length."""
-    what = _hdf5_kind(h5py, found.dtype) or ("nothing" if found.shape is None else "")
-    compound = members(found.dtype) if found.dtype.fields and not what else []
-    if isinstance(compound, str):
-        what, compound = compound, []
-    if what:
-        like.variables.append(Variable(name, "", [], cannot=what))
+    what = _cannot(h5py, found)
+    compound = members(found.dtype) if not what and found.dtype.fields else []
+    if what or isinstance(compound, str):
+        like.variables.append(Variable(name, "", [], cannot=what or str(compound)))
         return like.variables[-1]
     dims = []
     for i, (length, most) in enumerate(zip(found.shape, found.maxshape, strict=True)):
@@ -208,8 +213,9 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
         kind = "compound"
         if found.dtype.itemsize > sum(one.bytes() for one in compound):
             like.said.append(f"variable {name}: the gaps between its members are left out")
-    if found.is_virtual:
-        like.said.append(f"variable {name}: a virtual data set, which becomes a plain one")
+    if found.is_virtual or found.external:
+        kind_of = "virtual data set" if found.is_virtual else "data set in other files"
+        like.said.append(f"variable {name}: a {kind_of}, which becomes a plain one")
     chunk = [int(n) for n in found.chunks] if found.chunks else None
     made = Variable(name, kind, dims, chunk, members=compound)
     made.attributes = _hdf5_attributes(like, f"{name}:", found)

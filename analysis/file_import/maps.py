@@ -72,14 +72,13 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
     `names`, `lengths`: the map's dimensions, slowest first. `CannotLikeError` for a file in another
     form, with other dimensions, or that does not give each point to one process."""
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
-            if start[1:] == b"HDF" or start[:3] == b"CDF":
-                raise CannotLikeError(
-                    f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
-                    "PIOc_writemap writes it"
-                )
-        lines = path.read_text(encoding="ascii").split("\n")
+        data = path.read_bytes()
+        if data[1:4] == b"HDF" or data[:3] == b"CDF":
+            raise CannotLikeError(
+                f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
+                "PIOc_writemap writes it"
+            )
+        lines = data.decode("ascii").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         raise CannotLikeError(f"{path}: cannot be read: {problem}") from None
     head = lines[0].split()
@@ -101,7 +100,7 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
                 f"{','.join(names)}, which is {'x'.join(map(str, lengths))}"
             )
         points = [_points(path, lines, i, math.prod(lengths)) for i in range(processes)]
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         raise CannotLikeError(f"{path}: expected a decomposition map as PIO writes it") from None
     owners = np.zeros(math.prod(lengths), np.int64)
     for mine in points:

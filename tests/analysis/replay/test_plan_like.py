@@ -234,6 +234,7 @@ def test_what_cannot_be(
         ),
         ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "1 points of y are no process's"),
         ("version 2001 npes 2 ndims 1\n3\n0 2\n1 2\n1 2\n2 3\n", "1 belong to several"),
+        ("version 2001 npes 1 ndims 1\n3\n0 1\n" + "9" * 30, "expected a decomposition map"),
     ],
 )
 def test_a_wrong_map(
@@ -304,14 +305,16 @@ def test_what_a_file_of_hdf5_may_have(tmp_path: Path, capsys: pytest.CaptureFixt
         layout = h5py.VirtualLayout((6,), "f8")
         layout[:] = h5py.VirtualSource(path, "data", (6,))
         file.create_virtual_dataset("view", layout)
+        file.create_dataset("apart", (6,), "f8", external=[("gone.raw", 0, 48)])
     path.write_bytes(b"# my own header\n".ljust(1024) + path.read_bytes()[1024:])
     found = plan(path)
     assert [(one["name"], one["type"]) for one in found["variables"]] == [
-        ("data", "float64"), ("view", "float64"),
+        ("apart", "float64"), ("data", "float64"), ("view", "float64"),
     ]  # fmt: skip
     said = capsys.readouterr().out
     assert "link /lost to /nowhere: is left out" in said and "link in/far to /x" in said
     assert "variable view: a virtual data set, which becomes a plain one" in said
+    assert "variable apart: a data set in other files, which becomes a plain one" in said
 
 
 @pytest.mark.parametrize(
@@ -327,6 +330,37 @@ def test_types_that_no_pattern_holds_are_named(
     assert main(["replay", "like", str(path), "-o", str(tmp_path / "o")]) != 0
     said = capsys.readouterr().err
     assert "variable odd" in said and says in said and "--skip odd" in said
+
+
+def odd_kind(name: str) -> h5py.h5t.TypeID:
+    """Types that h5py cannot express in NumPy's, or only as larger ones."""
+    if name == "time":
+        return h5py.h5t.UNIX_D32LE
+    kind = (h5py.h5t.IEEE_F32LE if name == "bfloat16" else h5py.h5t.STD_I32LE).copy()
+    if name == "bfloat16":
+        kind.set_fields(15, 7, 8, 0, 7)
+    else:
+        kind.set_precision(24)
+    kind.set_size(2 if name == "bfloat16" else 3)
+    return kind
+
+
+@pytest.mark.parametrize("name", ["time", "int24", "bfloat16"])
+def test_types_that_numpy_lacks_are_named(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a data set they are refused, of an attribute left out."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        space = h5py.h5s.create_simple((4,))
+        h5py.h5d.create(file.id, b"odd", odd_kind(name), space)
+        file["plain"] = np.arange(3.0)
+        h5py.h5a.create(file["plain"].id, b"kind", odd_kind(name), space)
+    assert main(["replay", "like", str(path), "-o", str(tmp_path / "o")]) == 3
+    said = capsys.readouterr().err
+    assert "variable odd holds values of" in said and "that NumPy lacks" in said
+    (one,) = plan(path, "--skip", "odd")["variables"]
+    assert one["name"] == "plain" and (not one["attributes"] or name == "bfloat16")
 
 
 def test_a_map_in_netcdf_is_refused_by_name(
