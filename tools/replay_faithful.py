@@ -132,15 +132,8 @@ def measure(bench: Bench, repeats: int) -> Found:
 
 def compared(planned: Path, log: Path, other: Path, key: str) -> check.Comparison:
     """Another run of the program has the names of the log, a replay its own."""
-    header = schedule.read_header(planned)
-    levels = [str(one["level"]) for one in header["files"]]
-    both = [
-        trace.load(
-            source, trace.Choice(paths=[str(f[name]) for f in header["files"]], levels=levels)
-        )
-        for source, name in ((log, "path"), (other, key))
-    ]
-    return check.compare(both[0], both[1], float(header["gap"]))
+    both = check.load(planned, log, other, key)
+    return check.compare(*both, float(schedule.read_header(planned)["gap"]))
 
 
 def row(name: str, found: Found, options: str) -> str:

@@ -261,7 +261,6 @@ def _segments(
             "module": DXT[name],
             "path": names.get(head.id, ""),
             "rank": head.rank,
-            "host": head.host.decode(errors="replace"),
             "writes": rows[: head.writes],
             "reads": rows[head.writes :],
         }

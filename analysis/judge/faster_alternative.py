@@ -105,16 +105,14 @@ def answer(
     lines = []
     if took:
         median = statistics.median(took)
-        own = f"; the program itself: {program:.4g} s" if program else ""
-        lines = [f"{LOGGED}: {median:.4g} s, verified{own}"]
+        own = f"{program:.4g} s" if program else "unknown"
+        lines = [f"{LOGGED}: {median:.4g} s, verified; the program itself: {own}"]
         lines += filter(None, [beside_program(median, program)])
     count = len(decided)
     found = [(one, other) for other in decided if (one := ratio(replay, other, count))]
     if took and beside_program(median, program):
         found = [(_wider(one, program / median), other) for one, other in found]
-    if found and not any(
-        one.low is not None and one.low > 1 for one, other in found if not other.why
-    ):
+    if found and not any(one.low is None or one.low > 1 for one, other in found if not other.why):
         tried = sum(not other.why for other in others)
         lines.append(
             f"none of the other methods ({tried}) would have {PERFECT[way]} significantly faster"

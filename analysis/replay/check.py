@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..darshan.raw import CLOSE, OPEN, SYNC, VIEW
 from . import schedule, trace
 from .phases import Phases, find
+from .synthesise import SAID
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
 
 SHOWN = 3  # differences
@@ -65,13 +66,15 @@ class Comparison:
         return sorted(found, key=lambda phase: phase.number)
 
 
-def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
-    """The log and a replay of its schedule, both with the schedule's files in its order."""
-    files = schedule.read_header(planned)["files"]
-    levels = [str(one["level"]) for one in files]
+def load(planned: Path, log: Path, replay: Path, key: str = "name") -> tuple[Trace, Trace]:
+    """The log and a replay of its schedule, both with the schedule's files in its order. `key`: of
+    the schedule, what the replay calls them."""
+    header = schedule.read_header(planned)
+    levels = [str(one["level"]) for one in header["files"]]
     found = []
-    for source, key in ((log, "path"), (replay, "name")):
-        found.append(trace.load(source, Choice(paths=[str(f[key]) for f in files], levels=levels)))
+    for source, name, made_up in ((log, "path", SAID in header["said"]), (replay, key, False)):
+        paths = [str(one[name]) for one in header["files"]]
+        found.append(trace.load(source, Choice((), False, paths, levels, made_up)))
     return found[0], found[1]
 
 
@@ -102,7 +105,9 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
 def program_seconds(trace: Trace, way: int) -> float:
     """What the program itself took in its calls, as iokernel counts it: of opening, writing (or
     reading: `way`), flushing and closing, each of the process that took longest. A file that is
-    written is opened for that."""
+    written is opened for that. 0: unknown."""
+    if any(one.waits for one in trace.files):
+        return 0.0
     kinds = (OPEN, CLOSE, SYNC, VIEW)
     took = np.zeros((trace.processes, len(kinds) + 1))
     written = np.zeros(len(trace.files), bool)

@@ -74,17 +74,13 @@ class Own:
 
     def number(self, view: RawView) -> int:
         """0: the whole file, byte after byte."""
-        if view.displacement == 0 and _is_plain(view):
+        if view.displacement == 0 and view.pieces == ((0, view.size),) and view.size == view.extent:
             return 0
         key = (view.displacement, view.extent, view.pieces)
         if key not in self.numbers:
             self.numbers[key] = len(self.views)
             self.views.append(view)
         return self.numbers[key]
-
-
-def _is_plain(view: RawView) -> bool:
-    return view.pieces == ((0, view.size),) and view.size == view.extent
 
 
 def read(folder: Path) -> Own:
@@ -235,8 +231,11 @@ def of_process(
 
 def expand(
     rows: NDArray[np.void], views: Sequence[RawView]
-) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-    """A row per piece of bytes, at its offset in the file, and which access each is of."""
+) -> tuple[NDArray[np.void], NDArray[np.int64]] | None:
+    """A row per piece of bytes, at its offset in the file, and which access each is of. None: more
+    than MOST_PIECES."""
+    if not rows["view"].any():
+        return rows.copy(), np.arange(len(rows))
     index = np.flatnonzero(rows["view"] == 0)
     found, of = [rows[index]], [index]
     left = MOST_PIECES
@@ -249,7 +248,7 @@ def expand(
         for i in some:
             many = pieces(rows[i], int(rows["offset"][i]), bytes_, left)
             if many is None:
-                raise TooManyPiecesError
+                return None
             found.append(many)
             of.append(np.full(len(many), i))
             left -= len(many)
@@ -257,7 +256,3 @@ def expand(
     all_["view"] = 0
     order = np.argsort(numbers, kind="stable")
     return all_[order], numbers[order]
-
-
-class TooManyPiecesError(Exception):
-    """More pieces than fit in memory."""

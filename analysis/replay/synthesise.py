@@ -3,14 +3,16 @@
 direction match the log; sizes come from its most common ones, places from its most common stride.
 Their order, their times, and who did what of a shared record are invented."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan.dxt import SEGMENT, Block
 from ..darshan.log import FileTrace, Log
+from ..errors import AnalysisError
 from .extents import Numbers
 
 SAID = (
@@ -19,16 +21,23 @@ SAID = (
 )
 PAUSE = 0.1  # seconds between the two directions
 CALL = 1e-6  # seconds, if the log does not say
+MOST_CALLS, MOST_PARTS = 2 * 10**7, 10**6  # parts: processes of a file, summed over files
 POSIX, READ, WRITE = "POSIX", "READ", "WRITE"
 
 
-def blocks(log: Log) -> list[Block]:
-    number = {path: i for i, path in log.ids.items()}
-    found = []
-    for entry in log.files:
-        if entry.module == POSIX and entry.path in number:
-            found += _of_file(log, entry, number[entry.path])
-    return found
+def blocks(source: Path, log: Log, wanted: Container[str]) -> list[Block]:
+    """Of the files with these paths."""
+    number = {path: i for i, path in log.ids.items() if path in wanted}
+    files = [one for one in log.files if one.module == POSIX and one.path in number]
+    calls = sum(one.count("READS", "WRITES") for one in files)
+    parts = sum(len(one.ranks) or log.processes for one in files)
+    if calls > MOST_CALLS or parts > MOST_PARTS:
+        raise AnalysisError(
+            f"{source}: {calls} calls, and {parts} times a process with a file; --synthesise makes "
+            f"up at most {MOST_CALLS} and {MOST_PARTS}: select files with --only, or trace a "
+            "smaller run with DXT"
+        )
+    return [block for one in files for block in _of_file(log, one, number[one.path])]
 
 
 def _of_file(log: Log, entry: FileTrace, number: int) -> list[Block]:
@@ -76,7 +85,7 @@ def _direction(
             len(found) * length[0] + np.arange(len(length)) * step if even else place + within
         )
         rows["start"] = at + np.arange(len(length)) * seconds
-        rows["end"] = rows["start"] + seconds / 2
+        rows["end"] = rows["start"] + seconds  # without pauses, which would be phases
         place += each[rank]
         end = max(end, float(rows["end"][-1]))
         found[rank] = rows

@@ -41,14 +41,15 @@ class CannotReplayError(AnalysisError):
 class TracedFile:
     """`together`: whether its calls of a direction (READ, WRITE) are collective. `by_library`:
     POSIX reads that an MPI library made from the program's calls, into its own memory. `own`: the
-    program's own calls, all of them known. `below`: the MPI library's calls in place of the
-    program's."""
+    program's own calls, all of them known. `waits`: some of them end in other calls (MPI_Wait),
+    whose time is unknown. `below`: the MPI library's calls in place of the program's."""
 
     path: str
     level: str
     counters: FileTrace | None
     by_library: bool = False
     own: bool = False
+    waits: bool = False
     below: bool = False
     together: list[bool] = field(default_factory=lambda: [False, False])
 
@@ -87,12 +88,12 @@ class Trace:
 
     def pieces(self, rank: int) -> tuple[NDArray[np.void], NDArray[np.int64]]:
         """A process's accesses as pieces of bytes of the files, and which access each is of."""
-        try:
-            return own.expand(self.accesses[rank], self.views)
-        except own.TooManyPiecesError:
+        found = own.expand(self.accesses[rank], self.views)
+        if found is None:
             raise CannotReplayError(
                 f"{self.path}: process {rank} has more than {own.MOST_PIECES} pieces of bytes"
-            ) from None
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,11 @@ def _load(
     made_up = choice.synthesise and not any(name in log.modules for name in dxt.DXT)
     if choice.synthesise and not made_up:
         raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
-    blocks = synthesise.blocks(log) if made_up else _blocks(source, path, log)
+    if made_up:
+        names = choice.paths or [name for name in log.ids.values() if _wanted(name, choice.only)]
+        blocks = synthesise.blocks(source, log, set(names))
+    else:
+        blocks = _blocks(source, path, log)
     said: list[str] = [synthesise.SAID] if made_up else []
     said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
     return _of_blocks(source, log, blocks, said, choice, made_up, calls)
@@ -164,6 +169,7 @@ def _of_blocks(
         TracedFile(
             log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
             levels[i] == POSIX and i in by_library, i in known,
+            i in known and bool(calls and calls.files[i].replaced),
             levels[i] == POSIX and log.ids[i] in through_mpi,
         )
         for i in order
@@ -196,7 +202,8 @@ def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
     for identity in number:
         one = calls.files[identity]
         for kind in sorted(one.replaced):
-            trace.said.append(f"inferred: {kind} calls are made as blocking ones: {one.path}")
+            said = f"inferred: {kind} calls are made as blocking ones; waits for them are unknown"
+            trace.said.append(f"{said}: {one.path}")
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:
@@ -239,10 +246,8 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
         if entry.module == "STDIO" and entry.count("BYTES_READ", "BYTES_WRITTEN"):
             moved = entry.count("BYTES_READ", "BYTES_WRITTEN")
             said.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
-        if (entry.module, entry.path) not in kept:
-            continue
         calls = _calls(entry)
-        lost = calls - kept[entry.module, entry.path]
+        lost = calls - kept.get((entry.module, entry.path), calls)
         if lost > 0:
             said.append(
                 f"not replayed: {lost} of {calls} calls of {entry.module}, which DXT lacks: "
@@ -273,24 +278,21 @@ def _levels(
     for i in by_module["POSIX"] | by_module["MPI-IO"]:
         path = log.ids[i]
         entry = counters.get(path)
-        why = ""
+        found[i], why = POSIX, ""
         if i in by_module["MPI-IO"] and not posix:
+            alone = entry and entry.count("INDEP_OPENS") and not entry.count("COLL_OPENS")
+            level = ALONE if alone else TOGETHER
             if i in calls.files:
-                why = calls.files[i].why
-                if not why:
-                    found[i] = calls.files[i].level
-                    continue
+                why, level = calls.files[i].why, calls.files[i].level
             elif i in unknown:
                 why = "the log does not say where its MPI-IO calls begin"
             elif entry is None or entry.count("VIEWS"):
                 why = "its MPI-IO calls went through file views, whose bytes no log has"
             elif entry.count("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES"):
                 why = "some of its MPI-IO calls were nonblocking"
-            else:
-                alone = entry.count("INDEP_OPENS") and not entry.count("COLL_OPENS")
-                found[i] = ALONE if alone else TOGETHER
+            if not why:
+                found[i] = level
                 continue
-        found[i] = POSIX
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
             room = (
                 f"; the log lost POSIX calls because DXT had no room for them; set {ROOM}"

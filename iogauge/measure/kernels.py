@@ -61,10 +61,6 @@ def variables() -> dict[str, str]:
     return values
 
 
-def run_environment() -> dict[str, str]:
-    return {**os.environ, **variables()}
-
-
 def generator() -> str:
     """Ninja where it is there; make does as well, only slower."""
     return "Ninja" if shutil.which("ninja") else "Unix Makefiles"

@@ -100,7 +100,7 @@ class Stack:
         return self.build / "iokernel"
 
     def environment(self) -> dict[str, str]:
-        return kernels.run_environment()
+        return {**os.environ, **kernels.variables()}
 
     def alone(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Without a launcher: --list, --plan."""

@@ -18,7 +18,7 @@ import pytest
 from iokernel_stacks import Stack
 from numpy.typing import NDArray
 
-from iogauge.measure.kernels import run_environment
+from iogauge.measure.kernels import variables
 from tools import bench
 
 APIS = {
@@ -85,7 +85,7 @@ def test_each_reads_the_other(stack: Stack, api: str, tmp_path: Path) -> None:
         words += ["-G", str(signature), "-k", "-o", str(path), *more]
         done = subprocess.run(
             words,
-            env={**os.environ, **run_environment()},
+            env={**os.environ, **variables()},
             capture_output=True,
             text=True,
             timeout=180,

@@ -33,7 +33,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for pattern in ("ramses-amr", "ramses-hydro"):
         words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep"]
         words += ["--method", "posix", "--steps", str(DUMPS), "--dir", str(folder)]
-        environment = {**os.environ, **kernels.run_environment()}
+        environment = {**os.environ, **kernels.variables()}
         subprocess.run([*launch, *words], env=environment, check=True, timeout=180)
     return folder
 
