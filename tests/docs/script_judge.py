@@ -154,6 +154,8 @@ def loadleveler(text: str, _: Shape) -> Request:
     if lines[-1] != "queue":
         raise Refused("no `# @ queue` at the end")
     asked = dict(line.split(" = ", 1) for line in lines[:-1])
+    if asked.get("shell") != (ours := text.splitlines()[0].removeprefix("#!")):
+        raise Refused(f"shell = {asked.get('shell')}: not {ours}, but the user's login shell")
     seconds = _seconds(asked["wall_clock_limit"])
     if asked["job_type"] == "parallel":
         nodes, processes = int(asked["node"]), int(asked["total_tasks"])

@@ -30,6 +30,7 @@ BLUE_GENE = Shape(cores=4, nodes=256, per_node=(1, 2, 4), blocks=(64, 128, 256))
         ("cobalt", "#COBALT -o", "\n#COBALT -o"),
         ("cobalt", ' --block "$COBALT_PARTNAME"', ""),
         ("loadleveler", "# @ queue\n", ""),
+        ("loadleveler", "# @ shell = /bin/bash\n", ""),
         ("loadleveler-bluegene", "job_type = bluegene", "job_type = serial"),
     ],
 )

@@ -1,4 +1,5 @@
 #!/bin/bash
+# @ shell = /bin/bash
 # @ job_name = rfm_S3d_0d1a48dc
 # @ initialdir = /stage
 # @ output = rfm_job.out
