@@ -55,7 +55,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     char dir[IO_MAX_PATH];
     what.method = io_method_backend(session->what, &what.method_state);
     snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1),
-             io_dir(&what, what.method->traits & IO_FILE_PER_PROCESS));
+             io_dir(&what, io_own_files(&what)));
     what.own_dir = NULL;
     what.mode = IO_INDEPENDENT;
     what.compute_seconds = 0;

@@ -271,3 +271,26 @@ def test_direct_writing_is_verified_like_all_else(
     assert found["status"] == "failed" and found["verification"]["mismatches"] >= 1
     assert "/iogauge-direct/" in found["verification"]["first"]["file"]
     assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("inner", "pattern", "own"),
+    [
+        ("posix", GRID, True),
+        ("posix-shared", GRID, False),
+        ("mpiio", ["ior", "-F", "-b", "64k", "-t", "8k"], True),
+    ],
+)
+def test_direct_writing_has_the_layout_of_the_run(
+    openmpi: Stack, inner: str, pattern: list[str], own: bool, tmp_path: Path
+) -> None:
+    """On Lustre --own-dir has one stripe. A file in the way shows where the direct run writes."""
+    shared, each = tmp_path / "shared", tmp_path / "own"
+    for folder in (shared, each):
+        folder.mkdir()
+    asked = [*words(shared, "--inner", inner, "--keep", pattern=pattern), "--own-dir", str(each)]
+    in_the_way = (shared if own else each) / "iogauge-direct"
+    in_the_way.touch()
+    openmpi.run(*asked, document=tmp_path / "result.json").good()
+    assert [*(each if own else shared).iterdir()]
+    assert [path for path in (shared if own else each).iterdir() if path != in_the_way] == []
