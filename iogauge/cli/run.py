@@ -6,12 +6,13 @@ import argparse
 import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
 from iogauge.measure import kernels, offline, rounds, run_session, sites, stacks
-from iogauge.measure.session import alone
+from iogauge.measure.session import REFRAME, alone
 from iogauge.measure.sites import Asked
 
 from . import options
@@ -63,10 +64,11 @@ def run(args: argparse.Namespace) -> int:
     asked = _asked(args)
     if args.dry_run:
         return _render(args, asked)
-    if args.output:
-        os.environ["IOGAUGE_OUTPUT"] = str(args.output.absolute())
+    os.environ["IOGAUGE_OUTPUT"] = str((args.output or paths.output()).absolute())
     if asked.is_local:
         use(args.stack)
+    if any(word.startswith(("-l", "-L", "--list", "--describe")) for word in args.reframe):
+        return subprocess.run([REFRAME, *asked.options()], check=False).returncode  # runs nothing
     if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
         options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
     if not sites.runs_here(asked.site):  # but on other nodes
@@ -84,8 +86,7 @@ def use(names: list[str]) -> None:
     names = names or os.environ.get("IOGAUGE_STACKS", "").split()
     if missing := [name for name in names if stacks.lacking(name)]:
         stacks.install(missing)
-    if names:
-        os.environ["IOGAUGE_STACKS"] = " ".join(names)
+    os.environ["IOGAUGE_STACKS"] = " ".join(names)
 
 
 def _asked(args: argparse.Namespace) -> Asked:
@@ -115,8 +116,7 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
         os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
     target: Path = args.output or Path("scripts")
     there = args.there or str(target.absolute())
-    for path in offline.render(asked, target, there, args.iokernel or "iokernel"):
-        print(path)
+    print(*offline.render(asked, target, there, args.iokernel or "iokernel"), sep="\n")
     return EXIT_OK
 
 

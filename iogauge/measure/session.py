@@ -192,7 +192,7 @@ def measure(
     report = given or own
     before = report.stat().st_mtime_ns if report.exists() else None
     environment = {**os.environ, "RFM_TIMESTAMP_DIRS": name, "RFM_PERF_INFO_LEVEL": "verbose"}
-    environment |= {"RFM_COLORIZE": "n", **(variables or {})}
+    environment |= {"RFM_COLORIZE": "n", "IOGAUGE_OUTPUT": str(output), **(variables or {})}
     seed = zlib.crc32(name.encode()) if draws_order(words) else None
     environment[order.SEED] = "" if seed is None else str(seed)
     options = [] if given else [f"{REPORT_OPTION}={report}"]

@@ -50,6 +50,7 @@ def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
     environment.pop("IOGAUGE_OUTPUT", None)
     environment["XDG_CACHE_HOME"] = str(installed.parent / "cache")
+    environment["IOGAUGE_NO_LOCK"] = "1"  # nothing is measured
     return subprocess.run(
         [sys.executable, "-c", f"{start}sys.exit(main())", *words],
         cwd=cwd, env=environment, capture_output=True, text=True,
@@ -109,6 +110,19 @@ def test_it_renders_jobs_of_a_site_file_of_its_own(installed: Path, tmp_path: Pa
     done = run(installed, tmp_path, "run", *words)
     assert done.returncode == 0, done.stderr
     assert "iokernel" in next((tmp_path / "scripts").rglob("job.sh")).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="mpicc is missing")
+def test_a_session_leaves_its_files_where_one_stands(installed: Path, tmp_path: Path) -> None:
+    """ReFrame loads a site file in that file's folder, which for an installed one is no place for
+    results."""
+    listed = run(installed, tmp_path, "run", "-n", "S3d", "--scale", "smoke", "--", "-l")
+    assert listed.returncode == 0 and "- S3d " in listed.stdout, listed.stdout + listed.stderr
+    (log := tmp_path / "output" / "reframe.log").unlink()
+    done = run(installed, tmp_path, "run", "-n", "NoSuchTest")
+    assert done.returncode == 2 and log.is_file(), done.stdout + done.stderr
+    assert not list(installed.rglob("output"))
 
 
 def test_without_a_session_it_says_where_it_looked(installed: Path, tmp_path: Path) -> None:
