@@ -52,15 +52,14 @@ $(OLD):
 
 # The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
 QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
-REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local coverage
-NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills
+REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local
+NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
 test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (an hour on 2 cores)
-	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
-	@COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
+	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 
 test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
 	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
@@ -98,7 +97,7 @@ test-kernels: setup-test
 	@tools/parts.sh '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(IOGAUGE) build --for-tests --stack $*
+	@$(COUNTED) $(IOGAUGE) build --for-tests --stack $*
 	@$(CTEST) .local/build/test-$* -L quick
 
 # With the other counts.
@@ -114,9 +113,7 @@ test-sanitizers: setup-test
 
 # Two files of tests at a time: more would have more MPI processes run than a small machine stands. The slow
 # ones wait a good part of their time, for hung jobs and schedulers: three.
-# In test-all they leave counts of entered lines, which `make coverage` reads: they cost a tenth.
 PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --numprocesses
-test-all: COUNTED = PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS)
 
 test-python: setup-test
 	$(PYTEST) 2 -m 'not slow and not newer and not documents' $(ARGS)
@@ -127,7 +124,11 @@ test-python-slow: setup-test
 soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tests.soak $(ARGS)
 
-coverage: setup-test ### which lines the tests before it have entered, and the error paths that none has
+# Counts of entered lines cost a tenth of the time.
+coverage: COUNTED = PYTHONPATH=$(CURDIR)/tools/counted IOGAUGE_COUNTS=$(CURDIR)/$(COUNTS)
+coverage: setup-test ### which lines the tests enter, and the error paths that none does (40 minutes)
+	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
+	@COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE)' test-kernels-openmpi test-python test-python-slow
 	@$(PYTHON) -m tools.coverage
 
 # What depends on chance or on time: each night with another seed, which it prints.

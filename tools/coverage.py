@@ -3,9 +3,9 @@
 
     python -m tools.coverage
 
-It reads what the parts of `make test-all` left: the counts of the stack's
-test build, with which CTest and pytest run the kernels; and of Python, also of programs that
-tests start. Processes that are killed leave no counts.
+It reads what the parts of `make coverage` left: the counts of the stack's test build, with which
+CTest and pytest run the kernels; and of Python, also of programs that tests start. Processes that
+are killed leave no counts.
 
 Exit status: 0, or 1 where there is nothing to read.
 """
@@ -50,7 +50,7 @@ class Entered:
 
 def of_c(build: Path) -> list[Entered]:
     if not any(build.rglob("*.gcda")):
-        raise NothingToRead(f"{build} has no counts: run make test-kernels-{kernels.COVERED}")
+        raise NothingToRead(f"{build} has no counts: run make coverage")
     command = [sys.executable, "-m", "gcovr", "--root", str(ROOT), "--json", "-"]
     command += ["--filter", rf"{KERNELS}/.*\.c", "--exclude", f"{KERNELS}/tests/", str(build)]
     for odd in ("negative_hits", "suspicious_hits"):  # of processes that ended in the middle
@@ -74,7 +74,7 @@ def of_python(folder: Path = COUNTS, root: Path = ROOT) -> list[Entered]:
             for name, lines in json.loads(path.read_text(encoding="utf-8")).items():
                 entered[name].update(lines)
     if not entered:
-        raise NothingToRead(f"{folder} has no counts: make test-all leaves them")
+        raise NothingToRead(f"{folder} has no counts: run make coverage")
     found = []
     for path in sorted(path for name in PACKAGES for path in (root / name).rglob("*.py")):
         if path.name == "sitecustomize.py":  # what counts cannot count itself

@@ -191,7 +191,7 @@ def _table(lines: Sequence[Line], console: Console) -> list[str]:
     room = console.width - sum(widths) - gap * (len(widths) - 1) + widths[call]
     widths[call] = min(widths[call], max(room, len(CALL)))
     found, before = [], ""
-    files = "; N/s: files per second" if any("/s" in line.cells[2] for line in lines) else ""
+    files = "; metadata: files/s" if any("/s" in line.cells[2] for line in lines) else ""
     for line, row in zip([Line("", names, "bold"), *lines], [names, *cells], strict=True):
         if line.where != before:
             units = "" if before else f" (MiB/s{files})"

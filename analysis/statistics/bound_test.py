@@ -124,7 +124,7 @@ def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) ->
     among = f" among {cases} cases" if cases > 1 else ""
     if case.count >= fewest:
         if min(worths) < case.count:
-            has += f" that follow each other, worth {min(worths)}"
+            has += f", correlated: effectively {min(worths)}"
         if 0 < case.share < 1:
             has += ", some on each side of the bound"
         fewest = _as_they_fall(case, min(worths), rate / cases, fewest)

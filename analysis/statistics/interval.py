@@ -91,7 +91,7 @@ class Interval:
             return ""
         has = " and ".join(_counted(count, self.kind) for count in self.samples)
         if self.low is None and min(self.samples) >= self.needed:
-            has += f" that follow each other, worth {self.worth:.0f}"
+            has += f", correlated: effectively {self.worth:.0f}"
         return f"{has}; {self.wanted} needed"
 
 

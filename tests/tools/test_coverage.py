@@ -47,9 +47,9 @@ def test_error_paths_are_those_lines_that_say_one(tmp_path: Path) -> None:
 
 
 def test_without_counts_it_says_what_leaves_them(tmp_path: Path) -> None:
-    with pytest.raises(NothingToRead, match="make test-kernels-openmpi"):
+    with pytest.raises(NothingToRead, match="make coverage"):
         of_c(tmp_path)
-    with pytest.raises(NothingToRead, match="make test-all"):
+    with pytest.raises(NothingToRead, match="make coverage"):
         of_python(tmp_path)
 
 

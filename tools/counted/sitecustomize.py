@@ -2,7 +2,7 @@
 """Counts which lines of our packages a Python process enters, and leaves them as it ends.
 
 Python imports a module of this name as it starts, so that all programs that a test starts are
-counted: PYTHONPATH=tools/counted IOGAUGE_COUNTS=FOLDER (`make test-all`). A file of counts is
+counted: PYTHONPATH=tools/counted IOGAUGE_COUNTS=FOLDER (`make coverage`). A file of counts is
 {path from the checkout: [entered lines]}. Only the code of our packages is changed for it
 (slipcover): `reframe -l` takes 1.3 times its processor time, and under coverage.py 2.0 times, whose
 faster core needs Python 3.12; slipcover's own command counts only the process that it starts.

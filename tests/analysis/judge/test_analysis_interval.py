@@ -107,7 +107,7 @@ def test_jobs_that_are_alike_are_worth_less() -> None:
     rise = np.linspace(1, 2, 20)
     mixed = np.random.default_rng(0).permutation(rise)
     found = interval.of_median(rise.tolist())
-    assert found.low is None and "20 jobs that follow each other, worth 1;" in found.lacks
+    assert found.low is None and "20 jobs, correlated: effectively 1;" in found.lacks
     assert interval.of_median(mixed.tolist()).low is not None
 
 
